@@ -1,0 +1,1 @@
+"""Supervised kernel-based imputation of labelled tables with gaps."""

@@ -1,0 +1,151 @@
+"""How a loop ends and what it leaves behind: `Status`, `StopRule`, `Record`, `Trace`.
+
+Solvers return a status and a trace; they print nothing, warn of nothing and raise only for
+inputs they refuse beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.parameters import check_integer, check_real
+
+__all__ = ["Callback", "Record", "Status", "StopRule", "Trace"]
+
+
+class Status(Enum):
+    """How a solver ended; the value of each member is the message for the user."""
+
+    CONVERGED = "Converged: the stop rule is met."
+    NOTHING_MISSING = "Nothing is missing: the table is returned as it came."
+    NOT_PSD = (
+        "Converged, but the kernel is not positive semidefinite in general: its matrices were "
+        "projected on the positive semidefinite cone."
+    )
+    MAX_ITER = (
+        "Stopped at max_iter before the stop rule was met. Causes: (a) max_iter is too small; "
+        "(b) tol is below what rounding allows; (c) eta is so small that the kernel is nearly free."
+    )
+    STALLED = (
+        "Stopped where no step lowers the objective any more, before the stop rule was met. "
+        "Causes: (a) tol is below what rounding allows; (b) the objective has a kink there."
+    )
+    DIVERGED = (
+        "Stopped because the iterates run away: the result depends on rounding. Causes: "
+        "(a) the released recursion at gamma >= 1 on a few hundred rows; (b) a radius too large. "
+        "Use another variant."
+    )
+    INTERRUPTED = "Stopped by the callback; the best result so far is returned."
+
+    @property
+    def success(self) -> bool:
+        """Whether the stop rule was met (or there was nothing to do)."""
+        return self in (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one round of a loop did.
+
+    Parameters
+    ----------
+    iteration : int
+        Number of the round, from 1; 0 is the start.
+    objective : float
+        Objective after the round; NaN where it was not evaluated.
+    gap : float
+        Certificate after the round: the relative saddle gap, or the norm of the projected
+        gradient; NaN where the variant has none or it was not evaluated.
+    step_norms : mapping of str to float
+        Norm of the change of each moving variable, by its name.
+    inner_iterations : int
+        Inner iterations of the round (eigendecompositions, sweeps, evaluations).
+    seconds : float
+        Wall-clock time since the loop began.
+    note : str
+        What else the user should know of the round, such as a fallback taken.
+    """
+
+    iteration: int
+    objective: float = math.nan
+    gap: float = math.nan
+    step_norms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    inner_iterations: int = 0
+    seconds: float = 0.0
+    note: str = ""
+
+
+Callback = Callable[[Record], object]
+"""Called with the record of every round; a true answer stops the loop after that round."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The records of a run, in order.
+
+    Parameters
+    ----------
+    records : tuple of Record
+        One record a round.
+    """
+
+    records: tuple[Record, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.records)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return one numeric field of every record.
+
+        Parameters
+        ----------
+        name : {"iteration", "objective", "gap", "inner_iterations", "seconds"} or str
+            A field of `Record`, or the name of a moving variable, for its step norms.
+
+        Returns
+        -------
+        ndarray of shape (n_records,)
+            The values; NaN where a record has none.
+        """
+        if name in ("iteration", "objective", "gap", "inner_iterations", "seconds"):
+            return np.array([getattr(record, name) for record in self.records], dtype=float)
+        return np.array([record.step_norms.get(name, math.nan) for record in self.records])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The distinct notes, in order of first appearance."""
+        return tuple(dict.fromkeys(record.note for record in self.records if record.note))
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a loop may end.
+
+    Parameters
+    ----------
+    tol : float
+        The run has converged once the watched quantity is at most this; in [0, inf).
+    max_iter : int
+        Rounds at the most; in [0, inf).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If either is not a number in its range.
+    """
+
+    tol: float
+    max_iter: int
+
+    def __post_init__(self) -> None:
+        """Refuse numbers outside their range."""
+        check_real("StopRule", "tol", self.tol, 0.0, low_included=True)
+        check_integer("StopRule", "max_iter", self.max_iter, 0)

@@ -1,0 +1,144 @@
+"""Which cells of a matrix are observed, and what a matrix must be before a solver sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.parameters import refusal
+
+__all__ = ["ObservedRange", "check_incomplete", "observed_cells", "observed_range"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def observed_cells(X: FloatArray) -> BoolArray:
+    """Return the mask of observed cells: True where X is not NaN.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_samples, n_features)
+        The mask; the package has no mask of the other polarity.
+    """
+    return ~np.isnan(X)
+
+
+def check_incomplete(
+    X: ArrayLike, owner: str, numeric: BoolArray | None = None, *, name: str = "X"
+) -> FloatArray:
+    """Return X as a matrix of floats that the solvers accept.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    owner : str
+        The function whose parameter it is, for the messages.
+    numeric : ndarray of bool of shape (n_features,), default=None
+        The columns that must lie in [0, 1]; None means all. The others hold category codes,
+        of which at least one must be observed.
+    name : str, default="X"
+        The parameter's name, for the messages.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n_samples, n_features)
+        A matrix; the input itself where it already is one.
+
+    Raises
+    ------
+    TypeError
+        If X is not numeric.
+    ValueError
+        If X is not a matrix with rows and columns, or holds an infinite value, a numeric
+        value outside [0, 1] or a categorical column without any observed code.
+    """
+    try:
+        matrix = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        got = f"an array of shape {matrix.shape}"
+        must_be = "a matrix with at least one row and one column"
+        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    columns = np.ones(matrix.shape[1], dtype=bool) if numeric is None else numeric
+    _refuse_column(matrix, np.isinf(matrix), owner, name, "finite or NaN")
+    outside = ((matrix < 0.0) | (matrix > 1.0)) & columns
+    _refuse_column(matrix, outside, owner, name, "in [0, 1] or NaN")
+    codeless = ~columns & np.isnan(matrix).all(axis=0)
+    if codeless.any():
+        column = int(np.flatnonzero(codeless)[0])
+        must_be = "a table whose categorical columns each have an observed code"
+        raise ValueError(refusal(owner, name, must_be, f"only NaN in column {column}"))
+    return matrix
+
+
+def _refuse_column(
+    matrix: FloatArray, refused: BoolArray, owner: str, name: str, must_be: str
+) -> None:
+    if refused.any():
+        row, column = (int(index) for index in np.argwhere(refused)[0])
+        raise ValueError(
+            f"The {name!r} parameter of {owner} must hold values that are {must_be}. "
+            f"Got {matrix[row, column]!r} in row {row}, column {column} instead."
+        )
+
+
+@dataclass(frozen=True)
+class ObservedRange:
+    """The range of the observed cells of each column, and the map between it and [0, 1].
+
+    Parameters
+    ----------
+    minimum, width : ndarray of shape (n_features,)
+        Smallest observed value, and largest minus smallest; 0 and 0 for a column without any
+        observed value.
+    """
+
+    minimum: FloatArray
+    width: FloatArray
+
+    def to_unit(self, X: FloatArray) -> FloatArray:
+        """Return X mapped so that the observed range becomes [0, 1]; constant columns become 0.
+
+        Values outside the range, which only rows that were not there when the range was taken
+        can have, land outside [0, 1].
+        """
+        width = np.where(self.width > 0.0, self.width, 1.0)
+        return np.asarray((X - self.minimum) / width)
+
+    def from_unit(self, X: FloatArray) -> FloatArray:
+        """Return X mapped back; values of [0, 1] land inside the observed range."""
+        values = self.minimum + X * self.width
+        inside = (X >= 0.0) & (X <= 1.0)
+        clipped = np.clip(values, self.minimum, self.minimum + self.width)
+        return np.where(inside, clipped, values)
+
+
+def observed_range(X: FloatArray) -> ObservedRange:
+    """Return the range of the observed cells of each column.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+
+    Returns
+    -------
+    ObservedRange
+        Minimum and width of every column.
+    """
+    observed = observed_cells(X)
+    minimum = np.where(observed, X, np.inf).min(axis=0)
+    maximum = np.where(observed, X, -np.inf).max(axis=0)
+    known = observed.any(axis=0)
+    minimum = np.where(known, minimum, 0.0)
+    return ObservedRange(minimum=minimum, width=np.where(known, maximum - minimum, 0.0))
