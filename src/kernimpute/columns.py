@@ -332,11 +332,7 @@ def encode_table(
         _column(frame.iloc[:, position], observed[:, position], name, name in as_category)
         for position, name in enumerate(frame.columns)
     )
-    cautions = tuple(
-        caution
-        for position, column in enumerate(columns)
-        for caution in _cautions(column, int(observed[:, position].sum()))
-    )
+    cautions = _cautions(columns, observed)
     return _encoded(frame, columns, observed, None, cautions)
 
 
@@ -587,29 +583,40 @@ def _with_cells(series: pd.Series, gaps: BoolArray, cells: list[object]) -> pd.S
 # ---------------------------------------------------------------------- what the user is told
 
 
-def _cautions(column: Column, n_observed: int) -> list[str]:
-    """Return what looks like a mistake in a column."""
-    if column.kind != "category":
-        return []
+def _cautions(columns: Sequence[Column], observed: BoolArray) -> tuple[str, ...]:
+    """Return what looks like a mistake in columns of categories."""
+    identifiers, alike = [], []
+    for position, column in enumerate(columns):
+        if column.kind != "category":
+            continue
+        n_categories, n_observed = len(column.values), int(observed[:, position].sum())
+        if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
+            identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
+            continue
+        groups = ["/".join(group) for group in _alike(column.values)]
+        if groups:
+            alike.append(f"{column.name} ({', '.join(groups)})")
     found = []
-    n_categories = len(column.values)
-    if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
+    if identifiers:
         found.append(
-            f"column {column.name!r} has {n_categories} categories in {n_observed} observed "
-            "cells: it looks like an identifier; drop or ignore it"
+            "so many categories look like an identifier, to be dropped or ignored: "
+            + ", ".join(identifiers)
         )
-        return found
-    folded: dict[str, list[str]] = {}
-    for value in column.values:
-        if isinstance(value, str):
-            folded.setdefault(value.strip().casefold(), []).append(value)
-    alike = ["/".join(group) for group in folded.values() if len(group) > 1]
     if alike:
         found.append(
-            f"column {column.name!r} has categories that differ in letter case or blanks only "
-            f"({', '.join(alike)}): they count as different"
+            "categories that differ only in letter case or blanks count as different: "
+            + ", ".join(alike)
         )
-    return found
+    return tuple(found)
+
+
+def _alike(categories: Sequence[object]) -> list[list[str]]:
+    """Return the groups of categories that differ only in letter case or outer blanks."""
+    groups: dict[str, list[str]] = {}
+    for value in categories:
+        if isinstance(value, str):
+            groups.setdefault(value.strip().casefold(), []).append(value)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _refused_column(name: Hashable, got: str, remedy: str) -> str:

@@ -71,6 +71,8 @@ class Record:
         Wall-clock time since the loop began.
     note : str
         What else the user should know of the round, such as a fallback taken.
+    stage : {"Stage I", "Stage II", "direct"}
+        The loop that it belongs to.
     """
 
     iteration: int
@@ -80,6 +82,7 @@ class Record:
     inner_iterations: int = 0
     seconds: float = 0.0
     note: str = ""
+    stage: str = ""
 
 
 Callback = Callable[[Record], object]

@@ -641,9 +641,7 @@ class Chi2(Kernel):
 
 def _quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Return the quotient, 0 where the denominator is 0."""
-    return np.divide(
-        numerator, denominator, out=np.zeros(denominator.shape), where=denominator > 0
-    )
+    return np.divide(numerator, denominator, out=np.zeros(denominator.shape), where=denominator > 0)
 
 
 KERNELS: dict[str, type[Kernel]] = {

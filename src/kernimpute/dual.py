@@ -1,0 +1,349 @@
+"""The dual of a support vector machine as data: classification, regression, one-vs-rest.
+
+In signed coefficients (scikit-learn's ``dual_coef_``) all three are, for each column of
+`targets`,
+
+    maximise  y'b - epsilon ||b||_1 - b'Kb / 2   subject to  1'b = 0,  lower <= b <= upper,
+
+with y = +-1, epsilon = 0 and ``y_i b_i in [0, C]`` for classification (eq. (2) of the paper), and
+y the target, ``|b_i| <= C`` for regression (the paper's appendix E). One-vs-rest is the sum of
+one such problem a class, all on the same kernel matrix, so that labels reach the kernel only
+through the `coupling` ``sum over k of b_k b_k'``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.svm import SVC, SVR
+from sklearn.utils.multiclass import type_of_target
+
+from kernimpute.parameters import check_choice, check_real, refusal
+from kernimpute.projections import project_box_hyperplane
+
+__all__ = ["TASKS", "Dual", "coupling", "make_dual"]
+
+FloatArray = NDArray[np.float64]
+
+TASKS = ("classification", "regression")
+"""What the labels are."""
+
+
+def coupling(dual_coef: FloatArray) -> FloatArray:
+    """Return ``sum over k of b_k b_k'``: all that a kernel step ever sees of the labels.
+
+    Parameters
+    ----------
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        Signed coefficients, a column for each problem.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The coupling, positive semidefinite of rank at most n_problems.
+    """
+    return np.asarray(dual_coef @ dual_coef.T)
+
+
+@dataclass(frozen=True)
+class Dual:
+    """The dual problems that share one kernel matrix.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_samples, n_problems)
+        Linear term y of each problem.
+    lower, upper : ndarray of shape (n_samples, n_problems)
+        Bounds of the signed coefficients, ``lower <= 0 <= upper``.
+    epsilon : float
+        Half width of the tube; 0 for classification.
+    C : float
+        Largest magnitude of a coefficient.
+    task : {"classification", "regression"}
+        What the labels are.
+    classes : ndarray of shape (n_classes,) or None
+        The labels in ascending order; None for regression. With two of them there is one
+        problem, in which the second is positive; with more, one problem each.
+    """
+
+    targets: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    epsilon: float
+    C: float
+    task: str
+    classes: NDArray[np.generic] | None
+
+    @property
+    def n_problems(self) -> int:
+        """Number of columns."""
+        return int(self.targets.shape[1])
+
+    def value(self, K: FloatArray, dual_coef: FloatArray) -> float:
+        """Return the sum of the dual objectives.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix.
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients.
+
+        Returns
+        -------
+        float
+            ``sum over k of y_k'b_k - epsilon ||b_k||_1 - b_k'K b_k / 2``.
+        """
+        linear = float(np.vdot(self.targets, dual_coef))
+        tube = self.epsilon * float(np.abs(dual_coef).sum())
+        return linear - tube - 0.5 * float(np.vdot(dual_coef, K @ dual_coef))
+
+    def gradient(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
+        """Return ``y - K b``, the gradient of the smooth part of the objectives.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix.
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_problems)
+            The gradient; the tube's term ``-epsilon ||b||_1`` is `proximal_point`'s.
+        """
+        return self.targets - K @ dual_coef
+
+    def proximal_point(self, dual_coef: FloatArray, step: float) -> FloatArray:
+        """Return the proximal point of everything but the smooth part.
+
+        Parameters
+        ----------
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            The point, usually after a gradient step.
+        step : float
+            Length of that step; 0 gives the projection on the feasible set.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_problems)
+            The nearest feasible coefficients, shrunk by ``step * epsilon``.
+        """
+        columns = [
+            project_box_hyperplane(
+                dual_coef[:, k], self.lower[:, k], self.upper[:, k], step * self.epsilon
+            )
+            for k in range(self.n_problems)
+        ]
+        return np.stack(columns, axis=1)
+
+    def solve(self, K: FloatArray, tol: float = 1e-6) -> FloatArray:
+        """Solve every problem exactly, by libsvm on the precomputed kernel.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix, positive semidefinite.
+        tol : float, default=1e-6
+            Largest violation of the optimality conditions, libsvm's meaning.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_problems)
+            The coefficients.
+        """
+        return np.stack([self._solve_column(K, k, tol) for k in range(self.n_problems)], axis=1)
+
+    def _solve_column(self, K: FloatArray, k: int, tol: float) -> FloatArray:
+        options = {"C": self.C, "kernel": "precomputed", "tol": tol}
+        machine = (
+            SVC(**options)
+            if self.task == "classification"
+            else SVR(epsilon=self.epsilon, **options)
+        )
+        machine.fit(K, self.targets[:, k])
+        column = np.zeros(K.shape[0])
+        column[machine.support_] = machine.dual_coef_[0]
+        return column
+
+    def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
+        """Return the intercepts from the free support vectors.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix.
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_problems,)
+            Mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly between their
+            bounds; without any, the middle of the interval that optimality leaves.
+        """
+        residual = self.gradient(K, dual_coef)
+        return np.array(
+            [
+                self._intercept_column(residual[:, k], dual_coef[:, k], k)
+                for k in range(self.n_problems)
+            ]
+        )
+
+    def _intercept_column(self, residual: FloatArray, column: FloatArray, k: int) -> float:
+        margin = 1e-9 * self.C
+        can_rise = column < self.upper[:, k] - margin
+        can_fall = column > self.lower[:, k] + margin
+        free = can_rise & can_fall & (np.abs(column) > margin)
+        if free.any():
+            return float(np.mean(residual[free] - self.epsilon * np.sign(column[free])))
+        # b >= what rising would gain, b <= what falling would lose.
+        gains = residual - np.where(column >= -margin, self.epsilon, -self.epsilon)
+        losses = residual - np.where(column > margin, self.epsilon, -self.epsilon)
+        low = gains[can_rise].max() if can_rise.any() else losses[can_fall].min()
+        high = losses[can_fall].min() if can_fall.any() else low
+        return float(0.5 * (low + high))
+
+    def primal_value(self, K: FloatArray, dual_coef: FloatArray) -> float:
+        """Return the sum of the primal objectives at the best intercepts.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix.
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients; the primal function is ``K b``.
+
+        Returns
+        -------
+        float
+            ``sum over k of b_k'K b_k / 2 + C sum of losses``, hinge or epsilon-insensitive.
+        """
+        scores = K @ dual_coef
+        residual = self.targets - scores
+        losses = sum(
+            _smallest_loss(residual[:, k], self.upper[:, k], -self.lower[:, k], self.epsilon)
+            for k in range(self.n_problems)
+        )
+        return 0.5 * float(np.vdot(dual_coef, scores)) + losses
+
+    def gap(self, K: FloatArray, dual_coef: FloatArray) -> float:
+        """Return the duality gap, primal minus dual.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix, positive semidefinite.
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Feasible signed coefficients.
+
+        Returns
+        -------
+        float
+            At least 0 up to rounding, and 0 at the solution.
+        """
+        return self.primal_value(K, dual_coef) - self.value(K, dual_coef)
+
+
+def _smallest_loss(
+    residual: FloatArray, above: FloatArray, below: FloatArray, epsilon: float
+) -> float:
+    """Return the minimum over b of the piecewise linear loss of ``residual - b``.
+
+    The loss is ``above * max(r - b - epsilon, 0) + below * max(b - r - epsilon, 0)``, summed; its
+    minimum lies at the kink where the slope turns positive.
+    """
+    kinks = np.concatenate([residual - epsilon, residual + epsilon])
+    order = np.argsort(kinks)
+    slopes = np.cumsum(np.concatenate([above, below])[order]) - above.sum()
+    b = kinks[order[int(np.searchsorted(slopes, 0.0))]]
+    over, under = residual - b - epsilon, b - residual - epsilon
+    return float(above @ np.maximum(over, 0.0) + below @ np.maximum(under, 0.0))
+
+
+def make_dual(
+    y: ArrayLike,
+    n_samples: int,
+    *,
+    C: float = 1.0,
+    task: str = "classification",
+    epsilon: float = 0.1,
+    owner: str = "make_dual",
+) -> Dual:
+    """Return the dual of labels or targets.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of at least two classes (numbers, strings or booleans), or finite targets.
+    n_samples : int
+        Number of rows that y must match.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf).
+    task : {"classification", "regression"}, default="classification"
+        What y holds.
+    epsilon : float, default=0.1
+        Half width of the regression tube, in [0, inf); not used for classification.
+    owner : str, default="make_dual"
+        The function whose parameters these are, for the messages.
+
+    Returns
+    -------
+    Dual
+        The problem.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of its range, y does not match the rows, has gaps, holds a single
+        class, or holds continuous values for a classification.
+    """
+    penalty = check_real(owner, "C", C, 0.0)
+    check_choice(owner, "task", task, TASKS)
+    labels = np.asarray(y)
+    if labels.shape != (n_samples,):
+        got = f"an array of shape {labels.shape}"
+        must_be = f"of shape ({n_samples},), one label a row"
+        raise ValueError(f"The 'y' parameter of {owner} must be {must_be}. Got {got} instead.")
+    if _has_gaps(labels):
+        raise ValueError(refusal(owner, "y", "complete, without NaN or None", "gaps"))
+    if task == "regression":
+        tube = check_real(owner, "epsilon", epsilon, 0.0, low_included=True)
+        return _regression(labels, penalty, tube, owner)
+    return _classification(labels, penalty, owner)
+
+
+def _has_gaps(labels: NDArray[np.generic]) -> bool:
+    if labels.dtype.kind in "fc":
+        return bool(np.isnan(labels).any())
+    if labels.dtype.kind == "O":
+        return any(label is None or label != label for label in labels)
+    return False
+
+
+def _regression(y: NDArray[np.generic], C: float, epsilon: float, owner: str) -> Dual:
+    try:
+        targets = y.astype(float)[:, None]
+    except (TypeError, ValueError) as error:
+        raise TypeError(refusal(owner, "y", "numeric for a regression", y.dtype)) from error
+    if not np.isfinite(targets).all():
+        raise ValueError(refusal(owner, "y", "finite for a regression", "an infinite value"))
+    upper = np.full(targets.shape, C)
+    return Dual(targets, -upper, upper, epsilon, C, "regression", None)
+
+
+def _classification(y: NDArray[np.generic], C: float, owner: str) -> Dual:
+    if type_of_target(y) not in ("binary", "multiclass"):
+        must_be = "made of class labels for task='classification'"
+        raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(y)} values"))
+    classes = np.unique(y)
+    if classes.size < 2:
+        must_be = "of at least 2 classes for task='classification'"
+        raise ValueError(refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}"))
+    positive = classes[1:] if classes.size == 2 else classes
+    targets = np.where(y[:, None] == positive[None, :], 1.0, -1.0)
+    upper = np.where(targets > 0.0, C, 0.0)
+    return Dual(targets, upper - C, upper, 0.0, C, "classification", classes)

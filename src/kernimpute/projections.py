@@ -1,0 +1,343 @@
+"""Projections on the convex sets of Stage I, in the Frobenius (Euclidean) norm.
+
+Closed forms: the positive semidefinite cone, a box, a Frobenius ball, a box cut by the
+hyperplane ``1'v = 0``. By an iteration: a box cut by a cone, given the projection on the cone
+(`project_box_cone`), of which `project_box_psd` is the case that Appendix B calls P1 and the
+eigenvalue quadratic program of the paper's eq. (find_d) is another.
+
+`clip_and_centre`, which the paper's Step 3 uses, is here so that it stands beside the projection
+it is mistaken for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.convergence import Status
+
+__all__ = [
+    "BoxConeProjection",
+    "clip_and_centre",
+    "project_box",
+    "project_box_cone",
+    "project_box_hyperplane",
+    "project_box_psd",
+    "project_frobenius_ball",
+    "project_psd",
+    "symmetrise",
+]
+
+FloatArray = NDArray[np.float64]
+
+
+def symmetrise(M: FloatArray) -> FloatArray:
+    """Return the symmetric part of a square matrix.
+
+    Parameters
+    ----------
+    M : ndarray of shape (n, n)
+        A matrix; symmetric up to rounding, usually.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        ``(M + M') / 2``, symmetric to the last bit.
+    """
+    return 0.5 * (M + M.T)
+
+
+def project_psd(M: FloatArray) -> FloatArray:
+    """Project a symmetric matrix on the positive semidefinite cone.
+
+    The paper's ``P_+``: negative eigenvalues become 0.
+
+    Parameters
+    ----------
+    M : ndarray of shape (n, n)
+        A matrix; its symmetric part is projected.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        The nearest positive semidefinite matrix.
+    """
+    M = symmetrise(M)
+    values, vectors = np.linalg.eigh(M)
+    negative = values < 0.0
+    # The smaller part of the spectrum makes the cheaper product.
+    if 2 * np.count_nonzero(negative) <= values.size:
+        lost = vectors[:, negative] * np.sqrt(-values[negative])
+        return M + lost @ lost.T
+    kept = vectors[:, ~negative] * np.sqrt(values[~negative])
+    return np.asarray(kept @ kept.T)
+
+
+def project_box(M: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Project on the box ``lower <= M <= upper``.
+
+    Parameters
+    ----------
+    M, lower, upper : ndarray of any one shape
+        The point and the ends of the box.
+
+    Returns
+    -------
+    ndarray
+        The nearest point of the box.
+    """
+    return np.clip(M, lower, upper)
+
+
+def project_frobenius_ball(M: FloatArray, centre: FloatArray, radius: float) -> FloatArray:
+    """Project on the ball ``||M - centre|| <= radius`` of the Frobenius norm.
+
+    Parameters
+    ----------
+    M, centre : ndarray of any one shape
+        The point and the centre.
+    radius : float
+        The radius, in [0, inf).
+
+    Returns
+    -------
+    ndarray
+        The nearest point of the ball.
+    """
+    offset = M - centre
+    distance = float(np.linalg.norm(offset))
+    return M if distance <= radius else centre + offset * (radius / distance)
+
+
+def project_box_hyperplane(
+    v: FloatArray, lower: FloatArray, upper: FloatArray, threshold: float = 0.0
+) -> FloatArray:
+    """Project on a box cut by the hyperplane ``1'v = 0``, after an optional soft threshold.
+
+    Appendix B's P3 in signed coefficients. With a threshold t it is the proximal operator of
+    ``t ||.||_1`` on that set, which the tube of support vector regression asks for:
+    ``argmin over b in the set of ||b - v||^2 / 2 + t ||b||_1``.
+
+    Parameters
+    ----------
+    v : ndarray of shape (n,)
+        The point.
+    lower, upper : ndarray of shape (n,)
+        Ends of the box; ``lower <= 0 <= upper``, so that the set holds 0.
+    threshold : float, default=0.0
+        The soft threshold t, in [0, inf).
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The projection, exact up to rounding: the multiplier of the hyperplane is found among
+        the sorted kinks of a piecewise linear function.
+    """
+
+    def point(multiplier: float) -> FloatArray:
+        shifted = v - multiplier
+        shrunk = shifted - np.clip(shifted, -threshold, threshold) if threshold else shifted
+        return np.clip(shrunk, lower, upper)
+
+    shrunk_ends = (v - lower + threshold, v - upper - threshold)
+    inner = (v - threshold, v + threshold) if threshold else ()
+    kinks = np.sort(np.concatenate(shrunk_ends + inner))
+    left, right = 0, kinks.size - 1
+    at_left, at_right = float(point(kinks[0]).sum()), float(point(kinks[-1]).sum())
+    while right - left > 1:
+        middle = (left + right) // 2
+        total = float(point(kinks[middle]).sum())
+        if total > 0.0:
+            left, at_left = middle, total
+        else:
+            right, at_right = middle, total
+    if at_left <= 0.0 or at_left == at_right:
+        return point(kinks[left])
+    fraction = at_left / (at_left - at_right)
+    return point(kinks[left] + fraction * (kinks[right] - kinks[left]))
+
+
+def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Clip to the box, then subtract the mean: the paper's Step 3, which is no projection.
+
+    The result meets the hyperplane ``1'v = 0`` but may leave the box, by up to the mean.
+
+    Parameters
+    ----------
+    v, lower, upper : ndarray of shape (n,)
+        The point and the ends of the box, in signed coefficients.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The clipped and centred point.
+    """
+    clipped = np.clip(v, lower, upper)
+    return np.asarray(clipped - clipped.mean())
+
+
+@dataclass(frozen=True)
+class BoxConeProjection:
+    """The projection on a box cut by a cone, as far as it was carried.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n, n)
+        A point of the cone.
+    multiplier : ndarray of shape (n, n)
+        Multiplier of the box; pass it as the start of the next, similar projection.
+    status : Status
+        ``CONVERGED``; ``MAX_ITER``; or ``STALLED`` where the two sets are shown not to meet.
+    n_iter : int
+        Projections on the cone made.
+    violation : float
+        Largest distance of an entry of `point` from the box.
+    """
+
+    point: FloatArray
+    multiplier: FloatArray
+    status: Status
+    n_iter: int
+    violation: float
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether the box and the cone were shown not to meet."""
+        return self.status is Status.STALLED
+
+    @classmethod
+    def infeasible_at(
+        cls, point: FloatArray, lower: FloatArray, upper: FloatArray
+    ) -> BoxConeProjection:
+        """Return the outcome for sets known beforehand not to meet."""
+        violation = _violation(point, lower, upper)
+        return cls(point, np.zeros_like(point), Status.STALLED, 0, violation)
+
+
+def project_box_cone(
+    M: FloatArray,
+    project_cone: Callable[[FloatArray], FloatArray],
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    multiplier: FloatArray | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+) -> BoxConeProjection:
+    """Project on the intersection of a box with a closed convex cone.
+
+    ``min ||P - M||^2 / 2`` over P in the cone with ``lower <= P <= upper``, by accelerated
+    proximal gradient ascent on the dual in the box's multiplier Y, where ``P = proj(M - Y)``,
+    with restarts; the step 1 is exact, for the projection is non-expansive. One projection on
+    the cone an iteration.
+
+    Parameters
+    ----------
+    M : ndarray of shape (n, n)
+        The point to project.
+    project_cone : callable
+        Projection on the cone.
+    lower, upper : ndarray of shape (n, n)
+        Ends of the box.
+    multiplier : ndarray of shape (n, n), default=None
+        Multiplier to start from; 0 by default.
+    tol : float, default=1e-9
+        Largest violation of the box, relative to ``max(1, |M|)``, at which the projection has
+        converged; the multiplier must have settled to the same tolerance.
+    max_iter : int, default=1000
+        Projections on the cone at the most.
+
+    Returns
+    -------
+    BoxConeProjection
+        The point, the multiplier and how it ended.
+
+    Notes
+    -----
+    The sets are shown not to meet by a separating direction: a Y with ``proj(-Y) = 0`` and
+    ``sum of max(Y lower, Y upper) < 0``, which the multiplier tends to in that case.
+    """
+    Y = np.zeros_like(M) if multiplier is None else multiplier
+    ahead, pace = Y, 1.0
+    scale = max(1.0, float(np.abs(M).max()))
+    point = project_cone(M - Y)
+    for n_iter in range(1, max_iter + 1):
+        point = project_cone(M - ahead)
+        raised = ahead + point
+        Y_next = raised - np.clip(raised, lower, upper)
+        change = Y_next - Y
+        moved = float(np.abs(Y_next - ahead).max())
+        if moved <= tol * scale:
+            # point was made at `ahead`, so its violation is at most what the multiplier moved.
+            violation = _violation(point, lower, upper)
+            return BoxConeProjection(point, Y_next, Status.CONVERGED, n_iter, violation)
+        if n_iter % 25 == 0 and _separates(Y_next, project_cone, lower, upper):
+            violation = _violation(point, lower, upper)
+            return BoxConeProjection(point, Y_next, Status.STALLED, n_iter, violation)
+        if float(np.vdot(ahead - Y_next, change)) > 0.0:
+            ahead, pace = Y_next, 1.0
+        else:
+            next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
+            ahead, pace = Y_next + ((pace - 1.0) / next_pace) * change, next_pace
+        Y = Y_next
+    violation = _violation(point, lower, upper)
+    return BoxConeProjection(point, Y, Status.MAX_ITER, max_iter, violation)
+
+
+def _violation(point: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
+    return max(0.0, float((lower - point).max()), float((point - upper).max()))
+
+
+def _separates(
+    Y: FloatArray,
+    project_cone: Callable[[FloatArray], FloatArray],
+    lower: FloatArray,
+    upper: FloatArray,
+) -> bool:
+    """Whether Y, made a member of the dual cone, has a negative support function on the box."""
+    # Moreau: -Y = proj(-Y) + (a member of the polar cone), so this one pairs >= 0 with the cone.
+    direction = Y + project_cone(-Y)
+    support = float(np.maximum(direction * lower, direction * upper).sum())
+    return support < -1e-9 * max(1e-300, float(np.abs(direction).sum()))
+
+
+def project_box_psd(
+    M: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    multiplier: FloatArray | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 1000,
+) -> BoxConeProjection:
+    """Project on the positive semidefinite matrices of a box: Appendix B's P1.
+
+    Parameters
+    ----------
+    M, lower, upper : ndarray of shape (n, n)
+        The symmetric point and the symmetric ends of the box.
+    multiplier : ndarray of shape (n, n), default=None
+        Multiplier to start from, as an earlier projection returned it.
+    tol : float, default=1e-9
+        Largest violation of the box, relative to ``max(1, |M|)``.
+    max_iter : int, default=1000
+        Eigendecompositions at the most.
+
+    Returns
+    -------
+    BoxConeProjection
+        The point (positive semidefinite), the multiplier and how it ended.
+    """
+    return project_box_cone(
+        symmetrise(M),
+        project_psd,
+        lower,
+        upper,
+        multiplier=multiplier,
+        tol=tol,
+        max_iter=max_iter,
+    )

@@ -1,0 +1,221 @@
+"""Reference imputations and reference kernels: what `anchored` and `direct` are anchored at.
+
+With an infinite weight on the anchor both are exactly the support vector machine on the
+reference, so the reference is what the learned kernel must earn its distance from.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.kernels import Kernel
+from kernimpute.missing import observed_cells
+from kernimpute.parameters import refusal
+
+__all__ = [
+    "FittedImputer",
+    "Reference",
+    "expected_kernel",
+    "mean_kernel_of_completions",
+    "reference_kernel",
+    "reference_table",
+]
+
+FloatArray = NDArray[np.float64]
+
+
+@runtime_checkable
+class FittedImputer(Protocol):
+    """Anything with scikit-learn's ``transform``, fitted."""
+
+    def transform(self, X: FloatArray) -> ArrayLike:
+        """Return X with its gaps filled."""
+
+
+Reference = str | ArrayLike | FittedImputer | None
+"""None or "mean", "expected", a completed table, or a fitted imputer."""
+
+
+def reference_table(
+    X: FloatArray, kernel: Kernel, reference: Reference, owner: str = "reference_table"
+) -> FloatArray:
+    """Return the completed table that a reference stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
+    kernel : Kernel
+        Says which columns are categorical.
+    reference : None, "mean", array-like of shape (n_samples, n_features) or fitted imputer
+        None and "mean" fill a numeric column with the mean of its observed cells (0.5 where
+        there are none) and a categorical one with its most frequent code. A table or what the
+        imputer's ``transform`` returns is taken at the gaps, numeric cells clipped to [0, 1].
+    owner : str
+        The function whose parameter it is, for the messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        The completed table; observed cells are those of X.
+
+    Raises
+    ------
+    ValueError
+        If the reference has the wrong shape, leaves gaps, or fills a categorical cell with a
+        code that its column does not have; or is "expected", which has no table.
+    """
+    observed = observed_cells(X)
+    numeric = kernel.numeric(X.shape[1])
+    if reference is None or (isinstance(reference, str) and reference == "mean"):
+        fill = np.array(
+            [
+                _typical_value(X[observed[:, p], p], numeric=bool(numeric[p]))
+                for p in range(X.shape[1])
+            ]
+        )
+        return np.where(observed, X, fill)
+    if isinstance(reference, str):
+        must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
+        raise ValueError(refusal(owner, "reference", must_be, reference))
+    given = reference.transform(X) if isinstance(reference, FittedImputer) else reference
+    table = np.asarray(given, dtype=float)
+    if table.shape != X.shape or np.isnan(table).any():
+        must_be = f"a completed table of shape {X.shape}"
+        got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
+        raise ValueError(refusal(owner, "reference", must_be, got))
+    table = np.where(observed, X, np.where(numeric, np.clip(table, 0.0, 1.0), table))
+    for column in kernel.categorical:
+        codes = np.unique(X[observed[:, column], column])
+        if not np.isin(table[:, column], codes).all():
+            must_be = f"a table whose column {column} holds only observed codes"
+            raise ValueError(refusal(owner, "reference", must_be, "another code"))
+    return table
+
+
+def _typical_value(values: FloatArray, *, numeric: bool) -> float:
+    if values.size == 0:
+        return 0.5
+    if numeric:
+        return float(values.mean())
+    codes, counts = np.unique(values, return_counts=True)
+    return float(codes[counts.argmax()])
+
+
+def reference_kernel(
+    X: FloatArray, kernel: Kernel, reference: Reference, owner: str = "reference_kernel"
+) -> FloatArray:
+    """Return the kernel matrix that a reference stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    kernel : Kernel
+        The kernel.
+    reference : as for `reference_table`, or "expected"
+        "expected" is `expected_kernel`; anything else the kernel of the completed table.
+    owner : str
+        The function whose parameter it is, for the messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The matrix; between the bounds of the kernel.
+
+    Raises
+    ------
+    ValueError
+        As `reference_table`; and for "expected" with a kernel that is no exponential.
+    """
+    if isinstance(reference, str) and reference == "expected":
+        if not kernel.is_decreasing:
+            must_be = "'mean', a table or an imputer for a kernel that is no exponential"
+            raise ValueError(refusal(owner, "reference", must_be, reference))
+        return expected_kernel(X, kernel)
+    table = reference_table(X, kernel, reference, owner)
+    return kernel(table, table)
+
+
+def expected_kernel(X: FloatArray, kernel: Kernel) -> FloatArray:
+    """Return the expectation of an exponential kernel over independent columns.
+
+    Every gap is an independent draw from the observed cells of its column (from the uniform
+    law on [0, 1] where there are none, by a grid). An exponential kernel is a product over
+    features, so the expectation is one too, without any approximation; between the bounds,
+    and positive semidefinite: a Gram matrix of mean embeddings, its diagonal raised to 1.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    kernel : Kernel
+        A gaussian or laplacian kernel.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The expected kernel matrix, with unit diagonal.
+    """
+    observed = observed_cells(X)
+    numeric = kernel.numeric(X.shape[1])
+    expected = np.ones((X.shape[0], X.shape[0]))
+    for column in range(X.shape[1]):
+        known = observed[:, column]
+        values = X[known, column] if known.any() else np.linspace(0.0, 1.0, 101)
+        if numeric[column]:
+            terms = kernel.feature_term(values[:, None], values[None, :])
+        else:
+            terms = (values[:, None] != values[None, :]).astype(float)
+        factors = kernel.link(terms)
+        one_known = factors.mean(axis=1)
+        factor = np.full(expected.shape, one_known.mean())
+        if known.any():
+            factor[known, :] = one_known[:, None]
+            factor[:, known] = one_known[None, :]
+            factor[np.ix_(known, known)] = factors
+        expected *= factor
+    np.fill_diagonal(expected, 1.0)
+    return expected
+
+
+def mean_kernel_of_completions(
+    X: FloatArray, kernel: Kernel, *, n_completions: int = 8, seed: int = 0
+) -> FloatArray:
+    """Return the mean kernel matrix of random completions.
+
+    For a kernel that is positive semidefinite it lies between the bounds, strictly wherever
+    something is unknown, and is the more positive definite the more is: the interior point
+    with which `anchored` repairs a matrix that is between the bounds but not quite positive
+    semidefinite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    kernel : Kernel
+        The kernel.
+    n_completions : int, default=8
+        Number of completions, uniform on [0, 1] or on the column's observed codes.
+    seed : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The mean matrix.
+    """
+    generator = np.random.default_rng(seed)
+    observed = observed_cells(X)
+    total = np.zeros((X.shape[0], X.shape[0]))
+    for _ in range(n_completions):
+        drawn = generator.random(X.shape)
+        for column in kernel.categorical:
+            codes = np.unique(X[observed[:, column], column])
+            drawn[:, column] = generator.choice(codes, size=X.shape[0])
+        completion = np.where(observed, X, drawn)
+        total += kernel(completion, completion)
+    return total / n_completions

@@ -1,0 +1,133 @@
+"""The saddle gap of `anchored`: a certificate that does not trust the solver.
+
+From below, weak duality: `saddle_value` at any feasible coefficients and any positive
+semidefinite multiplier. From above, a kernel matrix that truly lies in the set, and the exact
+support vector machine on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
+
+from kernimpute.stage_one.kernel_steps import saddle_value
+from kernimpute.stage_one.problem import StageOneProblem
+
+__all__ = ["SaddleCertificate", "certify"]
+
+FloatArray = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Smallest eigenvalue below zero that counts as rounding, relative to the largest entry."""
+
+
+@dataclass(frozen=True)
+class SaddleCertificate:
+    """A feasible pair and how far it can be from the saddle.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        A kernel matrix between the bounds; positive semidefinite if the gap is finite.
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        The exact support vector machine on it.
+    value : float
+        The objective there, an upper bound of the saddle value.
+    gap : float
+        ``(value - lower bound) / |value|``; infinite where K could not be made feasible.
+    """
+
+    K: FloatArray
+    dual_coef: FloatArray
+    value: float
+    gap: float
+
+
+def certify(
+    problem: StageOneProblem,
+    adjustment: FloatArray,
+    dual_coef: FloatArray,
+    multiplier: FloatArray,
+    interior: FloatArray,
+    tol: float,
+) -> SaddleCertificate:
+    """Return the best certificate that can be had near an adjustment.
+
+    Parameters
+    ----------
+    problem : StageOneProblem
+        The problem, with base 11'.
+    adjustment : ndarray of shape (n_samples, n_samples)
+        A matrix between the bounds, nearly positive semidefinite.
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        Feasible signed coefficients, for the lower bound.
+    multiplier : ndarray of shape (n_samples, n_samples)
+        Positive semidefinite multiplier, for the lower bound.
+    interior : ndarray of shape (n_samples, n_samples)
+        A matrix of the set with room on every side.
+    tol : float
+        Gap wanted: where the matrix as it stands already misses it, it is not repaired.
+
+    Returns
+    -------
+    SaddleCertificate
+        With K mixed with as little as suffices of a point between the anchor and the interior.
+    """
+    bound = saddle_value(problem, dual_coef, multiplier)
+    if _is_psd(adjustment):
+        return _at(problem, adjustment, bound)
+    offset = adjustment - problem.relaxation.anchor
+    value = problem.dual.primal_value(adjustment, dual_coef)
+    value += problem.eta * float(np.vdot(offset, offset))
+    unrepaired = SaddleCertificate(adjustment, dual_coef, value, math.inf)
+    if _relative(value - bound, value) > tol:
+        return unrepaired
+    candidates = []
+    for share in (0.03, 0.1, 0.3, 1.0):
+        inner_point = (1.0 - share) * problem.relaxation.anchor + share * interior
+        mixed = _least_mixture(adjustment, inner_point)
+        if mixed is not None:
+            candidates.append(_at(problem, mixed, bound))
+            if candidates[-1].gap <= tol:
+                break
+    return min(candidates, key=lambda candidate: candidate.gap, default=unrepaired)
+
+
+def _at(problem: StageOneProblem, K: FloatArray, bound: float) -> SaddleCertificate:
+    coefficients = problem.dual.solve(K)
+    offset = K - problem.relaxation.anchor
+    # The primal at the solver's coefficients bounds the maximum from above, whatever its tol.
+    value = problem.dual.primal_value(K, coefficients)
+    value += problem.eta * float(np.vdot(offset, offset))
+    return SaddleCertificate(K, coefficients, value, max(_relative(value - bound, value), 0.0))
+
+
+def _relative(gap: float, value: float) -> float:
+    return gap / max(abs(value), 1e-12)
+
+
+def _is_psd(K: FloatArray) -> bool:
+    jitter = ROUNDING * float(np.abs(K).max())
+    try:
+        cholesky(K + jitter * np.eye(K.shape[0]), check_finite=False, overwrite_a=True)
+    except LinAlgError:
+        return False
+    return True
+
+
+def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
+    """Return K moved towards a point just far enough to be positive semidefinite."""
+    if not _is_psd(inner_point):
+        return None
+    short, enough = 1e-9, 1.0
+    while enough > 1.25 * short:
+        share = math.sqrt(short * enough)
+        if _is_psd((1.0 - share) * K + share * inner_point):
+            enough = share
+        else:
+            short = share
+    return (1.0 - enough) * K + enough * inner_point

@@ -1,0 +1,137 @@
+"""Step 3 of Stage I: new dual coefficients, the adjustment and the perturbation held fixed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.optimizers import AdamMoments, adam_step
+from kernimpute.projections import clip_and_centre
+from kernimpute.stage_one.problem import StageOneProblem, StageOneState
+from kernimpute.stage_one.steps import Move
+
+__all__ = ["adam_clip_and_centre_step", "adam_projection_step", "proximal_step"]
+
+FloatArray = NDArray[np.float64]
+
+LEARNING_RATE = 0.1
+"""First step of Adam as a share of C; the paper leaves it open."""
+INNER_ITERATIONS = 50
+"""Gradient steps of `proximal_step`: at n^2 each they cost less than one eigendecomposition."""
+
+
+def adam_projection_step(problem: StageOneProblem, state: StageOneState) -> Move:
+    """Take one Adam step and project it exactly: Appendix B's eq. (s3).
+
+    Parameters
+    ----------
+    problem : StageOneProblem
+        The problem.
+    state : StageOneState
+        The state; its dual moments are Adam's.
+
+    Returns
+    -------
+    Move
+        The projected coefficients. The step starts from the projected coefficients, not from the
+        unprojected ones that the appendix prints.
+    """
+    return _adam(problem, state, lambda point: problem.dual.proximal_point(point, 0.0))
+
+
+def adam_clip_and_centre_step(problem: StageOneProblem, state: StageOneState) -> Move:
+    """Take one Adam step, clip it and subtract the mean: the paper's Step 3.
+
+    Parameters
+    ----------
+    problem : StageOneProblem
+        The problem.
+    state : StageOneState
+        The state; its dual moments are Adam's.
+
+    Returns
+    -------
+    Move
+        Coefficients that sum to 0 but may leave their bounds.
+    """
+    dual = problem.dual
+
+    def centre(point: FloatArray) -> FloatArray:
+        columns = range(dual.n_problems)
+        centred = [
+            clip_and_centre(point[:, k], dual.lower[:, k], dual.upper[:, k]) for k in columns
+        ]
+        return np.stack(centred, axis=1)
+
+    return _adam(problem, state, centre)
+
+
+def _adam(
+    problem: StageOneProblem, state: StageOneState, project: Callable[[FloatArray], FloatArray]
+) -> Move:
+    dual, coefficients = problem.dual, state.dual_coef
+    moments = state.dual_moments or AdamMoments.zeros(coefficients)
+    gradient = dual.gradient(problem.perturbed_kernel(state), coefficients)
+    gradient = gradient - dual.epsilon * np.sign(coefficients)
+    # The theorem needs steps that vanish; 1/sqrt(t) vanishes and still travels any distance.
+    learning_rate = LEARNING_RATE * dual.C / math.sqrt(moments.t + 1)
+    step, moments = adam_step(gradient, moments, learning_rate)
+    return Move(project(coefficients + step), moments)
+
+
+def proximal_step(problem: StageOneProblem, state: StageOneState) -> Move:
+    """Maximise a minorant of the lower bound in the dual coefficients: `anchored`'s Step 3.
+
+    The best response to a fixed kernel jumps from round to round and cycles. But with the
+    multiplier of the cone fixed, the lower bound is, in the coupling, concave with a Lipschitz
+    gradient, so that
+
+        D(b; A) - ||coupling(b) - coupling(b_now)||^2 / (16 eta)
+
+    minorises it and touches it at b_now: raising this raises the lower bound. It is raised by an
+    accelerated proximal gradient with restarts.
+
+    Parameters
+    ----------
+    problem : StageOneProblem
+        The problem, with base 11' and a finite eta.
+    state : StageOneState
+        Supplies the adjustment, as `clipped_adjustment` at the current multiplier.
+
+    Returns
+    -------
+    Move
+        Feasible coefficients with a minorant at least as large as before.
+    """
+    dual, K, now, eta = problem.dual, state.adjustment, state.dual_coef, problem.eta
+
+    def minorant(b: FloatArray) -> float:
+        # ||b b' - c c'||^2 from the small Gram matrices.
+        own, cross, old = b.T @ b, b.T @ now, now.T @ now
+        apart = np.vdot(own, own) - 2.0 * np.vdot(cross, cross) + np.vdot(old, old)
+        return dual.value(K, b) - float(apart) / (16.0 * eta)
+
+    def slope(b: FloatArray) -> FloatArray:
+        drift = b @ (b.T @ b) - now @ (now.T @ b)
+        return dual.gradient(K, b) - drift / (4.0 * eta)
+
+    # Largest row sum bounds the spectral norm; the quartic's curvature is bounded where
+    # ||b||^2 is at most doubled.
+    curvature = float(np.abs(K).sum(axis=1).max()) + 1.5 * float(np.vdot(now, now)) / eta
+    step = 1.0 / curvature
+    previous, ahead, pace = now, now, 1.0
+    for _ in range(INNER_ITERATIONS):
+        b = dual.proximal_point(ahead + step * slope(ahead), step)
+        moved = b - previous
+        if float(np.vdot(ahead - b, moved)) > 0.0:
+            ahead, pace = b, 1.0
+        else:
+            next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
+            ahead, pace = b + ((pace - 1.0) / next_pace) * moved, next_pace
+        previous = b
+        if float(np.linalg.norm(moved)) <= 1e-8 * float(np.linalg.norm(b)):
+            break
+    return Move(previous if minorant(previous) >= minorant(now) else now)

@@ -1,0 +1,341 @@
+"""Stage I: learn a kernel matrix from incomplete rows and their labels. The only loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
+from kernimpute.dual import Dual, make_dual
+from kernimpute.kernels import Kernel
+from kernimpute.missing import check_incomplete, observed_cells
+from kernimpute.parameters import check_choice, check_real, refusal
+from kernimpute.reference import Reference, reference_kernel
+from kernimpute.stage_one.assessments import Assessment
+from kernimpute.stage_one.problem import StageOneProblem, StageOneState
+from kernimpute.stage_one.steps import Move
+from kernimpute.stage_one.variants import VARIANTS, Solution, Variant
+
+__all__ = ["LearnedKernel", "learn_kernel"]
+
+FloatArray = NDArray[np.float64]
+OWNER = "learn_kernel"
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """What Stage I learned.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The learned kernel matrix.
+    target : ndarray of shape (n_samples, n_samples)
+        ``inverse_link(K)``, what Stage II fits; kept within the bounds of the sums, so that
+        an underflown kernel value does no harm.
+    dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Signed coefficients; a column for each class where there are more than two.
+    intercept : float or ndarray of shape (n_classes,)
+        Intercepts of the decision functions ``K b + intercept``.
+    classes : ndarray of shape (n_classes,) or None
+        The labels in ascending order; None for a regression.
+    status : Status
+        How the loop ended.
+    n_iter : int
+        Rounds done.
+    gap : float
+        Relative saddle gap of K and `dual_coef`; NaN in the variants without one.
+    trace : Trace
+        One record a round.
+    """
+
+    K: FloatArray
+    target: FloatArray
+    dual_coef: FloatArray
+    intercept: float | FloatArray
+    classes: NDArray[np.generic] | None
+    status: Status
+    n_iter: int
+    gap: float
+    trace: Trace
+
+
+def learn_kernel(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    kernel: Kernel,
+    C: float = 1.0,
+    eta: float | None = None,
+    rho: float | None = None,
+    radius: float | None = None,
+    epsilon: float = 0.1,
+    variant: str = "anchored",
+    task: str = "classification",
+    categorical: ArrayLike | None = None,
+    reference: Reference = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> LearnedKernel:
+    """Learn a kernel matrix jointly with a support vector machine (eq. (Stage1)).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes. Rows
+        without any observed cell are allowed.
+    y : array-like of shape (n_samples,)
+        Labels of two or more classes, or targets.
+    kernel : Kernel
+        The kernel.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf).
+    eta : float or None, default=None
+        Weight that holds the adjustment at its anchor, in (0, inf]. None takes the norm of the
+        dual coefficients of the support vector machine on the reference kernel, the paper's rule.
+    rho : float or None, default=None
+        Weight that holds the perturbation, in (0, inf], for `paper` and `appendix`. None takes
+        ``5 C / m`` with m the share of missing cells, the paper's rule.
+    radius : float or None, default=None
+        Radius of the perturbation's ball, in [0, inf), for `released`. None takes ``0.2 N m``,
+        the released code's rule.
+    epsilon : float, default=0.1
+        Half width of the regression tube, in [0, inf).
+    variant : {"anchored", "paper", "appendix", "released"}, default="anchored"
+        The variant; see `kernimpute.stage_one.variants`.
+    task : {"classification", "regression"}, default="classification"
+        What y holds. More than two classes are learned one against the rest, with one kernel.
+    categorical : array-like or None, default=None
+        Mask or indices of the columns that hold category codes, on top of the kernel's own.
+    reference : None, "mean", "expected", array-like or fitted imputer, default=None
+        What `anchored` is anchored at, and what the default eta is taken from; see
+        `kernimpute.reference`.
+    tol : float or None, default=None
+        The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
+        `appendix` the largest relative step (1e-3), for `released` the norm of the step of the
+        coefficients (1e-4). None takes the value in brackets.
+    max_iter : int or None, default=None
+        Rounds at the most; None takes the variant's default.
+    callback : callable or None, default=None
+        Called with the `Record` of each round; a true answer stops.
+
+    Returns
+    -------
+    LearnedKernel
+        The kernel matrix, the coefficients, and how the loop ended.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of its range, X is not as described, y has fewer than two classes,
+        or the kernel does not suit the variant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernimpute.kernels import Gaussian
+    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
+    >>> learned = learn_kernel(X, [0, 0, 1, 1], kernel=Gaussian(gamma=1.0))
+    >>> learned.status.name, bool(learned.gap <= 1e-3)
+    ('CONVERGED', True)
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(refusal(OWNER, "kernel", "a Kernel", kernel))
+    record = VARIANTS[check_choice(OWNER, "variant", variant, VARIANTS)]
+    shape = np.shape(X)
+    kernel = kernel.with_categorical(categorical, shape[1] if len(shape) == 2 else 0)
+    numeric = kernel.numeric(shape[1]) if len(shape) == 2 else None
+    table = check_incomplete(X, OWNER, numeric)
+    dual = make_dual(y, table.shape[0], C=C, task=task, epsilon=epsilon, owner=OWNER)
+    stop = StopRule(
+        record.stop.tol if tol is None else tol,
+        record.stop.max_iter if max_iter is None else max_iter,
+    )
+    observed = observed_cells(table)
+    if observed.all():
+        return _plain_machine(table, kernel, dual)
+    weights = _weights(table, kernel, dual, reference, eta, rho, radius)
+    problem = StageOneProblem(
+        table, observed, kernel, dual, record.relax(table, observed, kernel, reference), *weights
+    )
+    return _run(problem, record, stop, callback)
+
+
+def _weights(
+    X: FloatArray,
+    kernel: Kernel,
+    dual: Dual,
+    reference: Reference,
+    eta: float | None,
+    rho: float | None,
+    radius: float | None,
+) -> tuple[float, float, float]:
+    """Return eta, rho and radius, checked or by their default rules."""
+    missing_rate = float(np.isnan(X).mean())
+    if eta is None:
+        K = reference_kernel(X, kernel, reference, OWNER)
+        # A machine without support vectors has norm 0, and eta must be positive.
+        eta = float(np.linalg.norm(dual.solve(K))) or dual.C
+    if rho is None:
+        rho = 5.0 * dual.C / missing_rate
+    if radius is None:
+        radius = 0.2 * X.shape[0] * missing_rate
+    return (
+        check_real(OWNER, "eta", eta, 0.0, high_included=True),
+        check_real(OWNER, "rho", rho, 0.0, high_included=True),
+        check_real(OWNER, "radius", radius, 0.0, low_included=True),
+    )
+
+
+def _run(
+    problem: StageOneProblem, variant: Variant, stop: StopRule, callback: Callback | None
+) -> LearnedKernel:
+    """Run Steps 1 to 3 until the stop rule is met."""
+    if math.isinf(problem.eta) and problem.relaxation.base.size == 1:
+        # An anchor that is itself a kernel, held with infinite weight, is the solution.
+        return _learned_anchor(problem)
+    began = time.perf_counter()
+    state = variant.start(problem)
+    best: Assessment | None = None
+    status = Status.MAX_ITER
+    records: list[Record] = []
+    for iteration in range(1, stop.max_iter + 1):
+        before = state
+        state = replace(before, iteration=iteration)
+        # 1) the adjustment
+        first = variant.kernel_step(problem, state)
+        state = replace(state, adjustment=first.value, kernel_moments=first.moments)
+        # 2) the perturbation
+        second = variant.perturbation_step(problem, state)
+        state = replace(state, perturbation=second.value, perturbation_moments=second.moments)
+        # 3) the dual coefficients
+        third = variant.dual_step(problem, state)
+        state = replace(state, dual_coef=third.value, dual_moments=third.moments)
+        # 4) the stop rule
+        moves = (first, second, third)
+        halted = _halt(moves)
+        if halted is not None:
+            state, status = before, halted
+            records.append(_record(iteration, moves, began))
+            break
+        norms = _relative_steps(before, state)
+        last = iteration == stop.max_iter
+        assessment = variant.assess(problem, state, norms, stop.tol, last=last)
+        best = _better(best, assessment)
+        record = _record(iteration, moves, began, norms, assessment)
+        records.append(record)
+        if assessment.watched <= stop.tol:
+            status = Status.CONVERGED
+            break
+        if callback is not None and callback(record):
+            status = Status.INTERRUPTED
+            break
+    if best is None or not math.isfinite(best.gap):
+        best = variant.assess(problem, state, {}, stop.tol, last=True)
+    if status is Status.CONVERGED and problem.relaxation.ridge > 0.0:
+        status = Status.NOT_PSD
+    solution = variant.finish(problem, state, best)
+    return _learned(problem, solution, status, best.gap, Trace(tuple(records)))
+
+
+def _halt(moves: tuple[Move, ...]) -> Status | None:
+    """Return why the loop must stop at once, if it must."""
+    if not all(np.isfinite(move.value).all() for move in moves):
+        return Status.DIVERGED
+    stoppers = [move.status for move in moves if move.status is Status.DIVERGED]
+    return stoppers[0] if stoppers else None
+
+
+def _better(best: Assessment | None, new: Assessment) -> Assessment:
+    """Return the assessment to keep: the smallest gap if any is known, else the newest."""
+    if best is None or math.isnan(best.gap):
+        return new
+    return new if new.gap < best.gap else best
+
+
+def _relative_steps(before: StageOneState, after: StageOneState) -> dict[str, float]:
+    pairs = {
+        "kernel": (before.adjustment, after.adjustment),
+        "perturbation": (before.perturbation, after.perturbation),
+        "dual": (before.dual_coef, after.dual_coef),
+    }
+    return {
+        name: float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(new)), 1e-12)
+        for name, (old, new) in pairs.items()
+    }
+
+
+def _record(
+    iteration: int,
+    moves: tuple[Move, ...],
+    began: float,
+    norms: Mapping[str, float] | None = None,
+    assessment: Assessment | None = None,
+) -> Record:
+    return Record(
+        iteration=iteration,
+        objective=math.nan if assessment is None else assessment.objective,
+        gap=math.nan if assessment is None else assessment.gap,
+        step_norms=norms or {},
+        inner_iterations=sum(move.inner_iterations for move in moves),
+        seconds=time.perf_counter() - began,
+        note=" ".join(move.note for move in moves if move.note),
+        stage="Stage I",
+    )
+
+
+def _learned(
+    problem: StageOneProblem, solution: Solution, status: Status, gap: float, trace: Trace
+) -> LearnedKernel:
+    lower, upper = problem.kernel.bounds(problem.X, problem.observed)
+    K = solution.K - problem.relaxation.ridge * np.eye(problem.n_samples)
+    target = np.clip(problem.kernel.inverse_link(K), lower, upper)
+    return _shaped(
+        problem.dual, K, target, solution.dual_coef, solution.intercept, status, gap, trace
+    )
+
+
+def _learned_anchor(problem: StageOneProblem) -> LearnedKernel:
+    K = problem.relaxation.anchor
+    dual_coef = problem.dual.solve(K)
+    solution = Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
+    return _learned(problem, solution, Status.CONVERGED, 0.0, Trace())
+
+
+def _plain_machine(X: FloatArray, kernel: Kernel, dual: Dual) -> LearnedKernel:
+    """Return the plain support vector machine, for a table without gaps."""
+    sums = kernel.sums(X, X)
+    K = kernel.link(sums)
+    dual_coef = dual.solve(K)
+    intercept = dual.intercept(K, dual_coef)
+    return _shaped(dual, K, sums, dual_coef, intercept, Status.NOTHING_MISSING, 0.0, Trace())
+
+
+def _shaped(
+    dual: Dual,
+    K: FloatArray,
+    target: FloatArray,
+    dual_coef: FloatArray,
+    intercept: FloatArray,
+    status: Status,
+    gap: float,
+    trace: Trace,
+) -> LearnedKernel:
+    single = dual.n_problems == 1
+    return LearnedKernel(
+        K=K,
+        target=target,
+        dual_coef=dual_coef[:, 0] if single else dual_coef,
+        intercept=float(intercept[0]) if single else intercept,
+        classes=dual.classes,
+        status=status,
+        n_iter=len(trace),
+        gap=gap,
+        trace=trace,
+    )

@@ -1,0 +1,154 @@
+"""Stage I as data: what is fixed during a run, and what moves.
+
+All variants share one formulation (the paper's eq. (Stage1) is its first line):
+
+    min over A, max over b and E of
+        y'b - epsilon ||b||_1 - b'(base o A o E)b / 2 + eta ||A - anchor||^2 - rho ||E - 11'||^2
+
+with ``lower <= A <= upper``, A and E positive semidefinite, b feasible in the dual. In the
+paper's variants A is the adjustment, base the observed kernel and anchor 11'. In `anchored` A is
+the learned kernel itself, base 11' and anchor the reference kernel; that makes the problem
+convex in A and concave in b.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.dual import Dual, coupling
+from kernimpute.kernels import Kernel
+
+__all__ = ["Relaxation", "StageOneProblem", "StageOneState"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The set in which a variant looks for its adjustment, and where it starts.
+
+    Parameters
+    ----------
+    base : ndarray of shape (n_samples, n_samples) or (1, 1)
+        Factor of the adjustment in the learned kernel.
+    anchor : ndarray of shape (n_samples, n_samples) or (1, 1)
+        The adjustment that costs nothing.
+    lower, upper : ndarray of shape (n_samples, n_samples)
+        Bounds of the adjustment.
+    ridge : float
+        Multiple of the identity by which a kernel that is not positive semidefinite was raised,
+        and which the learned kernel gives back; 0 otherwise.
+    """
+
+    base: FloatArray
+    anchor: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    ridge: float = 0.0
+
+
+@dataclass(frozen=True)
+class StageOneProblem:
+    """What is fixed during a run of Stage I.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    observed : ndarray of bool of shape (n_samples, n_features)
+        True where a cell is observed.
+    kernel : Kernel
+        The kernel.
+    dual : Dual
+        The support vector machine's dual.
+    relaxation : Relaxation
+        Base, anchor and bounds of the adjustment.
+    eta : float
+        Weight of the anchor, in (0, inf].
+    rho : float
+        Weight that holds the perturbation at 11', in (0, inf].
+    radius : float
+        Radius of the perturbation's ball, in the variant that has one.
+    """
+
+    X: FloatArray
+    observed: BoolArray
+    kernel: Kernel
+    dual: Dual
+    relaxation: Relaxation
+    eta: float
+    rho: float
+    radius: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def perturbed_kernel(self, state: StageOneState) -> FloatArray:
+        """Return ``base o A o E``, of shape (n_samples, n_samples)."""
+        return self.relaxation.base * state.adjustment * state.perturbation
+
+    def unconstrained_adjustment(self, state: StageOneState) -> FloatArray:
+        """Return the closed form of eq. (7), before any constraint.
+
+        Parameters
+        ----------
+        state : StageOneState
+            Supplies the perturbation and the dual coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples)
+            ``anchor + (base o E o coupling) / (4 eta)``.
+        """
+        pull = self.relaxation.base * state.perturbation * coupling(state.dual_coef)
+        return self.relaxation.anchor + pull / (4.0 * self.eta)
+
+    def objective(self, state: StageOneState) -> float:
+        """Return the objective of the module's first lines at a state."""
+        fit = self.dual.value(self.perturbed_kernel(state), state.dual_coef)
+        return (
+            fit
+            + _penalty(self.eta, state.adjustment - self.relaxation.anchor)
+            - _penalty(self.rho, state.perturbation - 1.0)
+        )
+
+
+def _penalty(weight: float, offset: FloatArray) -> float:
+    """Return ``weight ||offset||^2``, 0 where an infinite weight leaves no offset."""
+    squared = float(np.vdot(offset, offset))
+    return 0.0 if math.isinf(weight) and squared == 0.0 else weight * squared
+
+
+@dataclass(frozen=True)
+class StageOneState:
+    """What moves during a run of Stage I.
+
+    Parameters
+    ----------
+    adjustment : ndarray of shape (n_samples, n_samples)
+        A.
+    perturbation : ndarray of shape (n_samples, n_samples) or (1, 1)
+        E.
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        Signed coefficients b.
+    iteration : int
+        Rounds done.
+    kernel_moments, perturbation_moments, dual_moments : object
+        What each step carries from round to round; private to the step.
+    """
+
+    adjustment: FloatArray
+    perturbation: FloatArray
+    dual_coef: FloatArray
+    iteration: int = 0
+    kernel_moments: Any = field(default=None)
+    perturbation_moments: Any = field(default=None)
+    dual_moments: Any = field(default=None)

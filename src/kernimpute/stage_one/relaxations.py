@@ -1,0 +1,149 @@
+"""The bounds of the adjustment: where each variant may look for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.kernels import Kernel
+from kernimpute.parameters import refusal
+from kernimpute.reference import Reference, mean_kernel_of_completions, reference_kernel
+from kernimpute.stage_one.problem import Relaxation
+
+__all__ = ["kernel_itself", "printed", "ratio", "union_of_masks"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+ONES = np.ones((1, 1))
+"""11', by broadcasting."""
+
+
+def ratio(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference) -> Relaxation:
+    """Bound the adjustment ``K / K_observed`` exactly, diagonal included.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    observed : ndarray of bool of shape (n_samples, n_features)
+        True where a cell is observed.
+    kernel : Kernel
+        The kernel.
+    reference : Reference
+        Not used: the adjustment is anchored at 11'.
+
+    Returns
+    -------
+    Relaxation
+        Base K_observed, anchor 11'.
+
+    Raises
+    ------
+    ValueError
+        If the observed kernel is not positive for some pair, so that it cannot divide.
+    """
+    lower, upper = kernel.bounds(X, observed)
+    if kernel.is_decreasing:
+        # Of an exponential, the ratio needs only the unknown sums and never underflows to 0/0.
+        floor = kernel.link(upper - lower)
+        return Relaxation(kernel.link(lower), ONES, floor, np.ones_like(floor))
+    K_observed = kernel.link(lower)
+    if not (K_observed > 0.0).all():
+        i, j = (int(index) for index in np.argwhere(~(K_observed > 0.0))[0])
+        must_be = "one whose observed kernel is positive for every pair (raise its offset)"
+        got = f"{kernel!r}, which gives {K_observed[i, j]:g} for rows {i} and {j}"
+        raise ValueError(
+            f"The 'kernel' parameter of learn_kernel must be {must_be}. Got {got} instead."
+        )
+    ceiling = kernel.link(upper) / K_observed
+    return Relaxation(K_observed, ONES, np.ones_like(ceiling), ceiling)
+
+
+def printed(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference) -> Relaxation:
+    """Bound the adjustment as the paper prints it.
+
+    As `ratio`, but the printed range of a feature known in neither row is also applied to a row
+    against itself, where the unknown value is one number: the diagonal of an exponential kernel
+    may then fall to ``link(number of gaps in the row)`` instead of staying at 1.
+
+    Parameters
+    ----------
+    X, observed, kernel, reference
+        As in `ratio`.
+
+    Returns
+    -------
+    Relaxation
+        Base K_observed, anchor 11'.
+    """
+    exact = ratio(X, observed, kernel, reference)
+    if not kernel.is_distance:
+        return exact
+    gaps = (~observed).sum(axis=1).astype(float)
+    lower = np.where(np.eye(X.shape[0], dtype=bool), kernel.link(gaps), exact.lower)
+    return Relaxation(exact.base, exact.anchor, lower, exact.upper)
+
+
+def union_of_masks(
+    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference
+) -> Relaxation:
+    """Bound the adjustment as the authors' released code does.
+
+    A mask inverted there makes the lower bound ``link(features observed in either row)`` for
+    every pair and the upper one 1; no data value enters.
+
+    Parameters
+    ----------
+    X, observed, kernel, reference
+        As in `ratio`.
+
+    Returns
+    -------
+    Relaxation
+        Base K_observed, anchor 11'.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is no exponential of a distance: the released code has only the gaussian.
+    """
+    if not kernel.is_distance:
+        must_be = "gaussian or laplacian for variant='released'"
+        raise ValueError(refusal("learn_kernel", "kernel", must_be, kernel))
+    missing = (~observed).astype(float)
+    in_either = observed.shape[1] - missing @ missing.T
+    K_observed = kernel.link(kernel.observed_sums(X, observed))
+    return Relaxation(K_observed, ONES, kernel.link(in_either), np.ones_like(in_either))
+
+
+def kernel_itself(
+    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference
+) -> Relaxation:
+    """Bound the learned kernel itself: every completion's kernel matrix is in this set.
+
+    Parameters
+    ----------
+    X, observed, kernel
+        As in `ratio`.
+    reference : Reference
+        The anchor is its kernel matrix.
+
+    Returns
+    -------
+    Relaxation
+        Base 11', anchor the reference kernel. A kernel that is not positive semidefinite in
+        general is raised by a ridge that makes the anchor so; else the set could be empty.
+    """
+    lower, upper = (kernel.link(sums) for sums in kernel.bounds(X, observed))
+    if kernel.is_decreasing:
+        lower, upper = upper, lower
+    # A matrix product's rounding may leave the reference outside by the last digits.
+    anchor = np.clip(reference_kernel(X, kernel, reference, "learn_kernel"), lower, upper)
+    if kernel.is_positive_semidefinite:
+        return Relaxation(ONES, anchor, lower, upper)
+    interior = mean_kernel_of_completions(X, kernel)
+    smallest = min(float(np.linalg.eigvalsh(K)[0]) for K in (anchor, interior))
+    ridge = max(0.0, -1.01 * smallest)
+    raised = ridge * np.eye(X.shape[0])
+    return Relaxation(ONES, anchor + raised, lower + raised, upper + raised, ridge)

@@ -1,0 +1,183 @@
+"""The variants of Stage I: what each is made of.
+
+A variant is a frozen record of functions; the loop in `learn` calls them and asks nothing else.
+
+==============  ====================  ===========================  ===========================
+name            Step 1                Step 2                       Step 3
+==============  ====================  ===========================  ===========================
+``paper``       eigenvalue program,   closed form with rho,        Adam, clip and centre
+                else exact projection psd projection
+``appendix``    exact projection on   the same                     Adam, exact projection
+                box and cone
+``released``    Adam, clip, product   Adam, Frobenius ball         Adam, exact projection; at
+                projected                                          the end an exact SVM
+``anchored``    one accelerated step  none                         proximal step on a minorant;
+                on the cone's                                      at the end an exact SVM
+                multiplier
+==============  ====================  ===========================  ===========================
+
+`paper` is Algorithm 1 as printed; `appendix` is what the paper's theorem is about; `released`
+equals the authors' code; `anchored` is ours: the learned kernel itself is the variable, which
+makes the problem convex-concave, so that a saddle exists and a gap certifies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.convergence import StopRule
+from kernimpute.kernels import Kernel
+from kernimpute.reference import Reference, mean_kernel_of_completions
+from kernimpute.stage_one import dual_steps, kernel_steps, perturbation_steps, relaxations
+from kernimpute.stage_one.assessments import Assessment, relative_steps, saddle_gap
+from kernimpute.stage_one.problem import Relaxation, StageOneProblem, StageOneState
+from kernimpute.stage_one.steps import Move
+
+__all__ = ["VARIANTS", "Solution", "Variant"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Step = Callable[[StageOneProblem, StageOneState], Move]
+
+
+class Assess(Protocol):
+    """Says where a round stands; see `assessments`."""
+
+    def __call__(
+        self,
+        problem: StageOneProblem,
+        state: StageOneState,
+        step_norms: Mapping[str, float],
+        tol: float,
+        *,
+        last: bool,
+    ) -> Assessment:
+        """Return the assessment of the state after a round."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a run of Stage I found.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The learned kernel, without the perturbation.
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        Signed coefficients.
+    intercept : ndarray of shape (n_problems,)
+        Intercepts.
+    """
+
+    K: FloatArray
+    dual_coef: FloatArray
+    intercept: FloatArray
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant of Stage I as a record of functions.
+
+    Parameters
+    ----------
+    relax : callable
+        Base, anchor and bounds of the adjustment, from rows, mask, kernel and reference.
+    start : callable
+        The first state.
+    kernel_step, perturbation_step, dual_step : callable
+        Steps 1, 2 and 3.
+    assess : callable
+        What the stop rule watches.
+    finish : callable
+        The solution from the last state and the best assessment.
+    stop : StopRule
+        The default stop rule.
+    """
+
+    relax: Callable[[FloatArray, BoolArray, Kernel, Reference], Relaxation]
+    start: Callable[[StageOneProblem], StageOneState]
+    kernel_step: Step
+    perturbation_step: Step
+    dual_step: Step
+    assess: Assess
+    finish: Callable[[StageOneProblem, StageOneState, Assessment], Solution]
+    stop: StopRule
+
+
+def _start_at_ones(problem: StageOneProblem) -> StageOneState:
+    """Start as Algorithm 1 does, at ``A = E = 11'``, with feasible coefficients.
+
+    The printed start ``alpha = C / 2`` is feasible only for balanced labels; it is projected.
+    """
+    ones = np.ones((problem.n_samples, problem.n_samples))
+    dual = problem.dual
+    halves = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
+    return StageOneState(ones, ones, halves)
+
+
+def _start_at_anchor(problem: StageOneProblem) -> StageOneState:
+    """Start at the reference kernel and the exact support vector machine on it."""
+    anchor = problem.relaxation.anchor
+    dual_coef = problem.dual.solve(anchor)
+    zeros = np.zeros_like(anchor)
+    interior = mean_kernel_of_completions(problem.X, problem.kernel)
+    interior += problem.relaxation.ridge * np.eye(problem.n_samples)
+    moments = kernel_steps.SpectrumMoments(zeros, zeros, interior)
+    return StageOneState(anchor, relaxations.ONES, dual_coef, kernel_moments=moments)
+
+
+def _finish_perturbed(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
+    """Take the loop's coefficients, which belong to the perturbed kernel, as they are."""
+    K = problem.relaxation.base * state.adjustment
+    intercept = problem.dual.intercept(problem.perturbed_kernel(state), state.dual_coef)
+    return Solution(K, state.dual_coef, intercept)
+
+
+def _finish_certified(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
+    """Take the pair behind the smallest gap."""
+    certificate = best.certificate
+    if certificate is None:
+        K, dual_coef = state.adjustment, problem.dual.solve(state.adjustment)
+    else:
+        K, dual_coef = certificate.K, certificate.dual_coef
+    return Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
+
+
+VARIANTS: dict[str, Variant] = {
+    "paper": Variant(
+        relax=relaxations.printed,
+        start=_start_at_ones,
+        kernel_step=kernel_steps.eigenvalue_step,
+        perturbation_step=perturbation_steps.closed_form_step,
+        dual_step=dual_steps.adam_clip_and_centre_step,
+        assess=relative_steps,
+        finish=_finish_perturbed,
+        stop=StopRule(tol=1e-3, max_iter=500),
+    ),
+    "appendix": Variant(
+        relax=relaxations.ratio,
+        start=_start_at_ones,
+        kernel_step=kernel_steps.exact_projection_step,
+        perturbation_step=perturbation_steps.closed_form_step,
+        dual_step=dual_steps.adam_projection_step,
+        assess=relative_steps,
+        finish=_finish_perturbed,
+        stop=StopRule(tol=1e-3, max_iter=500),
+    ),
+    "anchored": Variant(
+        relax=relaxations.kernel_itself,
+        start=_start_at_anchor,
+        kernel_step=kernel_steps.spectrum_step,
+        perturbation_step=perturbation_steps.no_perturbation,
+        dual_step=dual_steps.proximal_step,
+        assess=saddle_gap,
+        finish=_finish_certified,
+        stop=StopRule(tol=1e-3, max_iter=1000),
+    ),
+}
+"""The variants by name."""

@@ -1,0 +1,525 @@
+"""From a table with a label column and gaps to the same table without gaps.
+
+`impute_table` splits the label off, codes the other columns (`kernimpute.columns`), fills the
+rows that have a label with `kernimpute.imputation.impute`, fills the rows that have none as new
+rows, and writes the result back into the table.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from pandas.api.types import is_float_dtype
+
+from kernimpute.columns import (
+    EncodedTable,
+    TableError,
+    check_column_names,
+    check_table,
+    encode_table,
+    observed_in_table,
+)
+from kernimpute.convergence import Callback, Status
+from kernimpute.imputation import ImputationResult, impute
+from kernimpute.kernels import Kernel
+from kernimpute.parameters import check_choice
+from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
+
+__all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Task = Literal["classification", "regression"]
+
+MOST_CLASSES = 10
+"""Whole-number labels with more distinct values than this are a quantity, unless told."""
+
+
+class TableWarning(UserWarning):
+    """Something in a table that the result should not be trusted without knowing."""
+
+
+@dataclass(frozen=True)
+class TableImputation:
+    """A filled table and how it came about.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table without its dropped columns, gaps filled; observed cells, columns, order,
+        index and dtypes as they came.
+    target : hashable
+        The label column.
+    task : {"classification", "regression"}
+        What the label is taken for.
+    observed : ndarray of bool of shape (n_rows, n_columns)
+        True where a cell of `table` came with it.
+    filled : mapping of hashable to int
+        How many cells were filled in each column that had gaps and lost them.
+    n_unlabelled : int
+        Rows without a label; their label is left missing.
+    result : ImputationResult or None
+        What `impute` returned on the rows with a label; None where no solver was needed.
+    new_rows : RecoveredFeatures or None
+        What was recovered in the rows without a label; None where there was nothing to.
+    settings : mapping of str to object
+        The options, as they were used.
+    notes, warnings : tuple of str
+        What was done that one would not expect, and what one should look at.
+    seconds : float
+        Wall-clock time.
+    """
+
+    table: pd.DataFrame
+    target: Hashable
+    task: Task
+    observed: BoolArray
+    filled: Mapping[Hashable, int]
+    n_unlabelled: int
+    result: ImputationResult | None
+    new_rows: RecoveredFeatures | None
+    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table."""
+        return len(self.table)
+
+    @property
+    def n_filled(self) -> int:
+        """Number of cells filled."""
+        return sum(self.filled.values())
+
+    @property
+    def status(self) -> Status:
+        """How the solver ended on the rows with a label."""
+        return Status.NOTHING_MISSING if self.result is None else self.result.status
+
+    def filled_cells(self, name: Hashable) -> BoolArray:
+        """Return where a column was filled.
+
+        Parameters
+        ----------
+        name : hashable
+            A column of the table.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_rows,)
+            True where the cell was a gap and is none any more.
+        """
+        if name not in self.filled:
+            return np.zeros(self.n_rows, dtype=bool)
+        position = [*self.table.columns].index(name)  # type: ignore[arg-type]
+        return np.asarray(~self.observed[:, position])
+
+
+def infer_task(labels: pd.Series) -> Task:
+    """Return what a label column is taken for when the caller doesn't say.
+
+    Text, booleans and categories are classes. So are whole numbers with two distinct values,
+    or with at most ten of which each occurs twice or more on average. Other numbers are a
+    quantity, for regression.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_labelled,)
+        The labels, without gaps.
+
+    Returns
+    -------
+    {"classification", "regression"}
+        The task.
+
+    Examples
+    --------
+    >>> infer_task(pd.Series(["no", "yes", "no"]))
+    'classification'
+    >>> infer_task(pd.Series([1.0, 2.0, 2.0]))
+    'classification'
+    >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
+    'regression'
+    """
+    column = encode_table(labels.to_frame()).columns[0]
+    if column.kind == "number":
+        return "regression"
+    if column.kind == "whole":
+        distinct = labels.nunique()
+        few = distinct <= MOST_CLASSES and 2 * distinct <= len(labels)
+        return "classification" if distinct <= 2 or few else "regression"
+    return "classification"
+
+
+def impute_table(
+    table: pd.DataFrame,
+    target: Hashable,
+    *,
+    drop: Iterable[Hashable] = (),
+    ignore: Iterable[Hashable] = (),
+    categorical: Iterable[Hashable] = (),
+    missing_values: Sequence[object] = (),
+    task: Literal["auto", "classification", "regression"] = "auto",
+    variant: str = "direct",
+    kernel: Kernel | None = None,
+    C: float = 1.0,
+    eta: float | None = None,
+    rho: float | None = None,
+    radius: float | None = None,
+    epsilon: float = 0.1,
+    reference: ArrayLike | None = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    random_state: int = 0,
+    callback: Callback | None = None,
+) -> TableImputation:
+    """Return a labelled table with its gaps filled.
+
+    Rows with a label are filled together, guided by their labels. Rows without a label are
+    filled afterwards, each on its own and from the filled rows; their label is left missing.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table; it is never changed.
+    target : hashable
+        Name of the label column.
+    drop : iterable of hashable, default=()
+        Columns to leave out of the result.
+    ignore : iterable of hashable, default=()
+        Columns to keep as they are and not to use, such as identifiers.
+    categorical : iterable of hashable, default=()
+        Columns whose values are categories although they are numbers.
+    missing_values : sequence of str or number, default=()
+        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What the label is; "auto" follows `infer_task`.
+    variant, kernel, C, eta, rho, radius, epsilon, tol, max_iter, random_state, callback
+        As in `kernimpute.imputation.impute`. In regression the label is standardised first, so
+        C and epsilon count in its standard deviations.
+    reference : array-like of shape (n_labelled, n_features), default=None
+        As in `impute`: a reference for the coded matrix of the rows with a label.
+
+    Returns
+    -------
+    TableImputation
+        The filled table, counts, notes and warnings, and the solver's own result.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is out of its range.
+    TableError
+        If the table cannot be imputed as it is: no such column, no rows, no label, a label
+        with one class, a column of a kind that is refused (`kernimpute.columns`), or
+        categorical columns under a kernel without a term for them. Everything is refused
+        before any solver runs.
+
+    Warns
+    -----
+    TableWarning
+        For each of the result's `warnings`.
+    """
+    start = time.perf_counter()
+    options = {
+        "variant": variant,
+        "kernel": kernel,
+        "C": C,
+        "eta": eta,
+        "rho": rho,
+        "radius": radius,
+        "epsilon": epsilon,
+        "tol": tol,
+        "max_iter": max_iter,
+        "random_state": random_state,
+    }
+    check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
+    roles = _roles(table, target, drop, ignore, categorical)
+    observed = observed_in_table(table, missing_values)
+    at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
+    labelled = observed[:, at[target]]
+    labels = _labels(table[[target]], labelled, task)
+    seen = {name: bool(observed[labelled, at[name]].any()) for name in roles.features}
+    used = [name for name in roles.features if seen[name]]
+    if not used:
+        raise TableError(
+            "The table must have a column, besides the label, with an observed value in a row "
+            "that has a label. Got none."
+        )
+    as_category = [name for name in roles.categorical if name in used]
+    encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
+    _check_kernel(kernel, encoded)
+    cautions = [
+        *labels.cautions,
+        *_unused_markers(table, missing_values),
+        *_left_missing([name for name in roles.features if not seen[name]], labelled),
+        *encoded.cautions,
+    ]
+
+    X, result, new_rows = _filled(encoded, labelled, labels, options, reference, callback)
+
+    kept = [name for name in table.columns if name not in roles.dropped]
+    n_gaps = {name: int((~observed[:, at[name]]).sum()) for name in used}
+    filled = MappingProxyType({name: count for name, count in n_gaps.items() if count})
+    imputation = TableImputation(
+        table=_written_back(table[kept], encoded.decode(X), filled),
+        target=target,
+        task=labels.task,
+        observed=observed[:, [at[name] for name in kept]],
+        filled=filled,
+        n_unlabelled=int((~labelled).sum()),
+        result=result,
+        new_rows=new_rows,
+        settings=MappingProxyType(
+            {
+                **options,
+                "kernel": kernel if result is None else result.kernel,
+                "categorical": tuple(as_category),
+                "ignore": roles.ignored,
+                "drop": roles.dropped,
+                "missing_values": tuple(missing_values),
+            }
+        ),
+        notes=_notes(encoded, filled, labelled, result),
+        warnings=tuple(dict.fromkeys([*cautions, *_unfinished(result, new_rows)])),
+        seconds=time.perf_counter() - start,
+    )
+    for caution in imputation.warnings:
+        warnings.warn(caution, TableWarning, stacklevel=2)
+    return imputation
+
+
+def _filled(
+    encoded: EncodedTable,
+    labelled: BoolArray,
+    labels: _Labels,
+    options: Mapping[str, Any],
+    reference: ArrayLike | None,
+    callback: Callback | None,
+) -> tuple[FloatArray, ImputationResult | None, RecoveredFeatures | None]:
+    """Return the coded matrix without gaps, and what the solvers returned.
+
+    Parameters
+    ----------
+    encoded : EncodedTable
+        The columns that are used.
+    labelled : ndarray of bool of shape (n_rows,)
+        True where a row has a label.
+    labels : _Labels
+        The labels of these rows.
+    options : mapping of str to object
+        Options of `impute`.
+    reference, callback
+        As in `impute_table`.
+    """
+    X = encoded.matrix.copy()
+    gaps = np.isnan(X)
+    if not gaps.any():
+        return X, None, None
+    result = impute(
+        X[labelled],
+        labels.values,
+        **options,
+        task=labels.task,
+        categorical=encoded.categorical,
+        reference=reference,
+        callback=callback,
+    )
+    X[labelled] = result.X
+    if not gaps[~labelled].any():
+        return X, result, None
+    new_rows = recover_new_rows(
+        X[~labelled], result.X, kernel=result.kernel, categorical=encoded.categorical
+    )
+    X[~labelled] = new_rows.X
+    return X, result, new_rows
+
+
+# ---------------------------------------------------------------------- columns and label
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """What each column is there for."""
+
+    features: tuple[Hashable, ...]
+    dropped: tuple[Hashable, ...]
+    ignored: tuple[Hashable, ...]
+    categorical: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The labels of the rows that have one, as the solver takes them, of shape (n_labelled,)."""
+
+    values: NDArray[np.generic]
+    task: Task
+    cautions: tuple[str, ...]
+
+
+def _roles(
+    table: pd.DataFrame,
+    target: Hashable,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+) -> _Roles:
+    check_table(table)
+    names = list(table.columns)
+    check_column_names("target", [target], names)
+    dropped = check_column_names("drop", drop, names)
+    ignored = check_column_names("ignore", ignore, names)
+    for option, chosen in (("drop", dropped), ("ignore", ignored)):
+        if target in chosen:
+            raise TableError(f"{option}: the label column {target!r} is needed.")
+    both = [name for name in dropped if name in ignored]
+    if both:
+        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    features = tuple(name for name in names if name not in {target, *dropped, *ignored})
+    if not features:
+        raise TableError("The table must have a column besides the label to use. Got none.")
+    return _Roles(features, dropped, ignored, check_column_names("categorical", categorical, names))
+
+
+def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
+    """Return the labels for the solver; refuse a label that cannot guide anything."""
+    name = column.columns[0]
+    n_labelled = int(labelled.sum())
+    if n_labelled == 0:
+        raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
+    rows = column[labelled]
+    chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
+    encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
+    coded = encoded.columns[0]
+    if coded.kind == "constant":
+        what = "two classes" if chosen == "classification" else "two values"
+        raise TableError(
+            f"The label column {name!r} must hold at least {what}. Got "
+            f"{_plain(coded.values[0])!r} in all {n_labelled} rows that have a label: a label "
+            "with one class can guide nothing."
+        )
+    if chosen == "regression":
+        if coded.kind == "category":
+            raise TableError(
+                f"The label column {name!r} must hold numbers for regression. Got "
+                f"{rows.dtypes.iloc[0]} values such as {_plain(coded.values[0])!r}: use task "
+                "classification."
+            )
+        numbers = encoded.matrix[:, 0]
+        return _Labels((numbers - numbers.mean()) / numbers.std(), chosen, encoded.cautions)
+    classes = coded.values
+    if len(classes) == n_labelled and n_labelled > 2:
+        raise TableError(
+            f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
+            "values in as many rows: is it an identifier, or a quantity (task regression)?"
+        )
+    codes = encoded.matrix[:, 0].astype(int)
+    return _Labels(np.array(classes)[codes], chosen, encoded.cautions)
+
+
+def _check_kernel(kernel: Kernel | None, encoded: EncodedTable) -> None:
+    """Refuse a kernel without a categorical term where a column needs one."""
+    if kernel is None or kernel.is_distance:
+        return
+    names = [column.name for column in encoded.features if column.kind == "category"]
+    if names:
+        raise TableError(
+            f"The {type(kernel).__name__.lower()} kernel has no term for categories. Got the "
+            f"categorical columns {', '.join(map(repr, names))}: use the gaussian or the "
+            "laplacian kernel, or drop or ignore these columns."
+        )
+
+
+# ---------------------------------------------------------------------- result
+
+
+def _written_back(
+    kept: pd.DataFrame, decoded: pd.DataFrame, filled: Mapping[Hashable, int]
+) -> pd.DataFrame:
+    """Return a copy of the kept columns in which the filled ones are the decoded ones."""
+    table = kept.copy()
+    for position, name in enumerate(table.columns):
+        if name in filled:
+            table.isetitem(position, decoded[name])
+    return table
+
+
+def _notes(
+    encoded: EncodedTable,
+    filled: Mapping[Hashable, int],
+    labelled: BoolArray,
+    result: ImputationResult | None,
+) -> tuple[str, ...]:
+    """Return what was done that one would not expect."""
+    notes = []
+    if not filled:
+        notes.append("the table has no gap to fill: it is returned unchanged")
+    if not labelled.all():
+        notes.append(
+            f"{int((~labelled).sum())} rows without a label were filled as new rows, from the "
+            "filled rows that have one; their label is left missing"
+        )
+    constant = [column for column in encoded.columns if column.kind == "constant"]
+    if constant:
+        listed = ", ".join(f"{column.name} = {_plain(column.values[0])}" for column in constant)
+        notes.append(f"columns with one observed value were not used: {listed}")
+    rounded = [
+        str(column.name)
+        for column in encoded.columns
+        if column.kind == "whole"
+        and column.name in filled
+        and is_float_dtype(encoded.frame[column.name].dtype)
+    ]
+    if rounded:
+        notes.append(
+            "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
+        )
+    if result is not None:
+        notes.extend(result.trace.notes)
+    return tuple(notes)
+
+
+def _left_missing(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
+    """Return a caution that names the columns in which nothing can be learned."""
+    if not names:
+        return []
+    where = "" if labelled.all() else " in the rows that have a label"
+    listed = ", ".join(repr(name) for name in names)
+    columns = "column" if len(names) == 1 else "columns"
+    return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
+
+
+def _unfinished(
+    result: ImputationResult | None, new_rows: RecoveredFeatures | None
+) -> Iterator[str]:
+    """Yield a caution for each solver that ended before its stop rule was met."""
+    if result is not None and not result.status.success:
+        yield result.status.value
+    if new_rows is not None and not new_rows.status.success:
+        yield f"in the rows without a label: {new_rows.status.value}"
+
+
+def _unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
+    """Return a caution for the values that stand for a gap nowhere in the table."""
+    before = observed_in_table(table)
+    return [
+        f"no cell holds the missing value {marker!r}"
+        for marker in missing_values
+        if isinstance(marker, (str, int, float))
+        and (observed_in_table(table, [marker]) == before).all()
+    ]
+
+
+def _plain(value: object) -> object:
+    """Return a NumPy scalar as Python's own, for messages."""
+    return value.item() if isinstance(value, np.generic) else value
