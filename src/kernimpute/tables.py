@@ -465,9 +465,12 @@ def _notes(
     if not filled:
         notes.append("the table has no gap to fill: it is returned unchanged")
     if not labelled.all():
+        count = int((~labelled).sum())
+        one = count == 1
         notes.append(
-            f"{int((~labelled).sum())} rows without a label were filled as new rows, from the "
-            "filled rows that have one; their label is left missing"
+            f"{count} {'row' if one else 'rows'} without a label {'was' if one else 'were'} "
+            f"filled as {'a new row' if one else 'new rows'}, from the filled rows that have "
+            f"one; the label is left missing"
         )
     constant = [column for column in encoded.columns if column.kind == "constant"]
     if constant:

@@ -1,0 +1,265 @@
+"""Writing the filled table: only the filled cells differ from the file that was read."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+
+from kernimpute.cli.arff_tables import ArffTable, arff_quoted, unquoted
+from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.formats import Format
+from kernimpute.cli.readers import ArrowTable, TableFile
+from kernimpute.cli.text_tables import TextTable, cell_text, quoted
+
+if TYPE_CHECKING:
+    from kernimpute.tables import TableImputation
+
+__all__ = ["check_output", "check_writable", "replacing", "write_table"]
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Refuse an output that cannot be written, before any work is done.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    RefusedError
+        If the file exists and may not be replaced, or its directory is none or is read-only.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise RefusedError(f"{path}: there is no directory {str(folder)!r}.")
+    if path.is_dir():
+        raise RefusedError(f"{path} is a directory.")
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
+    if not os.access(folder, os.W_OK):
+        raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
+
+
+def check_writable(form: Format, file: TableFile, dropped: Sequence[str]) -> None:
+    """Refuse a column that the output's format cannot hold, before any work is done.
+
+    Parameters
+    ----------
+    form : Format
+        The output's format.
+    file : TableFile
+        The table.
+    dropped : sequence of str
+        The columns that are not written.
+
+    Raises
+    ------
+    RefusedError
+        If a column cannot be written.
+    """
+    if form.name == "parquet" or not isinstance(file.source, ArrowTable):
+        return
+    for column in file.source.table.schema:
+        if column.name not in dropped and pa.types.is_nested(column.type):
+            raise RefusedError(
+                f"column {column.name!r} holds {column.type} values, which {form.name.upper()} "
+                f"cannot hold: drop it (--drop '{column.name}') or write Parquet."
+            )
+
+
+@contextlib.contextmanager
+def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Give a temporary file beside each path, and put them in place together at the end.
+
+    Parameters
+    ----------
+    *paths : Path
+        The files to write or replace.
+
+    Yields
+    ------
+    tuple of Path
+        The temporary files; they are removed if the block does not end well.
+    """
+    finals = [Path(os.path.realpath(path)) for path in paths]
+    temporary = tuple(
+        final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp") for final in finals
+    )
+    try:
+        yield temporary
+        for place, final in zip(temporary, finals, strict=True):
+            if final.exists():
+                shutil.copymode(final, place)
+        for place, final in zip(temporary, finals, strict=True):
+            os.replace(place, final)
+    finally:
+        for place in temporary:
+            place.unlink(missing_ok=True)
+
+
+def write_table(path: Path, form: Format, imputation: TableImputation, file: TableFile) -> None:
+    """Write a filled table.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    form : Format
+        Its format.
+    imputation : TableImputation
+        The filled table.
+    file : TableFile
+        The file that it was read from: cells that were not filled are written as it spells
+        them, as far as the format allows.
+    """
+    if form.name == "parquet":
+        pq.write_table(_arrow(imputation, file), path)
+        return
+    text = _arff(imputation, file) if form.name == "arff" else _delimited(imputation, file, form)
+    data = text.encode("utf-8")
+    # Without a time in it, the same table gives the same bytes.
+    path.write_bytes(gzip.compress(data, mtime=0) if form.compressed else data)
+
+
+# ---------------------------------------------------------------------- delimited text
+
+
+def _delimited(imputation: TableImputation, file: TableFile, form: Format) -> str:
+    source, delimiter, newline, mark = file.source, form.delimiter, "\n", ""
+    same = isinstance(source, TextTable) and file.format.name == form.name
+    if isinstance(source, TextTable):
+        newline, mark = source.newline, "\ufeff" if source.byte_order_mark else ""
+        delimiter = source.delimiter if same else delimiter
+    names = [str(name) for name in imputation.table.columns]
+    columns = []
+    for name in names:
+        if same and isinstance(source, TextTable):
+            place = source.names.index(name)
+            cells = [row[place] for row in source.rows]
+            spelled = file.columns[name].cells
+            for row, text in _filled_texts(imputation, file, name):
+                cells[row] = spelled.get(text, quoted(text, delimiter))
+            columns.append([source.header[place], *cells])
+        else:
+            texts = _texts(imputation, file, name)
+            columns.append(
+                [quoted("" if text is None else text, delimiter) for text in [name, *texts]]
+            )
+    lines = [delimiter.join(cells) for cells in zip(*columns, strict=True)]
+    return mark + newline.join(lines) + newline
+
+
+def _texts(imputation: TableImputation, file: TableFile, name: str) -> list[str | None]:
+    """Return the cells of a column as text, None at the gaps that are left, of length n_rows."""
+    values = imputation.table[name]
+    gaps = np.asarray(values.isna(), dtype=bool)
+    source = file.source
+    if isinstance(source, ArrowTable):
+        texts: list[str | None] = [
+            None if gap else _plain_text(value) for value, gap in zip(values, gaps, strict=True)
+        ]
+        return texts
+    place = source.names.index(name)
+    if isinstance(source, TextTable):
+        read = [cell_text(row[place]) for row in source.rows]
+    else:
+        read = [unquoted(row[place]) for row in source.rows]
+    texts = [None if gap else text for text, gap in zip(read, gaps, strict=True)]
+    for row, text in _filled_texts(imputation, file, name):
+        texts[row] = text
+    return texts
+
+
+def _filled_texts(
+    imputation: TableImputation, file: TableFile, name: str
+) -> Iterator[tuple[int, str]]:
+    """Yield the row and the text of each cell of a column that was filled."""
+    rows = np.flatnonzero(imputation.filled_cells(name))
+    spell = file.columns[name].spell
+    for row, value in zip(rows, imputation.table[name].iloc[rows], strict=True):
+        yield int(row), spell(value)
+
+
+def _plain_text(value: object) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    return str(value)
+
+
+# ---------------------------------------------------------------------- ARFF
+
+
+def _arff(imputation: TableImputation, file: TableFile) -> str:
+    source = file.source
+    names = [str(name) for name in imputation.table.columns]
+    columns: list[list[str]] = []
+    if isinstance(source, ArffTable):
+        dropped = {
+            attribute.header_line for attribute in source.attributes if attribute.name not in names
+        }
+        header = [line for place, line in enumerate(source.header) if place not in dropped]
+        for name in names:
+            place = source.names.index(name)
+            cells = [row[place] for row in source.rows]
+            for row, text in _filled_texts(imputation, file, name):
+                bare = cells[row].strip()
+                cells[row] = cells[row].replace(bare, arff_quoted(text))
+            columns.append(cells)
+    else:
+        header = ["@RELATION kernimpute", ""]
+        for name in names:
+            texts = _texts(imputation, file, name)
+            declared = _declaration(imputation.table[name], texts)
+            header.append(f"@ATTRIBUTE {arff_quoted(name)} {declared}")
+            columns.append(["?" if text is None else arff_quoted(text) for text in texts])
+        header += ["", "@DATA"]
+    rows = [",".join(cells) for cells in zip(*columns, strict=True)]
+    return "\n".join([*header, *rows]) + "\n"
+
+
+def _declaration(values: pd.Series, texts: Sequence[str | None]) -> str:
+    """Return the type of a column: a number, or the values that it may take."""
+    dtype = values.dtype
+    if (is_integer_dtype(dtype) or is_float_dtype(dtype)) and not is_bool_dtype(dtype):
+        return "NUMERIC"
+    if isinstance(dtype, pd.CategoricalDtype):
+        allowed = [_plain_text(category) for category in dtype.categories]
+    else:
+        allowed = sorted({text for text in texts if text is not None})
+    return "{" + ",".join(map(arff_quoted, allowed)) + "}"
+
+
+# ---------------------------------------------------------------------- Parquet
+
+
+def _arrow(imputation: TableImputation, file: TableFile) -> pa.Table:
+    """Return the filled table for Parquet: the columns that were not filled as they came."""
+    filled = imputation.table
+    if not isinstance(file.source, ArrowTable):
+        return pa.Table.from_pandas(filled, preserve_index=False)
+    table = file.source.table
+    kept = [str(name) for name in filled.columns]
+    table = table.drop_columns([name for name in table.column_names if name not in kept])
+    for name in imputation.filled:
+        place = table.column_names.index(name)
+        column = table.schema.field(place)
+        values = pa.Array.from_pandas(filled[name])
+        if values.type != column.type:
+            values = values.cast(column.type)
+        table = table.set_column(place, column, values)
+    return table

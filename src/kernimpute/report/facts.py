@@ -1,0 +1,116 @@
+"""The facts of a run, as the summary and the report state them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.imputation import ImputationResult
+from kernimpute.kernels import Kernel
+from kernimpute.tables import TableImputation
+
+__all__ = ["kernel_text", "program_version", "run_facts"]
+
+
+def program_version() -> str:
+    """Return the version of the package that runs."""
+    try:
+        return version("kernimpute")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def kernel_text(kernel: Kernel) -> str:
+    """Return a kernel's name and parameters, without its list of categorical columns.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+
+    Returns
+    -------
+    str
+        For people.
+
+    Examples
+    --------
+    >>> from kernimpute.kernels import Polynomial
+    >>> kernel_text(Polynomial(degree=2))
+    'polynomial kernel, degree 2, offset 1'
+    """
+    parameters = [
+        f"{field.name} {getattr(kernel, field.name):.4g}"
+        for field in fields(kernel)
+        if field.name != "categorical"
+    ]
+    return ", ".join([f"{type(kernel).__name__.lower()} kernel", *parameters])
+
+
+def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
+    """Return the facts of a run, as pairs of name and text.
+
+    Parameters
+    ----------
+    imputation : TableImputation
+        The filled table.
+
+    Returns
+    -------
+    list of (str, str)
+        Size, label, cells filled, and how the solver ended.
+    """
+    result = imputation.result
+    n_rows, n_columns = imputation.table.shape
+    n_cells = n_rows * n_columns
+    share = 100.0 * imputation.n_filled / n_cells
+    facts = [
+        ("table", f"{n_rows} rows, {n_columns} columns"),
+        ("label", _label(imputation)),
+        ("filled", f"{imputation.n_filled} of {n_cells} cells ({share:.1f} %)"),
+    ]
+    if imputation.n_unlabelled:
+        facts.append(("rows without a label", str(imputation.n_unlabelled)))
+    if result is not None:
+        facts.append(("method", f"{imputation.settings['variant']}, {kernel_text(result.kernel)}"))
+        facts.extend(_solver_facts(result))
+    if imputation.new_rows is not None:
+        new = imputation.new_rows
+        facts.append(("new rows", f"{new.n_sweeps} sweeps, objective {new.objective:.6g}"))
+    facts.append(("status", imputation.status.value))
+    facts.append(("seconds", f"{imputation.seconds:.2f}"))
+    return facts
+
+
+def _label(imputation: TableImputation) -> str:
+    result = imputation.result
+    if imputation.task == "regression" or result is None:
+        return f"{imputation.target} ({imputation.task})"
+    return f"{imputation.target} ({imputation.task}, {len(result.classes)} classes)"
+
+
+def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
+    """Return rounds, objective and gap of each stage."""
+    one, two = result.stage_one, result.stage_two
+    facts = []
+    if one is not None:
+        known = f"{_last(one.trace.column('objective'), 'objective')}, gap {one.gap:.3g}"
+        facts.append(("Stage I", f"{one.n_iter} rounds, {known}"))
+    if two is not None:
+        facts.append(("Stage II", f"{two.n_sweeps} sweeps, objective {two.objective:.6g}"))
+    if one is None and two is None and len(result.trace):
+        trace = result.trace
+        known = (
+            f"{_last(trace.column('objective'), 'objective')}, {_last(trace.column('gap'), 'gap')}"
+        )
+        facts.append(("solver", f"{trace.records[-1].iteration} rounds, {known}"))
+    return facts
+
+
+def _last(values: NDArray[np.float64], name: str) -> str:
+    """Return the last value that was evaluated, of an array of shape (n_records,)."""
+    known = values[~np.isnan(values)]
+    return f"{name} {known[-1]:.6g}" if known.size else f"no {name}"

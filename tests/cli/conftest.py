@@ -1,0 +1,96 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernimpute.cli import run
+from kernimpute.convergence import Record, Status, Trace
+from kernimpute.imputation import ImputationResult
+from kernimpute.kernels import Gaussian
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def data():
+    """Return the directory of the real tables."""
+    path = Path(os.environ.get("KERNIMPUTE_DATA", ROOT.parent / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip(f"the real tables are not at {path}; set KERNIMPUTE_DATA")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return an empty current directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def impute(folder, capsys):
+    """Return `kernimpute impute` as a function: exit code, stdout and stderr."""
+
+    def command(*arguments):
+        code = run(["impute", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert "\x1b" not in out + err
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture
+def refused(impute, folder):
+    """Return a function that expects a refusal: it returns the one line on stderr."""
+
+    def command(*arguments, code=1):
+        before = contents(folder)
+        got, out, err = impute(*arguments)
+        assert got == code
+        assert out == ""
+        assert len(err.splitlines()) == 1
+        assert err.startswith("kernimpute: ")
+        assert contents(folder) == before
+        return err
+
+    return command
+
+
+def contents(folder):
+    """Return every file below a folder with its bytes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def typical(monkeypatch):
+    """Put the mean or the most frequent category in place of the solvers."""
+
+    def fill(X, known, categorical):
+        X = X.copy()
+        for p in range(X.shape[1]):
+            values = known[~np.isnan(known[:, p]), p]
+            typical = np.bincount(values.astype(int)).argmax() if categorical[p] else values.mean()
+            X[np.isnan(X[:, p]), p] = typical
+        return X
+
+    def impute(X, y, *, categorical, callback, **options):
+        record = Record(iteration=3, objective=1.5, gap=1e-4, stage="direct")
+        callback(record)
+        return ImputationResult(
+            X=fill(X, X, categorical),
+            dual_coef=np.zeros((1, len(y))),
+            intercept=np.zeros(1),
+            classes=np.unique(y),
+            kernel=Gaussian(),
+            status=Status.CONVERGED,
+            trace=Trace((record,)),
+        )
+
+    monkeypatch.setattr("kernimpute.tables.impute", impute)

@@ -1,0 +1,141 @@
+"""The program as a process of its own: exit codes, interruption, terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+
+CSV = "a,b,y\n1.5,x,0\n,x,1\n2.5,,0\n2.0,z,1\n"
+
+# Runs the command line with something slow in place of a solver or of the report's writer.
+SLOW = """
+import sys, time
+import kernimpute.cli.impute as command
+import kernimpute.tables as tables
+from kernimpute.cli import run
+from kernimpute.convergence import Record
+
+def solver(X, y, *, callback, **options):
+    print("ready", flush=True)
+    for stage in ("Stage I", "Stage II"):
+        callback(Record(iteration=1, objective=2.5, gap=0.125, stage=stage))
+        time.sleep({seconds})
+    sys.exit(9)
+
+def writer(path, imputation, *, source):
+    path.write_text("half")
+    print("ready", flush=True)
+    time.sleep({seconds})
+
+def ends_well(X, y, **options):
+    import numpy as np
+    from kernimpute.convergence import Status, Trace
+    from kernimpute.imputation import ImputationResult
+    from kernimpute.kernels import Gaussian
+    X = np.nan_to_num(X)
+    return ImputationResult(X=X, dual_coef=X, intercept=X, classes=np.unique(y),
+                            kernel=Gaussian(), status=Status.CONVERGED, trace=Trace())
+
+{patch}
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def program(patch, seconds):
+    return [sys.executable, "-c", SLOW.format(patch=patch, seconds=seconds)]
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t.csv").write_text(CSV)
+    return tmp_path
+
+
+def test_python_m_kernimpute_is_the_program(table):
+    done = subprocess.run(
+        [sys.executable, "-m", "kernimpute", "impute", "t.csv", "-t", "nope", "-o", "o.csv"],
+        cwd=table,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == (
+        "kernimpute: --target: there is no column 'nope'. The columns are: 'a', 'b', 'y'.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "tables.impute = solver",
+        "tables.impute = ends_well; command.write_report = writer",
+    ],
+    ids=["while solving", "while writing"],
+)
+def test_ctrl_c_leaves_nothing_behind(table, patch):
+    (table / "o.csv").write_text("old")
+    arguments = ["impute", "t.csv", "-t", "y", "-o", "o.csv", "--report", "r.html", "--force"]
+    with subprocess.Popen(
+        [*program(patch, seconds=60), *arguments],
+        cwd=table,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == "kernimpute: interrupted; nothing was written.\n"
+    assert sorted(path.name for path in table.iterdir()) == ["o.csv", "t.csv"]
+    assert (table / "o.csv").read_text() == "old"
+
+
+def run_on_terminal(table, *options):
+    """Run a solver that shows both stages, stderr on a terminal; return what it shows."""
+    parent, child = pty.openpty()
+    try:
+        done = subprocess.run(
+            [
+                *program("tables.impute = solver", seconds=0.3),
+                *("impute", "t.csv", "-t", "y", "-o", "o.csv"),
+                *options,
+            ],
+            cwd=table,
+            stdout=subprocess.PIPE,
+            stderr=child,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+            timeout=30,
+            check=False,
+        )
+    finally:
+        os.close(child)
+    shown = b""
+    while True:
+        try:
+            block = os.read(parent, 4096)
+        except OSError:
+            break
+        if not block:
+            break
+        shown += block
+    os.close(parent)
+    assert done.returncode == 9
+    return shown.decode()
+
+
+def test_a_terminal_shows_the_progress_of_both_stages(table):
+    shown = run_on_terminal(table)
+    assert "Stage I: round 1, objective 2.5, gap 0.12" in shown
+    assert "Stage II: round 1" in shown
+
+
+def test_a_quiet_run_shows_no_progress(table):
+    assert run_on_terminal(table, "--quiet") == ""
