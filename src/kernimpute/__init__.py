@@ -1,1 +1,30 @@
-"""Supervised kernel-based imputation of labelled tables with gaps."""
+"""Supervised kernel-based imputation of labelled tables with gaps.
+
+>>> import numpy as np
+>>> from kernimpute import impute
+>>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
+>>> filled = impute(X, [0, 0, 1, 1]).X
+"""
+
+from kernimpute import kernels
+from kernimpute.convergence import Record, Status, Trace
+from kernimpute.imputation import VARIANTS, ImputationResult, impute
+from kernimpute.stage_one import LearnedKernel, learn_kernel
+from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "VARIANTS",
+    "ImputationResult",
+    "LearnedKernel",
+    "Record",
+    "RecoveredFeatures",
+    "Status",
+    "Trace",
+    "impute",
+    "kernels",
+    "learn_kernel",
+    "recover_features",
+    "recover_new_rows",
+]

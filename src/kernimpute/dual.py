@@ -81,6 +81,29 @@ class Dual:
         """Number of columns."""
         return int(self.targets.shape[1])
 
+    def shaped(
+        self, dual_coef: FloatArray, intercept: FloatArray
+    ) -> tuple[FloatArray, float | FloatArray]:
+        """Return coefficients and intercepts as results show them: a single problem has no column.
+
+        Parameters
+        ----------
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients.
+        intercept : ndarray of shape (n_problems,)
+            Intercepts.
+
+        Returns
+        -------
+        dual_coef : ndarray of shape (n_samples,) or (n_samples, n_problems)
+            The coefficients.
+        intercept : float or ndarray of shape (n_problems,)
+            The intercepts.
+        """
+        if self.n_problems == 1:
+            return dual_coef[:, 0], float(intercept[0])
+        return dual_coef, intercept
+
     def value(self, K: FloatArray, dual_coef: FloatArray) -> float:
         """Return the sum of the dual objectives.
 

@@ -209,14 +209,6 @@ class BoxConeProjection:
         """Whether the box and the cone were shown not to meet."""
         return self.status is Status.STALLED
 
-    @classmethod
-    def infeasible_at(
-        cls, point: FloatArray, lower: FloatArray, upper: FloatArray
-    ) -> BoxConeProjection:
-        """Return the outcome for sets known beforehand not to meet."""
-        violation = _violation(point, lower, upper)
-        return cls(point, np.zeros_like(point), Status.STALLED, 0, violation)
-
 
 def project_box_cone(
     M: FloatArray,

@@ -64,7 +64,9 @@ def relative_steps(
         Without a gap: the observed kernel is not positive semidefinite, so neither is the
         problem convex-concave, and no saddle need exist.
     """
-    return Assessment(problem.objective(state), math.nan, max(step_norms.values()))
+    return Assessment(
+        problem.objective(state), math.nan, max(step_norms.values(), default=math.inf)
+    )
 
 
 def saddle_gap(

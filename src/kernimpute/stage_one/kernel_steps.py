@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,16 @@ from kernimpute.projections import (
     project_psd,
     symmetrise,
 )
-from kernimpute.stage_one.problem import StageOneProblem, StageOneState
+from kernimpute.stage_one.problem import Relaxation, StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 
 __all__ = [
+    "EigenvalueMoments",
     "SpectrumMoments",
     "clipped_adjustment",
     "eigenvalue_step",
     "exact_projection_step",
+    "finish_projection",
     "saddle_value",
     "spectrum_step",
 ]
@@ -34,6 +36,18 @@ FALLBACK = (
     "Step 1's eigenvalue program is infeasible: the exact projection on the box and the cone "
     "was taken instead."
 )
+UNSOLVED = (
+    "Step 1's eigenvalue program was not solved within its iterations: the exact projection on "
+    "the box and the cone was taken instead."
+)
+PROJECTIONS_A_ROUND = 20
+"""Projections on the cone in one round. They go on in the next round from the same multiplier, and
+the rounds move ever less, so that the projection is exact in the limit; `finish_projection` makes
+it so at the end."""
+EIGENVALUE_ITERATIONS = 50
+"""The same for the eigenvalue program, whose projection costs a third of one."""
+VIOLATION = 1e-3
+"""Largest violation of bounds of order 1 with which a round's eigenvalue program is solved."""
 
 
 def exact_projection_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -44,12 +58,13 @@ def exact_projection_step(problem: StageOneProblem, state: StageOneState) -> Mov
     problem : StageOneProblem
         The problem.
     state : StageOneState
-        The state; its kernel moments are the multiplier of the previous projection.
+        The state; its kernel moments are the multiplier of the previous round's projection.
 
     Returns
     -------
     Move
-        The projection of eq. (7) on ``{lower <= A <= upper, A psd}``.
+        The projection of eq. (7) on ``{lower <= A <= upper, A psd}``, as far as
+        `PROJECTIONS_A_ROUND` carry it.
     """
     projection = project_box_psd(
         problem.unconstrained_adjustment(state),
@@ -57,9 +72,46 @@ def exact_projection_step(problem: StageOneProblem, state: StageOneState) -> Mov
         problem.relaxation.upper,
         multiplier=state.kernel_moments,
         tol=1e-6,
-        max_iter=300,
+        max_iter=PROJECTIONS_A_ROUND,
     )
     return Move(projection.point, projection.multiplier, projection.status, projection.n_iter)
+
+
+def finish_projection(problem: StageOneProblem, adjustment: FloatArray) -> FloatArray:
+    """Return the adjustment, nearly in the box and the cone, brought into both.
+
+    Parameters
+    ----------
+    problem : StageOneProblem
+        The problem.
+    adjustment : ndarray of shape (n_samples, n_samples)
+        The last adjustment.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        In the box to the last bit, and positive semidefinite as nearly as a thousand
+        projections reach.
+    """
+    relaxation = problem.relaxation
+    projection = project_box_psd(
+        adjustment, relaxation.lower, relaxation.upper, tol=1e-8, max_iter=1000
+    )
+    return np.clip(projection.point, relaxation.lower, relaxation.upper)
+
+
+@dataclass(frozen=True)
+class EigenvalueMoments:
+    """What `eigenvalue_step` carries from round to round.
+
+    Parameters
+    ----------
+    program, fallback : ndarray of shape (n_samples, n_samples) or None
+        Multiplier of the box in the eigenvalue program, and in the exact projection.
+    """
+
+    program: FloatArray | None = None
+    fallback: FloatArray | None = None
 
 
 def eigenvalue_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -75,50 +127,81 @@ def eigenvalue_step(problem: StageOneProblem, state: StageOneState) -> Move:
     problem : StageOneProblem
         The problem.
     state : StageOneState
-        The state; its kernel moments are the multiplier of the exact projection, if that has
-        had to step in.
+        The state; its kernel moments are `EigenvalueMoments`.
 
     Returns
     -------
     Move
-        The adjustment of eq. (OptKD); where the program is infeasible, or not solved to 1e-6
-        within its iterations, the exact projection of the appendix, and a note that says so.
+        The adjustment of eq. (OptKD). Where the program is infeasible, or violates the bounds by
+        more than `VIOLATION` after its iterations, the exact projection of the appendix, and a
+        note that says which.
     """
-    projection = _project_eigenvalues(problem, problem.unconstrained_adjustment(state))
-    if projection.violation <= 1e-6 and not projection.infeasible:
-        return Move(projection.point, state.kernel_moments, inner_iterations=projection.n_iter)
-    fallback = exact_projection_step(problem, state)
-    spent = projection.n_iter + fallback.inner_iterations
-    return fallback._replace(inner_iterations=spent, note=FALLBACK)
+    moments: EigenvalueMoments = state.kernel_moments or EigenvalueMoments()
+    closed_form = symmetrise(problem.unconstrained_adjustment(state))
+    _, vectors = np.linalg.eigh(closed_form)
+    note, spent = FALLBACK, 0
+    if not _is_infeasible(vectors, problem.relaxation):
+        program = _project_eigenvalues(problem.relaxation, closed_form, vectors, moments.program)
+        if program.violation <= VIOLATION:
+            kept = replace(moments, program=program.multiplier)
+            return Move(program.point, kept, inner_iterations=program.n_iter)
+        note = FALLBACK if program.infeasible else UNSOLVED
+        spent = program.n_iter
+        moments = replace(moments, program=None if program.infeasible else program.multiplier)
+    fallback = exact_projection_step(problem, replace(state, kernel_moments=moments.fallback))
+    return fallback._replace(
+        moments=replace(moments, fallback=fallback.moments),
+        inner_iterations=spent + fallback.inner_iterations,
+        note=note,
+    )
 
 
-def _project_eigenvalues(problem: StageOneProblem, M: FloatArray) -> BoxConeProjection:
-    relaxation = problem.relaxation
-    values, vectors = np.linalg.eigh(symmetrise(M))
-
+def _project_eigenvalues(
+    relaxation: Relaxation,
+    closed_form: FloatArray,
+    vectors: FloatArray,
+    multiplier: FloatArray | None,
+) -> BoxConeProjection:
     def project_cone(point: FloatArray) -> FloatArray:
         diagonal = np.maximum(np.sum(vectors * (point @ vectors), axis=0), 0.0)
         return np.asarray((vectors * diagonal) @ vectors.T)
 
-    if _pinned_spectrum_is_infeasible(vectors, relaxation.lower, relaxation.upper):
-        point = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        return BoxConeProjection.infeasible_at(point, relaxation.lower, relaxation.upper)
-    return project_box_cone(M, project_cone, relaxation.lower, relaxation.upper, tol=1e-7)
+    return project_box_cone(
+        closed_form,
+        project_cone,
+        relaxation.lower,
+        relaxation.upper,
+        multiplier=multiplier,
+        tol=1e-6,
+        max_iter=EIGENVALUE_ITERATIONS,
+    )
 
 
-def _pinned_spectrum_is_infeasible(
-    vectors: FloatArray, lower: FloatArray, upper: FloatArray
-) -> bool:
-    """Whether entries without any room already decide the eigenvalues, and against the box.
+def _is_infeasible(vectors: FloatArray, relaxation: Relaxation) -> bool:
+    """Whether entries without any room already decide against the eigenvalue program.
 
-    Where ``lower = upper`` the program has an equation, linear in the eigenvalues: on the
-    diagonal ``sum over k of U_ik^2 d_k = 1``. If the equations have one solution only, it can be
-    looked at; n of them, as an exact diagonal gives, generically do.
+    Where ``lower = upper`` the program has an equation, linear in the eigenvalues. Two cases
+    decide it at once:
+
+    - rows i and j with 1 in all four places (two complete rows) ask for
+      ``sum over k of (U_ik - U_jk)^2 d_k = 0``: every eigenvalue whose vector separates them
+      is 0, generically all of them;
+    - n independent equations, as an exact diagonal gives, have one solution, generically
+      ``d = 1``, that is the identity.
     """
-    rows, columns = np.nonzero(np.triu(lower == upper))
+    lower, upper = relaxation.lower, relaxation.upper
+    pinned = lower == upper
+    together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
+    rows, columns = np.nonzero(np.triu(together, 1))
+    if rows.size:
+        alike = np.abs(vectors[rows] - vectors[columns]).max(axis=0) <= 1e-10
+        reach = np.square(vectors[rows[0], alike]).sum()
+        if reach <= 1e-10:
+            return True
+    rows, columns = np.nonzero(np.triu(pinned))
     if rows.size < vectors.shape[0]:
         return False
-    # n equations suffice to decide; the diagonal comes first, for it is the best conditioned.
+    # The diagonal comes first: it is the best conditioned.
     first = np.argsort(rows != columns, kind="stable")[: 2 * vectors.shape[0]]
     rows, columns = rows[first], columns[first]
     equations = vectors[rows] * vectors[columns]
@@ -127,7 +210,7 @@ def _pinned_spectrum_is_infeasible(
         return False
     point = (vectors * eigenvalues) @ vectors.T
     outside = max(float((lower - point).max()), float((point - upper).max()))
-    return bool(outside > 1e-6 or eigenvalues.min() < -1e-6)
+    return bool(outside > VIOLATION or eigenvalues.min() < -VIOLATION)
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
-from kernimpute.dual import Dual, make_dual
+from kernimpute.dual import Dual
 from kernimpute.kernels import Kernel
-from kernimpute.missing import check_incomplete, observed_cells
-from kernimpute.parameters import check_choice, check_real, refusal
+from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
+from kernimpute.parameters import check_choice, check_real
 from kernimpute.reference import Reference, reference_kernel
 from kernimpute.stage_one.assessments import Assessment
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 from kernimpute.stage_one.variants import VARIANTS, Solution, Variant
 
-__all__ = ["LearnedKernel", "learn_kernel"]
+__all__ = ["LearnedKernel", "learn_from_rows", "learn_kernel"]
 
 FloatArray = NDArray[np.float64]
 OWNER = "learn_kernel"
@@ -69,7 +69,7 @@ def learn_kernel(
     X: ArrayLike,
     y: ArrayLike,
     *,
-    kernel: Kernel,
+    kernel: Kernel | str,
     C: float = 1.0,
     eta: float | None = None,
     rho: float | None = None,
@@ -92,8 +92,9 @@ def learn_kernel(
         without any observed cell are allowed.
     y : array-like of shape (n_samples,)
         Labels of two or more classes, or targets.
-    kernel : Kernel
-        The kernel.
+    kernel : Kernel or str
+        The kernel, or the name of one whose gamma is then fitted to the table; see
+        `kernimpute.labelled_rows.scaled_kernel`.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
@@ -145,47 +146,65 @@ def learn_kernel(
     >>> learned.status.name, bool(learned.gap <= 1e-3)
     ('CONVERGED', True)
     """
-    if not isinstance(kernel, Kernel):
-        raise TypeError(refusal(OWNER, "kernel", "a Kernel", kernel))
     record = VARIANTS[check_choice(OWNER, "variant", variant, VARIANTS)]
-    shape = np.shape(X)
-    kernel = kernel.with_categorical(categorical, shape[1] if len(shape) == 2 else 0)
-    numeric = kernel.numeric(shape[1]) if len(shape) == 2 else None
-    table = check_incomplete(X, OWNER, numeric)
-    dual = make_dual(y, table.shape[0], C=C, task=task, epsilon=epsilon, owner=OWNER)
+    rows = check_labelled_rows(
+        X, y, kernel, owner=OWNER, C=C, task=task, epsilon=epsilon, categorical=categorical
+    )
+    return learn_from_rows(
+        rows,
+        record,
+        eta=eta,
+        rho=rho,
+        radius=radius,
+        reference=reference,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+    )
+
+
+def learn_from_rows(
+    rows: LabelledRows,
+    variant: Variant,
+    *,
+    eta: float | None,
+    rho: float | None,
+    radius: float | None,
+    reference: Reference,
+    tol: float | None,
+    max_iter: int | None,
+    callback: Callback | None,
+) -> LearnedKernel:
+    """Learn a kernel matrix from checked rows; the parameters are those of `learn_kernel`."""
     stop = StopRule(
-        record.stop.tol if tol is None else tol,
-        record.stop.max_iter if max_iter is None else max_iter,
+        variant.stop.tol if tol is None else tol,
+        variant.stop.max_iter if max_iter is None else max_iter,
     )
-    observed = observed_cells(table)
-    if observed.all():
-        return _plain_machine(table, kernel, dual)
-    weights = _weights(table, kernel, dual, reference, eta, rho, radius)
-    problem = StageOneProblem(
-        table, observed, kernel, dual, record.relax(table, observed, kernel, reference), *weights
-    )
-    return _run(problem, record, stop, callback)
+    if rows.observed.all():
+        return _plain_machine(rows)
+    weights = _weights(rows, reference, eta, rho, radius)
+    relaxation = variant.relax(rows.X, rows.observed, rows.kernel, reference)
+    problem = StageOneProblem(rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights)
+    return _run(problem, variant, stop, callback)
 
 
 def _weights(
-    X: FloatArray,
-    kernel: Kernel,
-    dual: Dual,
+    rows: LabelledRows,
     reference: Reference,
     eta: float | None,
     rho: float | None,
     radius: float | None,
 ) -> tuple[float, float, float]:
     """Return eta, rho and radius, checked or by their default rules."""
-    missing_rate = float(np.isnan(X).mean())
+    dual, missing_rate = rows.dual, float((~rows.observed).mean())
     if eta is None:
-        K = reference_kernel(X, kernel, reference, OWNER)
+        K = reference_kernel(rows.X, rows.kernel, reference, OWNER)
         # A machine without support vectors has norm 0, and eta must be positive.
         eta = float(np.linalg.norm(dual.solve(K))) or dual.C
     if rho is None:
         rho = 5.0 * dual.C / missing_rate
     if radius is None:
-        radius = 0.2 * X.shape[0] * missing_rate
+        radius = 0.2 * rows.X.shape[0] * missing_rate
     return (
         check_real(OWNER, "eta", eta, 0.0, high_included=True),
         check_real(OWNER, "rho", rho, 0.0, high_included=True),
@@ -308,10 +327,10 @@ def _learned_anchor(problem: StageOneProblem) -> LearnedKernel:
     return _learned(problem, solution, Status.CONVERGED, 0.0, Trace())
 
 
-def _plain_machine(X: FloatArray, kernel: Kernel, dual: Dual) -> LearnedKernel:
+def _plain_machine(rows: LabelledRows) -> LearnedKernel:
     """Return the plain support vector machine, for a table without gaps."""
-    sums = kernel.sums(X, X)
-    K = kernel.link(sums)
+    sums = rows.kernel.sums(rows.X, rows.X)
+    K, dual = rows.kernel.link(sums), rows.dual
     dual_coef = dual.solve(K)
     intercept = dual.intercept(K, dual_coef)
     return _shaped(dual, K, sums, dual_coef, intercept, Status.NOTHING_MISSING, 0.0, Trace())
@@ -327,12 +346,12 @@ def _shaped(
     gap: float,
     trace: Trace,
 ) -> LearnedKernel:
-    single = dual.n_problems == 1
+    coefficients, intercepts = dual.shaped(dual_coef, intercept)
     return LearnedKernel(
         K=K,
         target=target,
-        dual_coef=dual_coef[:, 0] if single else dual_coef,
-        intercept=float(intercept[0]) if single else intercept,
+        dual_coef=coefficients,
+        intercept=intercepts,
         classes=dual.classes,
         status=status,
         n_iter=len(trace),

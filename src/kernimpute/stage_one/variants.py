@@ -97,6 +97,8 @@ class Variant:
         The solution from the last state and the best assessment.
     stop : StopRule
         The default stop rule.
+    recovery : {"exact", "released"}
+        How Stage II is to follow.
     """
 
     relax: Callable[[FloatArray, BoolArray, Kernel, Reference], Relaxation]
@@ -107,6 +109,7 @@ class Variant:
     assess: Assess
     finish: Callable[[StageOneProblem, StageOneState, Assessment], Solution]
     stop: StopRule
+    recovery: str = "exact"
 
 
 def _start_at_ones(problem: StageOneProblem) -> StageOneState:
@@ -133,7 +136,8 @@ def _start_at_anchor(problem: StageOneProblem) -> StageOneState:
 
 def _finish_perturbed(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
     """Take the loop's coefficients, which belong to the perturbed kernel, as they are."""
-    K = problem.relaxation.base * state.adjustment
+    adjustment = kernel_steps.finish_projection(problem, state.adjustment)
+    K = problem.relaxation.base * adjustment
     intercept = problem.dual.intercept(problem.perturbed_kernel(state), state.dual_coef)
     return Solution(K, state.dual_coef, intercept)
 

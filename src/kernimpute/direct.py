@@ -1,0 +1,355 @@
+"""The one-stage variant: features moved by the gradient of the dual.
+
+    min over missing cells of  J(X) = max over b of D(b; K(X)) + eta ||X - X_ref||^2,
+
+K(X) the ordinary kernel matrix of the completed rows. By the envelope theorem the gradient of
+the maximum needs only the maximiser b and the rows with b != 0, so no eigendecomposition, and
+there is no Stage II: the features are the variable. Not convex in X; it starts at the reference
+imputation and never rises. A categorical cell that differs from its reference costs eta.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, OptimizeResult, minimize
+
+from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
+from kernimpute.dual import coupling
+from kernimpute.labelled_rows import LabelledRows
+
+__all__ = ["DirectImputation", "impute_directly"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class DirectImputation:
+    """What the one-stage variant found.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The completed rows.
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        The exact support vector machine on them, signed coefficients.
+    intercept : ndarray of shape (n_problems,)
+        Its intercepts.
+    status : Status
+        How the descent ended.
+    objective : float
+        J at the end.
+    gap : float
+        Norm of the projected gradient at the end.
+    trace : Trace
+        One record a descent step.
+    """
+
+    X: FloatArray
+    dual_coef: FloatArray
+    intercept: FloatArray
+    status: Status
+    objective: float
+    gap: float
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class _Point:
+    """J and what its evaluation leaves behind."""
+
+    X: FloatArray
+    sums: FloatArray
+    K: FloatArray
+    dual_coef: FloatArray
+    pull: FloatArray
+    objective: float
+
+
+@dataclass(frozen=True)
+class _Objective:
+    """J as a function of the completed rows."""
+
+    rows: LabelledRows
+    X_reference: FloatArray
+    eta: float
+    numeric: BoolArray
+
+    def __call__(self, X: FloatArray) -> _Point:
+        kernel, dual = self.rows.kernel, self.rows.dual
+        sums = kernel.sums(X, X)
+        K = kernel.link(sums)
+        if kernel.is_positive_semidefinite:
+            dual_coef = dual.solve(K)
+            pull = coupling(dual_coef)
+        else:
+            K, differential = _project_psd_with_differential(K)
+            dual_coef = dual.solve(K)
+            pull = differential(coupling(dual_coef))
+        objective = dual.value(K, dual_coef) + self.eta * self._distance(X)
+        return _Point(X, sums, K, dual_coef, pull, objective)
+
+    def _distance(self, X: FloatArray) -> float:
+        offset = X - self.X_reference
+        offset[:, ~self.numeric] = offset[:, ~self.numeric] != 0.0
+        return float(np.vdot(offset, offset))
+
+    def gradient(self, point: _Point) -> FloatArray:
+        """Return the gradient in the numeric cells, 0 in the others, shape (n, n_features)."""
+        kernel = self.rows.kernel
+        # Rows that pull on nothing have no gradient but the anchor's.
+        active = np.flatnonzero(np.any(point.pull != 0.0, axis=1))
+        block = np.ix_(active, active)
+        weights = point.pull[block] * kernel.link_gradient(point.sums[block])
+        gradient = 2.0 * self.eta * (point.X - self.X_reference)
+        gradient[:, ~self.numeric] = 0.0
+        gradient[active] -= kernel.sums_gradient(point.X[active], point.X[active], weights)
+        return gradient
+
+
+def _project_psd_with_differential(
+    K: FloatArray,
+) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Project on the cone and return the (self-adjoint) derivative of the projection there."""
+    values, vectors = np.linalg.eigh(K)
+    kept = np.maximum(values, 0.0)
+    rise = kept[:, None] - kept[None, :]
+    run = values[:, None] - values[None, :]
+    slopes = np.divide(rise, run, out=np.zeros_like(rise), where=np.abs(run) > 1e-14)
+    same = np.abs(run) <= 1e-14
+    slopes[same] = np.broadcast_to(values[:, None] > 0.0, slopes.shape)[same]
+
+    def differential(M: FloatArray) -> FloatArray:
+        return np.asarray(vectors @ (slopes * (vectors.T @ M @ vectors)) @ vectors.T)
+
+    return np.asarray((vectors * kept) @ vectors.T), differential
+
+
+def impute_directly(
+    rows: LabelledRows,
+    X_reference: FloatArray,
+    *,
+    eta: float,
+    stop: StopRule,
+    callback: Callback | None = None,
+) -> DirectImputation:
+    """Move the missing cells down the gradient of the dual.
+
+    1. Numeric cells: L-BFGS in the box [0, 1].
+    2. Categorical cells: for every row the change of one code that lowers J most at the present
+       coefficients; as many of them at once as lower J itself.
+    3. Again, until step 2 changes nothing.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        The incomplete rows.
+    X_reference : ndarray of shape (n_samples, n_features)
+        Completed rows to start from and to be held at.
+    eta : float
+        Weight of the anchor, in (0, inf]; inf returns the reference.
+    stop : StopRule
+        Descent ends when the norm of the projected gradient is at most tol times that at the
+        start; max_iter counts descent steps.
+    callback : callable or None, default=None
+        Called with the `Record` of each step; a true answer stops.
+
+    Returns
+    -------
+    DirectImputation
+        The completed rows and the support vector machine on them.
+    """
+    numeric = rows.kernel.numeric(rows.X.shape[1])
+    log = _Log(callback)
+    if math.isinf(eta):
+        # Held with infinite weight, the reference is the solution.
+        point = _Objective(rows, X_reference, 0.0, numeric)(X_reference)
+        return _result(rows, point, Status.CONVERGED, 0.0, log)
+    objective = _Objective(rows, X_reference, eta, numeric)
+    free = ~rows.observed & numeric
+    point = objective(X_reference)
+    slope = _slope(objective, point, free)
+    allowed = stop.tol * slope
+    log.write(point, slope, 0.0, evaluations=1)
+    status = Status.CONVERGED
+    while True:
+        # 1) numeric cells
+        if slope > allowed:
+            point, status = _descend(objective, point, free, allowed, stop, log)
+        # 2) categorical cells
+        recoded = _recode(objective, point)
+        # 3) until nothing changes
+        if recoded is None or not status.success or log.steps >= stop.max_iter:
+            break
+        point = recoded
+        slope = _slope(objective, point, free)
+        log.write(point, slope, 0.0, evaluations=1)
+    slope = _slope(objective, point, free)
+    if status is Status.CONVERGED and not rows.kernel.is_positive_semidefinite:
+        status = Status.NOT_PSD
+    return _result(rows, point, status, slope, log)
+
+
+class _Log:
+    """The records so far; the one thing that changes during a descent."""
+
+    def __init__(self, callback: Callback | None) -> None:
+        self.callback = callback
+        self.records: list[Record] = []
+        self.began = time.perf_counter()
+
+    @property
+    def steps(self) -> int:
+        """Descent steps recorded; the start is not one."""
+        return len(self.records) - 1
+
+    def write(self, point: _Point, slope: float, step: float, evaluations: int) -> bool:
+        """Append a record and return whether the callback asks to stop."""
+        record = Record(
+            iteration=len(self.records),
+            objective=point.objective,
+            gap=slope,
+            step_norms={"features": step},
+            inner_iterations=evaluations,
+            seconds=time.perf_counter() - self.began,
+            stage="direct",
+        )
+        self.records.append(record)
+        return self.callback is not None and bool(self.callback(record))
+
+
+def _result(
+    rows: LabelledRows, point: _Point, status: Status, slope: float, log: _Log
+) -> DirectImputation:
+    return DirectImputation(
+        X=point.X,
+        dual_coef=point.dual_coef,
+        intercept=rows.dual.intercept(point.K, point.dual_coef),
+        status=status,
+        objective=point.objective,
+        gap=slope,
+        trace=Trace(tuple(log.records)),
+    )
+
+
+def _slope(objective: _Objective, point: _Point, free: BoolArray) -> float:
+    """Return the norm of the projected gradient: what of it does not push against the box."""
+    gradient, cells = objective.gradient(point)[free], point.X[free]
+    blocked = ((cells <= 0.0) & (gradient > 0.0)) | ((cells >= 1.0) & (gradient < 0.0))
+    return float(np.linalg.norm(np.where(blocked, 0.0, gradient)))
+
+
+def _descend(
+    objective: _Objective,
+    start: _Point,
+    free: BoolArray,
+    allowed: float,
+    stop: StopRule,
+    log: _Log,
+) -> tuple[_Point, Status]:
+    """Descend in the numeric cells by L-BFGS in the box, from a point."""
+    accepted, latest = start, start
+    evaluations = 0
+    status: Status | None = None
+
+    def evaluate(cells: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal latest, evaluations
+        X = start.X.copy()
+        X[free] = cells
+        latest = objective(X)
+        evaluations += 1
+        return latest.objective, objective.gradient(latest)[free]
+
+    def record(intermediate_result: OptimizeResult) -> None:
+        nonlocal accepted, evaluations, status
+        step = float(np.linalg.norm(latest.X - accepted.X))
+        accepted = latest
+        slope = _slope(objective, accepted, free)
+        if log.write(accepted, slope, step, evaluations):
+            status = Status.INTERRUPTED
+        elif slope <= allowed:
+            status = Status.CONVERGED
+        evaluations = 0
+        if status is not None:
+            raise StopIteration
+
+    remaining = stop.max_iter - log.steps
+    if remaining <= 0:
+        return start, Status.MAX_ITER
+    outcome = minimize(
+        evaluate,
+        start.X[free],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(0.0, 1.0),
+        callback=record,
+        options={"gtol": 0.0, "ftol": 0.0, "maxiter": remaining, "maxfun": 20 * remaining},
+    )
+    if status is None:
+        status = Status.MAX_ITER if outcome.status == 1 else Status.STALLED
+    return accepted, status
+
+
+def _recode(objective: _Objective, point: _Point) -> _Point | None:
+    """Return a lower point that differs in categorical cells, or None where there is none."""
+    changes = _profitable_changes(objective, point)
+    while changes:
+        X = point.X.copy()
+        for _, row, column, code in changes:
+            X[row, column] = code
+        tried = objective(X)
+        if tried.objective < point.objective - 1e-9 * max(1.0, abs(point.objective)):
+            return tried
+        # Together they overshot, for the coefficients answer: try the better half.
+        changes = changes[: len(changes) // 2]
+    return None
+
+
+def _profitable_changes(
+    objective: _Objective, point: _Point
+) -> list[tuple[float, int, int, float]]:
+    """Return the best change of one code in each row, at the present coefficients, best first.
+
+    Returns
+    -------
+    list of (gain, row, column, code)
+        With positive gains, largest first.
+    """
+    rows, kernel = objective.rows, objective.rows.kernel
+    active = np.flatnonzero(np.any(point.pull != 0.0, axis=1))
+    best: dict[int, tuple[float, int, int, float]] = {}
+    for column in kernel.categorical:
+        open_rows = np.flatnonzero(~rows.observed[:, column] & np.any(point.pull != 0.0, axis=1))
+        if open_rows.size == 0:
+            continue
+        codes = np.unique(rows.X[rows.observed[:, column], column])
+        pull = point.pull[np.ix_(open_rows, active)]
+        pull = np.where(open_rows[:, None] == active[None, :], 0.0, pull)
+        sums = point.sums[np.ix_(open_rows, active)]
+        own, others = point.X[open_rows, column], point.X[active, column]
+        without = sums - (own[:, None] != others[None, :])
+        reference = objective.X_reference[open_rows, column]
+        # A row's kernel values stand in its row and in its column: -2 / 2 = -1.
+        costs = np.stack(
+            [
+                objective.eta * (code != reference)
+                - np.sum(pull * kernel.link(without + (code != others)[None, :]), axis=1)
+                for code in codes
+            ],
+            axis=1,
+        )
+        current = costs[np.arange(open_rows.size), np.searchsorted(codes, own)]
+        choice = costs.argmin(axis=1)
+        gains = current - costs.min(axis=1)
+        for index in np.flatnonzero(gains > 1e-12):
+            row = int(open_rows[index])
+            change = (float(gains[index]), row, column, float(codes[choice[index]]))
+            if row not in best or best[row] < change:
+                best[row] = change
+    return sorted(best.values(), reverse=True)

@@ -1,0 +1,132 @@
+"""Incomplete rows with their labels, checked: what both kinds of variant start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.dual import Dual, make_dual
+from kernimpute.kernels import KERNELS, Gaussian, Kernel, make_kernel
+from kernimpute.missing import check_incomplete, observed_cells
+from kernimpute.parameters import check_choice, refusal
+
+__all__ = ["LabelledRows", "check_labelled_rows", "scaled_kernel"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Incomplete rows and the dual problem of their labels.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    observed : ndarray of bool of shape (n_samples, n_features)
+        True where a cell is observed.
+    kernel : Kernel
+        The kernel, its categorical columns marked.
+    dual : Dual
+        The support vector machine's dual.
+    """
+
+    X: FloatArray
+    observed: BoolArray
+    kernel: Kernel
+    dual: Dual
+
+
+def check_labelled_rows(
+    X: ArrayLike,
+    y: ArrayLike,
+    kernel: Kernel | str,
+    *,
+    owner: str,
+    C: float,
+    task: str,
+    epsilon: float,
+    categorical: ArrayLike | None,
+) -> LabelledRows:
+    """Return rows, kernel and dual, or refuse them before any long work.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
+    y : array-like of shape (n_samples,)
+        Labels or targets, complete.
+    kernel : Kernel or str
+        The kernel; a name takes `scaled_kernel`.
+    owner : str
+        The function whose parameters these are, for the messages.
+    C, task, epsilon
+        As in `make_dual`.
+    categorical : array-like or None
+        Mask or indices of the categorical columns, on top of the kernel's own.
+
+    Returns
+    -------
+    LabelledRows
+        The checked input.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If any of it is not as described.
+    """
+    if isinstance(kernel, str):
+        check_choice(owner, "kernel", kernel, KERNELS)
+    elif not isinstance(kernel, Kernel):
+        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
+    shape = np.shape(X)
+    n_features = shape[1] if len(shape) == 2 else 0
+    marked: Kernel = Gaussian() if isinstance(kernel, str) else kernel
+    marked = marked.with_categorical(categorical, n_features)
+    table = check_incomplete(X, owner, marked.numeric(n_features))
+    observed = observed_cells(table)
+    if isinstance(kernel, str):
+        marked = scaled_kernel(kernel, table, marked.categorical)
+    dual = make_dual(y, table.shape[0], C=C, task=task, epsilon=epsilon, owner=owner)
+    return LabelledRows(table, observed, marked, dual)
+
+
+def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -> Kernel:
+    """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
+
+    Parameters
+    ----------
+    name : str
+        A name of `kernimpute.kernels.KERNELS`.
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    categorical : tuple of int, default=()
+        Columns that hold category codes.
+
+    Returns
+    -------
+    Kernel
+        A gaussian or laplacian kernel with gamma = 2 / (expected distance of two rows whose
+        columns are independent): for the gaussian on numeric columns this is
+        ``1 / (n_features variance)``, scikit-learn's "scale". Other kernels with their defaults.
+    """
+    kernel = make_kernel(name, categorical=categorical)
+    if not kernel.is_decreasing:
+        return kernel
+    numeric = kernel.numeric(X.shape[1])
+    distance = 0.0
+    for column in range(X.shape[1]):
+        values = X[~np.isnan(X[:, column]), column]
+        if numeric[column] and values.size:
+            # A grid of quantiles keeps this linear in the number of rows.
+            values = np.quantile(values, np.linspace(0.0, 1.0, 101))
+            distance += float(kernel.feature_term(values[:, None], values[None, :]).mean())
+        elif values.size:
+            shares = np.unique(values, return_counts=True)[1] / values.size
+            distance += 1.0 - float(shares @ shares)
+    # A table of constants has no distances: any gamma will do.
+    gamma = 2.0 / distance if distance > 0.0 else 1.0
+    return make_kernel(name, gamma, categorical)
