@@ -22,6 +22,7 @@ from kernimpute.convergence import Status
 
 __all__ = [
     "BoxConeProjection",
+    "Multiplier",
     "clip_and_centre",
     "project_box",
     "project_box_cone",
@@ -72,7 +73,7 @@ def project_psd(M: FloatArray) -> FloatArray:
     # The smaller part of the spectrum makes the cheaper product.
     if 2 * np.count_nonzero(negative) <= values.size:
         lost = vectors[:, negative] * np.sqrt(-values[negative])
-        return M + lost @ lost.T
+        return np.asarray(M + lost @ lost.T)
     kept = vectors[:, ~negative] * np.sqrt(values[~negative])
     return np.asarray(kept @ kept.T)
 
@@ -155,10 +156,13 @@ def project_box_hyperplane(
             left, at_left = middle, total
         else:
             right, at_right = middle, total
-    if at_left <= 0.0 or at_left == at_right:
+    if at_left <= 0.0:
         return point(kinks[left])
+    # Between neighbouring kinks the point is linear in the multiplier. Interpolating the points
+    # instead of the kinks keeps the sum at 0 where v is large beside the box.
     fraction = at_left / (at_left - at_right)
-    return point(kinks[left] + fraction * (kinks[right] - kinks[left]))
+    start, end = point(kinks[left]), point(kinks[right])
+    return np.clip(start + fraction * (end - start), lower, upper)
 
 
 def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -181,6 +185,25 @@ def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
 
 
 @dataclass(frozen=True)
+class Multiplier:
+    """The multiplier of the box, with what lets another call go on as if there had been one.
+
+    Parameters
+    ----------
+    value : ndarray of shape (n, n)
+        The multiplier Y.
+    ahead : ndarray of shape (n, n)
+        Y extrapolated.
+    pace : float
+        Nesterov's sequence; 1 after a restart.
+    """
+
+    value: FloatArray
+    ahead: FloatArray
+    pace: float = 1.0
+
+
+@dataclass(frozen=True)
 class BoxConeProjection:
     """The projection on a box cut by a cone, as far as it was carried.
 
@@ -188,7 +211,7 @@ class BoxConeProjection:
     ----------
     point : ndarray of shape (n, n)
         A point of the cone.
-    multiplier : ndarray of shape (n, n)
+    multiplier : Multiplier
         Multiplier of the box; pass it as the start of the next, similar projection.
     status : Status
         ``CONVERGED``; ``MAX_ITER``; or ``STALLED`` where the two sets are shown not to meet.
@@ -199,7 +222,7 @@ class BoxConeProjection:
     """
 
     point: FloatArray
-    multiplier: FloatArray
+    multiplier: Multiplier
     status: Status
     n_iter: int
     violation: float
@@ -216,7 +239,7 @@ def project_box_cone(
     lower: FloatArray,
     upper: FloatArray,
     *,
-    multiplier: FloatArray | None = None,
+    multiplier: Multiplier | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> BoxConeProjection:
@@ -235,7 +258,7 @@ def project_box_cone(
         Projection on the cone.
     lower, upper : ndarray of shape (n, n)
         Ends of the box.
-    multiplier : ndarray of shape (n, n), default=None
+    multiplier : Multiplier, default=None
         Multiplier to start from; 0 by default.
     tol : float, default=1e-9
         Largest violation of the box, relative to ``max(1, |M|)``, at which the projection has
@@ -253,31 +276,34 @@ def project_box_cone(
     The sets are shown not to meet by a separating direction: a Y with ``proj(-Y) = 0`` and
     ``sum of max(Y lower, Y upper) < 0``, which the multiplier tends to in that case.
     """
-    Y = np.zeros_like(M) if multiplier is None else multiplier
-    ahead, pace = Y, 1.0
-    scale = max(1.0, float(np.abs(M).max()))
-    point = project_cone(M - Y)
+    zeros = np.zeros_like(M)
+    now = Multiplier(zeros, zeros) if multiplier is None else multiplier
+    allowed = tol * max(1.0, float(np.abs(M).max()))
+    status = Status.MAX_ITER
+    point, n_iter = M, 0
     for n_iter in range(1, max_iter + 1):
-        point = project_cone(M - ahead)
-        raised = ahead + point
-        Y_next = raised - np.clip(raised, lower, upper)
-        change = Y_next - Y
-        moved = float(np.abs(Y_next - ahead).max())
-        if moved <= tol * scale:
-            # point was made at `ahead`, so its violation is at most what the multiplier moved.
-            violation = _violation(point, lower, upper)
-            return BoxConeProjection(point, Y_next, Status.CONVERGED, n_iter, violation)
-        if n_iter % 25 == 0 and _separates(Y_next, project_cone, lower, upper):
-            violation = _violation(point, lower, upper)
-            return BoxConeProjection(point, Y_next, Status.STALLED, n_iter, violation)
-        if float(np.vdot(ahead - Y_next, change)) > 0.0:
-            ahead, pace = Y_next, 1.0
-        else:
-            next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
-            ahead, pace = Y_next + ((pace - 1.0) / next_pace) * change, next_pace
-        Y = Y_next
-    violation = _violation(point, lower, upper)
-    return BoxConeProjection(point, Y, Status.MAX_ITER, max_iter, violation)
+        point = project_cone(M - now.ahead)
+        raised = now.ahead + point
+        Y = raised - np.clip(raised, lower, upper)
+        moved = float(np.abs(Y - now.ahead).max())
+        now = _extrapolated(now, Y)
+        if moved <= allowed:
+            # The violation of `point` is at most what the multiplier moved.
+            status = Status.CONVERGED
+            break
+        if n_iter % 25 == 0 and _separates(Y, project_cone, lower, upper):
+            status = Status.STALLED
+            break
+    return BoxConeProjection(point, now, status, n_iter, _violation(point, lower, upper))
+
+
+def _extrapolated(now: Multiplier, Y: FloatArray) -> Multiplier:
+    """Return the multiplier after a step to Y, extrapolated unless it overshot."""
+    change = Y - now.value
+    if float(np.vdot(now.ahead - Y, change)) > 0.0:
+        return Multiplier(Y, Y)
+    pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * now.pace * now.pace))
+    return Multiplier(Y, Y + ((now.pace - 1.0) / pace) * change, pace)
 
 
 def _violation(point: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
@@ -302,7 +328,7 @@ def project_box_psd(
     lower: FloatArray,
     upper: FloatArray,
     *,
-    multiplier: FloatArray | None = None,
+    multiplier: Multiplier | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> BoxConeProjection:
@@ -312,7 +338,7 @@ def project_box_psd(
     ----------
     M, lower, upper : ndarray of shape (n, n)
         The symmetric point and the symmetric ends of the box.
-    multiplier : ndarray of shape (n, n), default=None
+    multiplier : Multiplier, default=None
         Multiplier to start from, as an earlier projection returned it.
     tol : float, default=1e-9
         Largest violation of the box, relative to ``max(1, |M|)``.

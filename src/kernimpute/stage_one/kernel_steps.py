@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kernimpute.dual import coupling
 from kernimpute.projections import (
     BoxConeProjection,
+    Multiplier,
     project_box_cone,
     project_box_psd,
     project_psd,
@@ -106,12 +107,12 @@ class EigenvalueMoments:
 
     Parameters
     ----------
-    program, fallback : ndarray of shape (n_samples, n_samples) or None
+    program, fallback : Multiplier or None
         Multiplier of the box in the eigenvalue program, and in the exact projection.
     """
 
-    program: FloatArray | None = None
-    fallback: FloatArray | None = None
+    program: Multiplier | None = None
+    fallback: Multiplier | None = None
 
 
 def eigenvalue_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -160,7 +161,7 @@ def _project_eigenvalues(
     relaxation: Relaxation,
     closed_form: FloatArray,
     vectors: FloatArray,
-    multiplier: FloatArray | None,
+    multiplier: Multiplier | None,
 ) -> BoxConeProjection:
     def project_cone(point: FloatArray) -> FloatArray:
         diagonal = np.maximum(np.sum(vectors * (point @ vectors), axis=0), 0.0)

@@ -1,0 +1,185 @@
+"""The one-stage variant: its gradient, its descent and its ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from kernimpute.convergence import Status, StopRule
+from kernimpute.direct import _Objective, _profitable_changes, impute_directly
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from kernimpute.labelled_rows import check_labelled_rows
+from kernimpute.reference import reference_table
+
+KERNELS = [Gaussian(2.0), Laplacian(1.5), Linear(), Polynomial(degree=2), Sigmoid(0.8), Chi2()]
+STOP = StopRule(tol=1e-3, max_iter=60)
+
+
+def rows_of(kernel, *, n_samples=24, seed=0, task="classification", categorical=None, y=None):
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n_samples) % 2 if y is None else y
+    X = np.clip(
+        0.35 + 0.3 * (np.arange(n_samples) % 2)[:, None]
+        + 0.2 * generator.standard_normal((n_samples, 5)),
+        0.0,
+        1.0,
+    )
+    if categorical is not None:
+        X[:, categorical] = generator.integers(0, 4, (n_samples, len(categorical)))
+    X[generator.random(X.shape) < 0.4] = np.nan
+    X.setflags(write=False)
+    return check_labelled_rows(
+        X,
+        labels,
+        kernel,
+        owner="test",
+        C=2.0,
+        task=task,
+        epsilon=0.05,
+        categorical=categorical,
+    )
+
+
+def start_of(rows):
+    return reference_table(rows.X, rows.kernel, None)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_gradient_is_that_of_the_objective(kernel, n_classes):
+    rows = rows_of(kernel, y=np.arange(24) % n_classes)
+    numeric = kernel.numeric(5)
+    # Off the mean, where laplacian distances of filled cells would be at their kink.
+    generator = np.random.default_rng(5)
+    X = np.where(rows.observed, rows.X, 0.2 + 0.6 * generator.random(rows.X.shape))
+    objective = _Objective(rows, start_of(rows), 0.7, numeric)
+    gradient = objective.gradient(objective(X))
+    step = 1e-5
+    for row, column in [(0, 0), (3, 2), (7, 4), (12, 1), (20, 3)]:
+        ahead, behind = X.copy(), X.copy()
+        ahead[row, column] += step
+        behind[row, column] -= step
+        slope = (objective(ahead).objective - objective(behind).objective) / (2 * step)
+        assert gradient[row, column] == pytest.approx(slope, rel=2e-3, abs=2e-4)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_objective_never_rises_and_ends_lower(kernel):
+    rows = rows_of(kernel)
+    found = impute_directly(rows, start_of(rows), eta=0.5, stop=STOP)
+    objectives = found.trace.column("objective")
+    assert np.diff(objectives).max() <= 0.0
+    assert found.objective == objectives[-1] < objectives[0]
+    assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
+    np.testing.assert_array_equal(found.X[rows.observed], rows.X[rows.observed])
+    if not kernel.is_positive_semidefinite:
+        assert found.status is not Status.CONVERGED
+
+
+def test_a_strong_anchor_is_met_to_the_gradients_norm():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=20.0, stop=StopRule(1e-4, 200))
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-4 * found.trace.column("gap")[0]
+
+
+def test_the_machine_is_that_of_the_completed_rows():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=1.0, stop=STOP)
+    machine = SVC(C=2.0, gamma=1.0, tol=1e-10).fit(found.X, rows.dual.targets[:, 0])
+    K = rows.kernel(found.X, found.X)
+    decision = (K @ found.dual_coef + found.intercept)[:, 0]
+    np.testing.assert_allclose(decision, machine.decision_function(found.X), atol=1e-4)
+
+
+def test_an_infinite_eta_returns_the_reference():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=math.inf, stop=STOP)
+    np.testing.assert_array_equal(found.X, start_of(rows))
+    assert found.status is Status.CONVERGED
+    near = impute_directly(rows, start_of(rows), eta=1e6, stop=StopRule(1e-9, 200))
+    np.testing.assert_allclose(near.X, start_of(rows), atol=1e-5)
+
+
+def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
+    rows = rows_of(Gaussian(1.0), categorical=[0, 1], n_samples=40)
+    start = start_of(rows)
+    found = impute_directly(rows, start, eta=0.05, stop=STOP)
+    moved = found.X[:, :2] != start[:, :2]
+    assert moved.any()
+    assert not moved[rows.observed[:, :2]].any()
+    for column in (0, 1):
+        codes = np.unique(rows.X[rows.observed[:, column], column])
+        assert np.isin(found.X[:, column], codes).all()
+    assert np.diff(found.trace.column("objective")).max() <= 0.0
+    still = impute_directly(rows, start, eta=1e4, stop=STOP)
+    np.testing.assert_array_equal(still.X[:, :2], start[:, :2])
+
+
+def test_the_gain_of_a_code_is_the_exact_change_at_fixed_coefficients():
+    rows = rows_of(Laplacian(1.0), categorical=[0, 1], n_samples=30)
+    start = start_of(rows)
+    objective = _Objective(rows, start, 0.1, rows.kernel.numeric(5))
+    point = objective(start)
+    changes = _profitable_changes(objective, point)
+    assert changes
+    for gain, row, column, code in changes:
+        X = start.copy()
+        X[row, column] = code
+        K = rows.kernel(X, X)
+        changed = rows.dual.value(K, point.dual_coef) + 0.1
+        before = rows.dual.value(point.K, point.dual_coef)
+        assert before - changed == pytest.approx(gain, abs=1e-9)
+
+
+def test_regression_lowers_the_machines_loss():
+    generator = np.random.default_rng(0)
+    y = generator.random(24)
+    rows = rows_of(Gaussian(1.0), task="regression", y=y)
+    found = impute_directly(rows, start_of(rows), eta=0.1, stop=STOP)
+    assert found.objective < found.trace.column("objective")[0]
+
+
+def test_the_callback_may_stop_and_the_best_so_far_is_returned():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(
+        rows, start_of(rows), eta=0.1, stop=STOP, callback=lambda record: record.iteration == 2
+    )
+    assert found.status is Status.INTERRUPTED
+    assert len(found.trace) == 3
+    assert found.objective == found.trace.records[-1].objective
+
+
+@pytest.mark.parametrize("max_iter", [0, 1])
+def test_too_few_steps_are_told(max_iter):
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(
+        rows, start_of(rows), eta=0.1, stop=StopRule(1e-9, max_iter)
+    )
+    assert found.status is Status.MAX_ITER
+    assert len(found.trace) == max_iter + 1
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rows = rows_of(Gaussian(1.0))
+    order = np.random.default_rng(1).permutation(24)
+    dual = rows.dual
+    shuffled = replace(
+        rows,
+        X=rows.X[order],
+        observed=rows.observed[order],
+        dual=replace(
+            dual,
+            targets=dual.targets[order],
+            lower=dual.lower[order],
+            upper=dual.upper[order],
+        ),
+    )
+    stop = StopRule(1e-4, 300)
+    one = impute_directly(rows, start_of(rows), eta=5.0, stop=stop)
+    other = impute_directly(shuffled, start_of(shuffled), eta=5.0, stop=stop)
+    np.testing.assert_allclose(other.X, one.X[order], atol=1e-3)
