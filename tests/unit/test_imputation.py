@@ -1,0 +1,176 @@
+"""`impute`: one front for five variants."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.impute import KNNImputer
+from sklearn.svm import SVC
+
+from kernimpute import VARIANTS, Status, impute
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from kernimpute.labelled_rows import scaled_kernel
+
+QUICK = {
+    "direct": {},
+    "anchored": {},
+    "paper": {"max_iter": 20},
+    "appendix": {"max_iter": 20},
+    "released": {"max_iter": 200, "kernel": Gaussian(0.25)},
+}
+
+
+def table(n_samples=24, n_classes=2, seed=0, missing_rate=0.4):
+    generator = np.random.default_rng(seed)
+    y = np.arange(n_samples) % n_classes
+    centres = 0.2 + 0.6 * generator.random((n_classes, 5))
+    X = np.clip(centres[y] + 0.12 * generator.standard_normal((n_samples, 5)), 0.0, 1.0)
+    X[generator.random(X.shape) < missing_rate] = np.nan
+    X.setflags(write=False)
+    return X, y
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_fills_every_gap_and_touches_nothing_else(variant):
+    X, y = table()
+    result = impute(X, y, variant=variant, **QUICK[variant])
+    observed = ~np.isnan(X)
+    assert result.X.tobytes() != X.tobytes()
+    np.testing.assert_array_equal(result.X[observed].view(np.int64), X[observed].view(np.int64))
+    assert ((result.X >= 0.0) & (result.X <= 1.0)).all()
+    assert result.dual_coef.shape == (24,)
+    assert math.isfinite(result.intercept)
+    assert result.classes.tolist() == [0, 1]
+    assert isinstance(result.status, Status)
+    assert len(result.trace) > 0
+    assert (result.stage_one is None) == (result.stage_two is None) == (variant == "direct")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_nothing_missing_returns_the_table_and_a_plain_machine(variant):
+    X, y = table(missing_rate=0.0)
+    result = impute(X, y, variant=variant, kernel=Gaussian(2.0), C=1.5)
+    np.testing.assert_array_equal(result.X, X)
+    assert result.status is Status.NOTHING_MISSING
+    machine = SVC(C=1.5, gamma=2.0, tol=1e-10).fit(X, y)
+    decision = result.kernel(X, result.X) @ result.dual_coef + result.intercept
+    np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Laplacian(1.0), Linear(), Polynomial(), Sigmoid(), Chi2()], ids=repr
+)
+def test_every_kernel_goes_through(variant, kernel):
+    X, y = table()
+    result = impute(X, y, variant=variant, kernel=kernel)
+    assert np.isfinite(result.X).all()
+    assert result.kernel == kernel
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_three_classes_give_one_imputation(variant):
+    X, y = table(n_samples=30, n_classes=3)
+    result = impute(X, np.array(["a", "b", "c"])[y], variant=variant)
+    assert result.X.shape == X.shape
+    assert result.dual_coef.shape == (30, 3)
+    assert result.classes.tolist() == ["a", "b", "c"]
+    decision = result.kernel(result.X, result.X) @ result.dual_coef + result.intercept
+    assert (result.classes[decision.argmax(axis=1)] == np.array(["a", "b", "c"])[y]).mean() > 0.9
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_regression(variant):
+    X, _ = table()
+    y = np.nan_to_num(X[:, 0], nan=0.5) * 10.0
+    result = impute(X, y, variant=variant, task="regression", C=10.0)
+    assert result.classes is None
+    assert np.isfinite(result.X).all()
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_categorical_cells_get_codes_of_their_column(variant):
+    X, y = table()
+    codes = np.random.default_rng(1).integers(0, 3, 24) * 10.0
+    codes[::4] = np.nan
+    result = impute(np.column_stack([X, codes]), y, variant=variant, categorical=[5])
+    assert np.isin(result.X[:, 5], [0.0, 10.0, 20.0]).all()
+    assert result.kernel.categorical == (5,)
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_a_reference_may_be_a_table_or_a_fitted_imputer(variant):
+    X, y = table()
+    imputer = KNNImputer().fit(X)
+    by_imputer = impute(X, y, variant=variant, kernel=Gaussian(1.0), reference=imputer)
+    by_table = impute(
+        X, y, variant=variant, kernel=Gaussian(1.0), reference=imputer.transform(X)
+    )
+    np.testing.assert_array_equal(by_imputer.X, by_table.X)
+    held = impute(
+        X, y, variant="direct", kernel=Gaussian(1.0), reference=imputer, eta=math.inf
+    )
+    np.testing.assert_array_equal(held.X, imputer.transform(X))
+
+
+def test_the_default_kernel_is_scaled_to_the_table():
+    X, y = table()
+    assert impute(X, y).kernel == scaled_kernel("gaussian", X)
+    assert impute(X, y, kernel="laplacian").kernel == scaled_kernel("laplacian", X)
+
+
+def test_rows_with_nothing_observed_are_filled():
+    X, y = table()
+    X = X.copy()
+    X[:3] = np.nan
+    for variant in ("direct", "anchored"):
+        assert np.isfinite(impute(X, y, variant=variant).X).all()
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_the_callback_sees_every_stage(variant):
+    X, y = table()
+    stages = []
+    impute(X, y, variant=variant, callback=lambda record: stages.append(record.stage))
+    expected = ["direct"] if variant == "direct" else ["Stage I", "Stage II"]
+    assert list(dict.fromkeys(stages)) == expected
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_swapping_the_classes_changes_the_sign_of_the_machine_only(variant):
+    X, y = table()
+    one = impute(X, y, variant=variant, kernel=Gaussian(1.0))
+    other = impute(X, 1 - y, variant=variant, kernel=Gaussian(1.0))
+    np.testing.assert_allclose(other.X, one.X, atol=1e-4)
+    K = one.kernel(one.X, one.X)
+    decision = K @ one.dual_coef + one.intercept
+    swapped = K @ other.dual_coef + other.intercept
+    np.testing.assert_allclose(swapped, -decision, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"variant": "best"}, "'variant' parameter of impute must be one of 'anchored', 'app"),
+        ({"kernel": "rbf"}, "'kernel' parameter of impute must be one of 'chi2', 'gaussian'"),
+        ({"eta": -1.0}, r"'eta' parameter of impute must be a float in \(0, inf\]"),
+        ({"C": -1.0}, r"'C' parameter of impute must be a float in \(0, inf\)"),
+        ({"reference": "expected"}, "where a table is needed"),
+        ({"epsilon": -1.0, "task": "regression"}, "'epsilon' parameter of impute"),
+    ],
+    ids=str,
+)
+def test_what_is_refused(change, message):
+    X, y = table()
+    with pytest.raises(ValueError, match=message):
+        impute(X, y, **change)
+
+
+def test_labels_with_gaps_and_continuous_labels_are_refused():
+    X, y = table()
+    with pytest.raises(ValueError, match="complete, without NaN"):
+        impute(X, np.where(y == 0, np.nan, 1.0))
+    with pytest.raises(ValueError, match="class labels"):
+        impute(X, np.linspace(0.0, 1.0, 24))
