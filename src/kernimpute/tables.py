@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
 from kernimpute.columns import (
@@ -29,8 +29,9 @@ from kernimpute.columns import (
 )
 from kernimpute.convergence import Callback, Status
 from kernimpute.imputation import ImputationResult, impute
-from kernimpute.kernels import Kernel
+from kernimpute.kernels import KERNELS, Kernel
 from kernimpute.parameters import check_choice
+from kernimpute.reference import Reference
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
 
 __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
@@ -121,7 +122,7 @@ class TableImputation:
         """
         if name not in self.filled:
             return np.zeros(self.n_rows, dtype=bool)
-        position = [*self.table.columns].index(name)  # type: ignore[arg-type]
+        position = [*self.table.columns].index(name)
         return np.asarray(~self.observed[:, position])
 
 
@@ -171,16 +172,15 @@ def impute_table(
     missing_values: Sequence[object] = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     variant: str = "direct",
-    kernel: Kernel | None = None,
+    kernel: Kernel | str | None = None,
     C: float = 1.0,
     eta: float | None = None,
     rho: float | None = None,
     radius: float | None = None,
     epsilon: float = 0.1,
-    reference: ArrayLike | None = None,
+    reference: Reference = None,
     tol: float | None = None,
     max_iter: int | None = None,
-    random_state: int = 0,
     callback: Callback | None = None,
 ) -> TableImputation:
     """Return a labelled table with its gaps filled.
@@ -204,11 +204,12 @@ def impute_table(
         Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
     task : {"auto", "classification", "regression"}, default="auto"
         What the label is; "auto" follows `infer_task`.
-    variant, kernel, C, eta, rho, radius, epsilon, tol, max_iter, random_state, callback
+    variant, kernel, C, eta, rho, radius, epsilon, tol, max_iter, callback
         As in `kernimpute.imputation.impute`. In regression the label is standardised first, so
         C and epsilon count in its standard deviations.
-    reference : array-like of shape (n_labelled, n_features), default=None
-        As in `impute`: a reference for the coded matrix of the rows with a label.
+    reference : None, "mean", "expected", array-like or fitted imputer, default=None
+        As in `impute`, for the coded matrix of the rows with a label, of shape
+        (n_labelled, n_features).
 
     Returns
     -------
@@ -241,7 +242,6 @@ def impute_table(
         "epsilon": epsilon,
         "tol": tol,
         "max_iter": max_iter,
-        "random_state": random_state,
     }
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     roles = _roles(table, target, drop, ignore, categorical)
@@ -304,7 +304,7 @@ def _filled(
     labelled: BoolArray,
     labels: _Labels,
     options: Mapping[str, Any],
-    reference: ArrayLike | None,
+    reference: Reference,
     callback: Callback | None,
 ) -> tuple[FloatArray, ImputationResult | None, RecoveredFeatures | None]:
     """Return the coded matrix without gaps, and what the solvers returned.
@@ -427,14 +427,18 @@ def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
     return _Labels(np.array(classes)[codes], chosen, encoded.cautions)
 
 
-def _check_kernel(kernel: Kernel | None, encoded: EncodedTable) -> None:
+def _check_kernel(kernel: Kernel | str | None, encoded: EncodedTable) -> None:
     """Refuse a kernel without a categorical term where a column needs one."""
-    if kernel is None or kernel.is_distance:
+    if kernel is None:
         return
+    if isinstance(kernel, str):
+        kind = KERNELS[check_choice("impute_table", "kernel", kernel, KERNELS)]
+    else:
+        kind = type(kernel)
     names = [column.name for column in encoded.features if column.kind == "category"]
-    if names:
+    if names and not kind.is_distance:
         raise TableError(
-            f"The {type(kernel).__name__.lower()} kernel has no term for categories. Got the "
+            f"The {kind.__name__.lower()} kernel has no term for categories. Got the "
             f"categorical columns {', '.join(map(repr, names))}: use the gaussian or the "
             "laplacian kernel, or drop or ignore these columns."
         )
@@ -450,7 +454,7 @@ def _written_back(
     table = kept.copy()
     for position, name in enumerate(table.columns):
         if name in filled:
-            table.isetitem(position, decoded[name])
+            table.isetitem(position, decoded[name])  # type: ignore[arg-type]
     return table
 
 

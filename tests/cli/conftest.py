@@ -85,12 +85,14 @@ def typical(monkeypatch):
         callback(record)
         return ImputationResult(
             X=fill(X, X, categorical),
-            dual_coef=np.zeros((1, len(y))),
-            intercept=np.zeros(1),
-            classes=np.unique(y),
+            dual_coef=np.zeros(len(y)),
+            intercept=0.0,
+            classes=np.unique(y) if options["task"] == "classification" else None,
             kernel=Gaussian(),
             status=Status.CONVERGED,
             trace=Trace((record,)),
+            stage_one=None,
+            stage_two=None,
         )
 
     monkeypatch.setattr("kernimpute.tables.impute", impute)

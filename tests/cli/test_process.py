@@ -39,7 +39,8 @@ def ends_well(X, y, **options):
     from kernimpute.kernels import Gaussian
     X = np.nan_to_num(X)
     return ImputationResult(X=X, dual_coef=X, intercept=X, classes=np.unique(y),
-                            kernel=Gaussian(), status=Status.CONVERGED, trace=Trace())
+                            kernel=Gaussian(), status=Status.CONVERGED, trace=Trace(),
+                            stage_one=None, stage_two=None)
 
 {patch}
 sys.exit(run(sys.argv[1:]))

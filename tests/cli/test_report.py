@@ -78,7 +78,7 @@ def test_the_report_says_what_was_done_and_what_it_is_for(imputation):
         "direct, gaussian kernel, gamma 1",
         "Converged: the stop rule is met.",
         "2 (33.3 %)",
-        "random_state0",
+        "max_iterdefault",
     ):
         assert said in text
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.cli.text_tables import find_gaps, parse_text, quoted, read_columns
+from kernimpute.cli.text_columns import find_gaps, read_columns
+from kernimpute.cli.text_tables import parse_text, quoted
 
 
 def parse(text, delimiter=","):
@@ -134,7 +135,9 @@ def test_an_unreadable_cell_among_numbers_is_refused_with_line_column_and_text(t
 
 
 def test_a_whole_column_with_decimal_commas_is_refused():
-    with pytest.raises(RefusedError, match="line 2.*write decimals with a point"):
+    with pytest.raises(
+        RefusedError, match="line 2.*'1,5' has a comma, .*write decimals with a point"
+    ):
         read("a;b\n1,5;x\n2,5;y\n")
 
 

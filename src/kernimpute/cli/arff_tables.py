@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.cli.text_tables import TextColumn, find_gaps, number_column, reads_as_number
+from kernimpute.cli.text_columns import TextColumn, find_gaps, number_column, reads_as_number
 
 __all__ = ["ArffTable", "Attribute", "arff_quoted", "parse_arff", "read_attributes", "unquoted"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,9 +57,13 @@ class KernelName(StrEnum):
 
 
 def _positive(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value < float("inf"):
+    if value is not None and not 0.0 < value < math.inf:
         raise typer.BadParameter(f"{value:g} is not a positive number.")
     return value
+
+
+def _positive_or_infinite(value: float | None) -> float | None:
+    return value if value == math.inf else _positive(value)
 
 
 def impute_command(
@@ -116,10 +121,13 @@ def impute_command(
     eta: Annotated[
         float | None,
         typer.Option(
-            callback=_positive, help="Pull towards the reference; by default from the data."
+            callback=_positive_or_infinite,
+            help="Pull towards the column means, up to inf; by default from the data.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of what is random.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The seed of what is random: nothing, in these variants.")
+    ] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")
     ] = None,
@@ -139,8 +147,8 @@ def impute_command(
     made = _kernel(kernel, gamma)
     output_format = table_format(output)
     outputs = [output] if report is None else [output, report]
-    if report is not None and report.absolute() == output.absolute():
-        raise RefusedError(f"{report}: the report must not be the output itself.")
+    if report is not None and report.absolute() in (output.absolute(), table.absolute()):
+        raise RefusedError(f"{report}: the report must be a file of its own.")
     source = read_source(table)
     for path in outputs:
         check_output(path, force=force)
@@ -177,7 +185,6 @@ def impute_command(
             kernel=made,
             C=C,
             eta=eta,
-            random_state=seed,
             callback=progress.callback,
         )
     others = [str(each.message) for each in caught if not issubclass(each.category, TableWarning)]
@@ -228,10 +235,10 @@ def column_list(option: str, given: Sequence[str] | None, names: Sequence[str]) 
         raise RefusedError(str(error)) from error
 
 
-def _kernel(name: str, gamma: float | None) -> Kernel | None:
-    """Return the kernel, None for the default one with its gamma from the data."""
-    if name == "gaussian" and gamma is None:
-        return None
+def _kernel(name: str, gamma: float | None) -> Kernel | str:
+    """Return the kernel; its name alone, where gamma is to be fitted to the table."""
+    if gamma is None:
+        return str(name)
     try:
         return make_kernel(str(name), gamma)
     except ValueError as error:

@@ -88,7 +88,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
     except _UsageError as error:
         message = str(getattr(error, "format_message", error.__str__)())
-        return _ended(EXIT_USAGE, f"{message} (see kernimpute --help)")
+        context = getattr(error, "ctx", None)
+        path = "kernimpute" if context is None else context.command_path
+        return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
     except RefusedError as error:
         return _ended(EXIT_REFUSED, str(error))
     except MemoryError:

@@ -53,7 +53,7 @@ class Progress:
     def __init__(self, *, quiet: bool) -> None:
         self._spinner: Spinner | None = None
         if not quiet and sys.stderr.isatty():
-            self._spinner = Console(stderr=True).status("reading")
+            self._spinner = Console(stderr=True).status("solving")
 
     def __enter__(self) -> Self:
         """Begin to show."""

@@ -16,13 +16,8 @@ import pyarrow.parquet as pq
 from kernimpute.cli.arff_tables import ArffTable, parse_arff, read_attributes
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import Format, table_format
-from kernimpute.cli.text_tables import (
-    TextColumn,
-    TextTable,
-    parse_text,
-    read_columns,
-    reads_as_number,
-)
+from kernimpute.cli.text_columns import TextColumn, read_columns, reads_as_number
+from kernimpute.cli.text_tables import TextTable, parse_text
 from kernimpute.columns import observed_in_table
 
 __all__ = ["ArrowTable", "Source", "TableFile", "read_source", "read_table"]

@@ -80,14 +80,15 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
     if imputation.new_rows is not None:
         new = imputation.new_rows
         facts.append(("new rows", f"{new.n_sweeps} sweeps, objective {new.objective:.6g}"))
-    facts.append(("status", imputation.status.value))
+    # The causes that some statuses go on to list are among the warnings.
+    facts.append(("status", imputation.status.value.partition(" Causes:")[0]))
     facts.append(("seconds", f"{imputation.seconds:.2f}"))
     return facts
 
 
 def _label(imputation: TableImputation) -> str:
     result = imputation.result
-    if imputation.task == "regression" or result is None:
+    if result is None or result.classes is None:
         return f"{imputation.target} ({imputation.task})"
     return f"{imputation.target} ({imputation.task}, {len(result.classes)} classes)"
 
