@@ -361,14 +361,7 @@ def _encoded(
 def _scale(raw: FloatArray, features: list[Column]) -> ObservedRange:
     """Return the observed range of the numbers, and the identity for category codes."""
     codes = np.array([column.kind == "category" for column in features], dtype=bool)
-    with np.errstate(over="ignore"):
-        found = observed_range(raw)
-    if not np.isfinite(found.width).all():
-        name = features[int(np.flatnonzero(~np.isfinite(found.width))[0])].name
-        raise TableError(
-            f"The {name!r} column of the table must span a range that a float can hold. Got "
-            "numbers too far apart. " + _REMEDY
-        )
+    found = observed_range(raw)
     return ObservedRange(
         minimum=np.where(codes, 0.0, found.minimum), width=np.where(codes, 1.0, found.width)
     )
@@ -433,6 +426,11 @@ def _column(series: pd.Series, observed: BoolArray, name: Hashable, as_category:
     low, high = int(numbers.argmin()), int(numbers.argmax())
     if numbers[low] == numbers[high]:
         return Column(name, "constant", (present.iloc[low],))
+    if np.isinf(float(numbers[high]) - float(numbers[low])):
+        raise TableError(
+            f"The {name!r} column of the table must span a range that a float can hold. Got "
+            f"{float(numbers[low])!r} to {float(numbers[high])!r}. {_REMEDY}"
+        )
     whole = bool(np.all(numbers == np.rint(numbers)))
     return Column(name, "whole" if whole else "number", (present.iloc[low], present.iloc[high]))
 
