@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
@@ -57,7 +58,8 @@ class Kernel(ABC):
     Raises
     ------
     ValueError
-        If the kernel has no categorical feature term and `categorical` is not empty.
+        If `categorical` is not a tuple of distinct columns, or is not empty for a kernel without
+        a categorical feature term.
     """
 
     categorical: tuple[int, ...] = field(default=(), kw_only=True)
@@ -70,8 +72,14 @@ class Kernel(ABC):
     """Whether every kernel matrix is positive semidefinite."""
 
     def __post_init__(self) -> None:
-        """Refuse categorical columns where the kernel has no term for them."""
-        if self.categorical and not self.is_distance:
+        """Refuse what are not columns, and columns where the kernel has no term for them."""
+        columns = self.categorical
+        if not (isinstance(columns, tuple) and all(map(_is_column, columns))) or (
+            len(set(columns)) < len(columns)
+        ):
+            must_be = "a tuple of distinct ints in [0, inf)"
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
+        if columns and not self.is_distance:
             raise ValueError(
                 refusal(
                     type(self).__name__,
@@ -106,10 +114,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return the sums of feature terms from kernel values; infinite outside the link's range.
+        """Return the sums of feature terms from kernel values.
 
-        Where a kernel value has underflowed the sum is lost: take sums from `observed_sums` and
-        `bounds` where they are known.
+        Values outside the link's range give the sum at its nearest end, which may be infinite;
+        NaN gives NaN. Where a kernel value has underflowed the sum is lost: take sums from
+        `observed_sums` and `bounds` where they are known.
         """
 
     # ------------------------------------------------------------------ what follows from it
@@ -120,7 +129,7 @@ class Kernel(ABC):
         Parameters
         ----------
         categorical : array-like of bool of shape (n_features,), array-like of int, or None
-            A mask over the columns, or their indices; None keeps the kernel as it is.
+            A mask over the columns, or their indices; None keeps the kernel's own.
         n_features : int
             Number of columns of the table.
 
@@ -135,9 +144,7 @@ class Kernel(ABC):
             If a column does not exist, a mask has the wrong length, or the kernel has no
             categorical feature term.
         """
-        if categorical is None:
-            return self
-        given = np.asarray(categorical)
+        given = np.asarray(self.categorical if categorical is None else categorical)
         if given.dtype == bool:
             fits = given.shape == (n_features,)
             columns = np.flatnonzero(given)
@@ -147,7 +154,8 @@ class Kernel(ABC):
             fits = fits and bool(np.all((columns >= 0) & (columns < n_features)))
         if not fits:
             must_be = f"a mask over, or indices of, the {n_features} columns"
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, categorical))
+            got = self.categorical if categorical is None else categorical
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, got))
         return replace(self, categorical=tuple(int(column) for column in columns))
 
     def numeric(self, n_features: int) -> BoolArray:
@@ -293,12 +301,11 @@ class Kernel(ABC):
         same: bool,
     ) -> FloatArray:
         numeric = self.numeric(X.shape[1])
-        sums = self._numeric_sums(
-            np.where(observed, X, 0.0)[:, numeric],
-            observed[:, numeric],
-            np.where(observed_Z, Z, 0.0)[:, numeric],
-            observed_Z[:, numeric],
-        )
+        left = np.where(observed, X, 0.0)[:, numeric], observed[:, numeric]
+        # One and the same array, for the product with its own transpose is symmetric to the
+        # last bit.
+        right = left if same else (np.where(observed_Z, Z, 0.0)[:, numeric], observed_Z[:, numeric])
+        sums = self._numeric_sums(*left, *right)
         for column in self.categorical:
             differs = X[:, column, None] != Z[None, :, column]
             differs &= observed[:, column, None]
@@ -346,17 +353,17 @@ class _ExponentialKernel(Kernel):
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``exp(-gamma s)``."""
-        values = np.multiply(sums, -self.gamma)
-        return np.exp(values, out=values)
+        values = np.asarray(np.multiply(sums, -self.gamma))
+        return np.asarray(np.exp(values, out=values))
 
     def link_gradient(self, sums: FloatArray) -> FloatArray:
         """Return ``-gamma exp(-gamma s)``."""
         return -self.gamma * self.link(sums)
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``-log(K) / gamma``, infinite where K is not positive."""
+        """Return ``-log(K) / gamma``, infinite where K is 0 or negative."""
         K = np.asarray(K, dtype=float)
-        logs = np.log(K, out=np.full(K.shape, -np.inf), where=K > 0)
+        logs = np.log(K, out=np.full(K.shape, -np.inf), where=~(K <= 0.0))
         return -logs / self.gamma
 
 
@@ -402,15 +409,15 @@ class Gaussian(_ExponentialKernel):
     ) -> FloatArray:
         """Return the observed sums by matrix products instead of a loop over columns."""
         sums = np.square(X) @ observed_Z.T.astype(float)
-        sums += observed.astype(float) @ np.square(Z).T
+        sums += sums.T if Z is X else observed.astype(float) @ np.square(Z).T
         cross = X @ Z.T
         cross *= 2.0
         sums -= cross
-        return np.maximum(sums, 0.0, out=sums)
+        return np.asarray(np.maximum(sums, 0.0, out=sums))
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient by matrix products instead of a loop over columns."""
-        return 2.0 * (weights.sum(axis=1)[:, None] * X - weights @ Z)
+        return np.asarray(2.0 * (weights.sum(axis=1)[:, None] * X - weights @ Z))
 
 
 @dataclass(frozen=True)
@@ -586,8 +593,8 @@ class Sigmoid(_ProductKernel):
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return ``(artanh(K) - offset) / gamma``, infinite where K leaves (-1, 1)."""
         K = np.asarray(K, dtype=float)
-        ends = np.copysign(np.inf, K)
-        return (np.arctanh(K, out=ends, where=np.abs(K) < 1.0) - self.offset) / self.gamma
+        ends = np.asarray(np.copysign(np.inf, K))
+        return (np.arctanh(K, out=ends, where=~(np.abs(K) >= 1.0)) - self.offset) / self.gamma
 
 
 @dataclass(frozen=True)
@@ -639,6 +646,10 @@ class Chi2(Kernel):
         return np.asarray(K, dtype=float) - self.offset
 
 
+def _is_column(column: object) -> bool:
+    return isinstance(column, Integral) and not isinstance(column, bool) and int(column) >= 0
+
+
 def _quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Return the quotient, 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(denominator.shape), where=denominator > 0)
@@ -683,4 +694,4 @@ def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int
         return kernel(categorical=columns)
     if kernel not in (Gaussian, Laplacian, Sigmoid):
         raise ValueError(refusal("make_kernel", "gamma", f"None for the {name} kernel", gamma))
-    return kernel(gamma=gamma, categorical=columns)  # type: ignore[call-arg]
+    return kernel(gamma=gamma, categorical=columns)

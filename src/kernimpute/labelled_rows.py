@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.dual import Dual, make_dual
 from kernimpute.kernels import KERNELS, Gaussian, Kernel, make_kernel
-from kernimpute.missing import check_incomplete, observed_cells
+from kernimpute.missing import check_incomplete, check_matrix, observed_cells
 from kernimpute.parameters import check_choice, refusal
 
 __all__ = ["LabelledRows", "check_labelled_rows", "scaled_kernel"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+N_QUANTILES = 101
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def check_labelled_rows(
     C, task, epsilon
         As in `make_dual`.
     categorical : array-like or None
-        Mask or indices of the categorical columns, on top of the kernel's own.
+        Mask or indices of the categorical columns; None keeps the kernel's own.
 
     Returns
     -------
@@ -82,11 +84,11 @@ def check_labelled_rows(
         check_choice(owner, "kernel", kernel, KERNELS)
     elif not isinstance(kernel, Kernel):
         raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
-    shape = np.shape(X)
-    n_features = shape[1] if len(shape) == 2 else 0
+    matrix = check_matrix(X, owner)
+    n_features = matrix.shape[1]
     marked: Kernel = Gaussian() if isinstance(kernel, str) else kernel
     marked = marked.with_categorical(categorical, n_features)
-    table = check_incomplete(X, owner, marked.numeric(n_features))
+    table = check_incomplete(matrix, owner, marked.numeric(n_features))
     observed = observed_cells(table)
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical)
@@ -110,8 +112,9 @@ def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -
     -------
     Kernel
         A gaussian or laplacian kernel with gamma = 2 / (expected distance of two rows whose
-        columns are independent): for the gaussian on numeric columns this is
-        ``1 / (n_features variance)``, scikit-learn's "scale". Other kernels with their defaults.
+        columns are independent): for the gaussian on numeric columns this is 1 over the sum of
+        their variances, scikit-learn's "scale" where their means agree (that one counts the
+        spread of the means too). Other kernels with their defaults.
     """
     kernel = make_kernel(name, categorical=categorical)
     if not kernel.is_decreasing:
@@ -121,8 +124,9 @@ def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -
     for column in range(X.shape[1]):
         values = X[~np.isnan(X[:, column]), column]
         if numeric[column] and values.size:
-            # A grid of quantiles keeps this linear in the number of rows.
-            values = np.quantile(values, np.linspace(0.0, 1.0, 101))
+            if values.size > N_QUANTILES:
+                # Quantiles keep this linear in the number of rows.
+                values = np.quantile(values, (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES)
             distance += float(kernel.feature_term(values[:, None], values[None, :]).mean())
         elif values.size:
             shares = np.unique(values, return_counts=True)[1] / values.size

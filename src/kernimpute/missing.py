@@ -9,10 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.parameters import refusal
 
-__all__ = ["ObservedRange", "check_incomplete", "observed_cells", "observed_range"]
+__all__ = [
+    "ObservedRange",
+    "check_incomplete",
+    "check_matrix",
+    "observed_cells",
+    "observed_range",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+EPSILON = float(np.finfo(float).eps)
 
 
 def observed_cells(X: FloatArray) -> BoolArray:
@@ -29,6 +37,44 @@ def observed_cells(X: FloatArray) -> BoolArray:
         The mask; the package has no mask of the other polarity.
     """
     return ~np.isnan(X)
+
+
+def check_matrix(X: ArrayLike, owner: str, *, name: str = "X") -> FloatArray:
+    """Return X as a matrix of floats.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Numbers, with NaN (or None) at the gaps.
+    owner : str
+        The function whose parameter it is, for the messages.
+    name : str, default="X"
+        The parameter's name, for the messages.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n_samples, n_features)
+        A matrix; the input itself where it already is one.
+
+    Raises
+    ------
+    TypeError
+        If X is not numeric; numbers written as strings are not.
+    ValueError
+        If X is not a matrix with rows and columns.
+    """
+    try:
+        dtype = np.asarray(X).dtype
+        matrix = None if dtype.kind in "USVcmM" else np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    if matrix is None:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric. Got {dtype} instead.")
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        got = f"an array of shape {matrix.shape}"
+        must_be = "a matrix with at least one row and one column"
+        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    return matrix
 
 
 def check_incomplete(
@@ -61,14 +107,7 @@ def check_incomplete(
         If X is not a matrix with rows and columns, or holds an infinite value, a numeric
         value outside [0, 1] or a categorical column without any observed code.
     """
-    try:
-        matrix = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        got = f"an array of shape {matrix.shape}"
-        must_be = "a matrix with at least one row and one column"
-        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    matrix = check_matrix(X, owner, name=name)
     columns = np.ones(matrix.shape[1], dtype=bool) if numeric is None else numeric
     _refuse_column(matrix, np.isinf(matrix), owner, name, "finite or NaN")
     outside = ((matrix < 0.0) | (matrix > 1.0)) & columns
@@ -99,8 +138,8 @@ class ObservedRange:
     Parameters
     ----------
     minimum, width : ndarray of shape (n_features,)
-        Smallest observed value, and largest minus smallest; 0 and 0 for a column without any
-        observed value.
+        Smallest observed value, and largest minus smallest, so rounded that their sum is not
+        above the largest; 0 and 0 for a column without any observed value.
     """
 
     minimum: FloatArray
@@ -113,7 +152,9 @@ class ObservedRange:
         can have, land outside [0, 1].
         """
         width = np.where(self.width > 0.0, self.width, 1.0)
-        return np.asarray((X - self.minimum) / width)
+        unit = (X - self.minimum) / width
+        # The largest value itself may land above 1, by rounding.
+        return np.where((unit > 1.0) & (unit <= 1.0 + 4.0 * EPSILON), 1.0, unit)
 
     def from_unit(self, X: FloatArray) -> FloatArray:
         """Return X mapped back; values of [0, 1] land inside the observed range."""
@@ -141,4 +182,7 @@ def observed_range(X: FloatArray) -> ObservedRange:
     maximum = np.where(observed, X, -np.inf).max(axis=0)
     known = observed.any(axis=0)
     minimum = np.where(known, minimum, 0.0)
-    return ObservedRange(minimum=minimum, width=np.where(known, maximum - minimum, 0.0))
+    width = np.where(known, maximum - minimum, 0.0)
+    # Rounded down where the sum would round to more than the largest value.
+    width = np.where(minimum + width > maximum, np.nextafter(width, 0.0), width)
+    return ObservedRange(minimum=minimum, width=width)

@@ -79,7 +79,10 @@ def check_real(
     must_be = f"a float in {left}{low:g}, {high:g}{right}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(refusal(owner, name, must_be, value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ValueError(refusal(owner, name, must_be, value)) from error
     above = number >= low if low_included else number > low
     below = number <= high if high_included else number < high
     if not (above and below):

@@ -64,6 +64,8 @@ def reference_table(
 
     Raises
     ------
+    TypeError
+        If the reference is none of these.
     ValueError
         If the reference has the wrong shape, leaves gaps, or fills a categorical cell with a
         code that its column does not have; or is "expected", which has no table.
@@ -81,8 +83,15 @@ def reference_table(
     if isinstance(reference, str):
         must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
         raise ValueError(refusal(owner, "reference", must_be, reference))
-    given = reference.transform(X) if isinstance(reference, FittedImputer) else reference
-    table = np.asarray(given, dtype=float)
+    given: object = reference
+    # A DataFrame has a method `transform` too.
+    if isinstance(reference, FittedImputer) and not hasattr(reference, "__array__"):
+        given = reference.transform(X)
+    try:
+        table = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        must_be = "None, 'mean', a completed table of numbers or a fitted imputer"
+        raise TypeError(refusal(owner, "reference", must_be, reference)) from error
     if table.shape != X.shape or np.isnan(table).any():
         must_be = f"a completed table of shape {X.shape}"
         got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
@@ -128,7 +137,7 @@ def reference_kernel(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `reference_table`; and for "expected" with a kernel that is no exponential.
     """
     if isinstance(reference, str) and reference == "expected":
@@ -144,7 +153,7 @@ def expected_kernel(X: FloatArray, kernel: Kernel) -> FloatArray:
     """Return the expectation of an exponential kernel over independent columns.
 
     Every gap is an independent draw from the observed cells of its column (from the uniform
-    law on [0, 1] where there are none, by a grid). An exponential kernel is a product over
+    law on [0, 1] where there are none, by a grid of 101). An exponential kernel is a product over
     features, so the expectation is one too, without any approximation; between the bounds,
     and positive semidefinite: a Gram matrix of mean embeddings, its diagonal raised to 1.
 
@@ -165,7 +174,7 @@ def expected_kernel(X: FloatArray, kernel: Kernel) -> FloatArray:
     expected = np.ones((X.shape[0], X.shape[0]))
     for column in range(X.shape[1]):
         known = observed[:, column]
-        values = X[known, column] if known.any() else np.linspace(0.0, 1.0, 101)
+        values = X[known, column] if known.any() else (np.arange(101) + 0.5) / 101
         if numeric[column]:
             terms = kernel.feature_term(values[:, None], values[None, :])
         else:

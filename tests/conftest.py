@@ -1,0 +1,61 @@
+"""What all tests share: one BLAS thread, derandomised properties, the kernels, the real tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from threadpoolctl import threadpool_limits
+
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+
+settings.register_profile("kernimpute", derandomize=True, deadline=None)
+settings.load_profile("kernimpute")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+N_FEATURES = 5
+"""Columns of the tables that the kernels of `BATTERY` are for."""
+
+BATTERY = (
+    Gaussian(0.3),
+    Gaussian(8.0),
+    Gaussian(1.0, categorical=(1, 3)),
+    Gaussian(0.5, categorical=tuple(range(N_FEATURES))),
+    Laplacian(0.5),
+    Laplacian(4.0),
+    Laplacian(1.0, categorical=(0, 4)),
+    Linear(),
+    Linear(0.0),
+    Polynomial(),
+    Polynomial(2, 0.0),
+    Polynomial(1, 0.5),
+    Sigmoid(),
+    Sigmoid(0.7, 0.0),
+    Chi2(),
+    Chi2(0.0),
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_blas_thread():
+    """Keep the linear algebra on one thread, so that times and roundings repeat."""
+    with threadpool_limits(limits=1):
+        yield
+
+
+@pytest.fixture(scope="session", params=BATTERY, ids=repr)
+def any_kernel(request):
+    """Return each kernel of the battery in turn, for tables of `N_FEATURES` columns."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """Return the directory of the real tables; skip where it is absent."""
+    path = Path(os.environ.get("KERNIMPUTE_DATA", ROOT.parent / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip(f"the real tables are not at {path}; set KERNIMPUTE_DATA")
+    return path

@@ -1,0 +1,549 @@
+"""Kernels: sums, bounds, gradients and links, every kernel in one battery."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.metrics import pairwise
+from tests.conftest import BATTERY, N_FEATURES
+
+from kernimpute.kernels import (
+    KERNELS,
+    Chi2,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+    make_kernel,
+)
+
+TERMS = {
+    "Gaussian": lambda x, z: (x - z) ** 2,
+    "Laplacian": lambda x, z: abs(x - z),
+    "Linear": lambda x, z: x * z,
+    "Polynomial": lambda x, z: x * z,
+    "Sigmoid": lambda x, z: x * z,
+    "Chi2": lambda x, z: 2.0 * x * z / (x + z) if x + z > 0.0 else 0.0,
+}
+"""The feature terms of the paper's appendix A, of two numbers."""
+
+
+def read_only(*arrays):
+    """Return the arrays, protected, so that a test fails where one is written to."""
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def table_for(kernel, n_samples, seed=0, *, missing=0.4):
+    """Return a protected table with NaN at its gaps, the ends of [0, 1] among its numbers."""
+    generator = np.random.default_rng(seed)
+    X = generator.random((n_samples, N_FEATURES))
+    X[generator.random(X.shape) < 0.3] = 0.0
+    X[generator.random(X.shape) < 0.2] = 1.0
+    for column in kernel.categorical:
+        X[:, column] = generator.choice([0.0, 1.0, 4.0], n_samples)
+    X[generator.random(X.shape) < missing] = np.nan
+    return read_only(X)
+
+
+def complete_table_for(kernel, n_samples, seed=0):
+    return table_for(kernel, n_samples, seed, missing=0.0)
+
+
+def looped_sums(kernel, X, Z):
+    """Return the sums over the features that both rows have, term by term."""
+    term = TERMS[type(kernel).__name__]
+    sums = np.zeros((len(X), len(Z)))
+    for i, x in enumerate(X):
+        for j, z in enumerate(Z):
+            for p in range(X.shape[1]):
+                if np.isnan(x[p]) or np.isnan(z[p]):
+                    continue
+                sums[i, j] += x[p] != z[p] if p in kernel.categorical else term(x[p], z[p])
+    return sums
+
+
+# ---------------------------------------------------------------------------------- the sums
+
+
+def test_sums_are_those_of_a_double_loop(any_kernel):
+    X, Z = complete_table_for(any_kernel, 7, 1), complete_table_for(any_kernel, 4, 2)
+    np.testing.assert_allclose(any_kernel.sums(X, Z), looped_sums(any_kernel, X, Z), atol=1e-14)
+    np.testing.assert_allclose(any_kernel.sums(X, X), looped_sums(any_kernel, X, X), atol=1e-14)
+
+
+def test_observed_sums_are_those_of_a_double_loop(any_kernel):
+    X, Z = table_for(any_kernel, 9, 3), table_for(any_kernel, 5, 4)
+    among = any_kernel.observed_sums(X, ~np.isnan(X))
+    across = any_kernel.observed_sums(X, ~np.isnan(X), Z, ~np.isnan(Z))
+    np.testing.assert_allclose(among, looped_sums(any_kernel, X, X), atol=1e-14)
+    np.testing.assert_allclose(across, looped_sums(any_kernel, X, Z), atol=1e-14)
+
+
+def test_nothing_missing_makes_every_kind_of_sum_the_same(any_kernel):
+    X = complete_table_for(any_kernel, 6)
+    sums = any_kernel.sums(X, X)
+    for other in (any_kernel.observed_sums(X, ~np.isnan(X)), *any_kernel.bounds(X, ~np.isnan(X))):
+        np.testing.assert_array_equal(other, sums)
+
+
+@pytest.mark.parametrize("rubbish", [0.7, 1e9, np.inf])
+def test_what_stands_at_gaps_is_ignored(any_kernel, rubbish):
+    X = table_for(any_kernel, 8)
+    observed = ~np.isnan(X)
+    filled = read_only(np.where(observed, X, rubbish))
+    for found, expected in zip(
+        (any_kernel.observed_sums(filled, observed), *any_kernel.bounds(filled, observed)),
+        (any_kernel.observed_sums(X, observed), *any_kernel.bounds(X, observed)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_matrices_are_symmetric_to_the_last_bit(any_kernel):
+    # 255 rows and more columns than a vector register: there a general product is not.
+    generator = np.random.default_rng(0)
+    X, observed = read_only(generator.random((255, 33)), generator.random((255, 33)) < 0.5)
+    X = np.where(any_kernel.numeric(33), X, np.round(3.0 * X))
+    for matrix in (
+        any_kernel(X, X),
+        any_kernel.observed_sums(X, observed),
+        *any_kernel.bounds(X, observed),
+    ):
+        np.testing.assert_array_equal(matrix, matrix.T)
+
+
+SAME_IN_SKLEARN = {
+    "Gaussian": lambda k, X, Z: pairwise.rbf_kernel(X, Z, gamma=k.gamma),
+    "Laplacian": lambda k, X, Z: pairwise.laplacian_kernel(X, Z, gamma=k.gamma),
+    "Linear": lambda k, X, Z: pairwise.linear_kernel(X, Z) + k.offset,
+    "Polynomial": lambda k, X, Z: pairwise.polynomial_kernel(X, Z, k.degree, 1.0, k.offset),
+    "Sigmoid": lambda k, X, Z: pairwise.sigmoid_kernel(X, Z, k.gamma, k.offset),
+    # 2xz/(x + z) = (x + z)/2 - (x - z)^2/(x + z)/2
+    "Chi2": lambda k, X, Z: (
+        (X.sum(axis=1)[:, None] + Z.sum(axis=1)) / 2.0
+        + pairwise.additive_chi2_kernel(X, Z) / 2.0
+        + k.offset
+    ),
+}
+
+
+def test_kernels_of_numeric_rows_are_those_of_scikit_learn(any_kernel):
+    if any_kernel.categorical:
+        any_kernel = any_kernel.with_categorical([], N_FEATURES)
+    # Copies, for scikit-learn's compiled kernels take no protected arrays.
+    X, Z = complete_table_for(any_kernel, 8, 1).copy(), complete_table_for(any_kernel, 6, 2).copy()
+    expected = SAME_IN_SKLEARN[type(any_kernel).__name__](any_kernel, X, Z)
+    np.testing.assert_allclose(any_kernel(X, Z), expected, rtol=1e-13, atol=1e-13)
+
+
+# -------------------------------------------------------------------------------- the bounds
+
+
+def extreme_pair(kernel, x, z, codes, *, largest, alone):
+    """Return two rows completed so that the sum of their feature terms is extreme."""
+    x, z = x.copy(), z.copy()
+    for p in range(x.size):
+        categorical = p in kernel.categorical
+        if categorical:
+            some = codes[p]
+            other = [code for code in some if code not in (x[p], z[p])]
+        if np.isnan(x[p]) and np.isnan(z[p]):
+            if categorical:
+                x[p], z[p] = some[0], some[-1] if largest else some[0]
+            elif kernel.is_distance:
+                x[p], z[p] = 0.0, float(largest)
+            else:
+                x[p] = z[p] = float(largest)
+            if alone:
+                z[p] = x[p]
+            continue
+        for free, fixed in ((x, z), (z, x)):
+            if not np.isnan(free[p]):
+                continue
+            if categorical:
+                free[p] = other[0] if largest and other else fixed[p]
+            elif kernel.is_distance:
+                free[p] = float(fixed[p] < 0.5) if largest else fixed[p]
+            else:
+                free[p] = float(largest)
+    return x, z
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_are_attained_by_some_completion_of_every_pair(any_kernel, seed):
+    X = table_for(any_kernel, 7, seed)
+    codes = {p: np.unique(X[~np.isnan(X[:, p]), p]) for p in any_kernel.categorical}
+    for largest, bound in enumerate(any_kernel.bounds(X, ~np.isnan(X))):
+        for i in range(len(X)):
+            for j in range(len(X)):
+                x, z = extreme_pair(
+                    any_kernel, X[i], X[j], codes, largest=bool(largest), alone=i == j
+                )
+                attained = looped_sums(any_kernel, x[None, :], z[None, :])[0, 0]
+                assert attained == pytest.approx(bound[i, j], abs=1e-12)
+                if i == j:
+                    np.testing.assert_array_equal(x, z)
+
+
+@pytest.mark.parametrize("kernel", [k for k in BATTERY if k.is_distance], ids=repr)
+def test_a_row_is_at_distance_zero_from_itself_whatever_is_missing(kernel):
+    X = table_for(kernel, 9)
+    for sums in (kernel.observed_sums(X, ~np.isnan(X)), *kernel.bounds(X, ~np.isnan(X))):
+        np.testing.assert_array_equal(np.diagonal(sums), 0.0)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Chi2()], ids=repr)
+def test_the_diagonal_of_a_product_meets_the_unknown_value_twice(kernel):
+    X = read_only(np.array([[0.5, np.nan]]))
+    lower, upper = kernel.bounds(X, ~np.isnan(X))
+    own_term = 0.25 if isinstance(kernel, Linear) else 0.5
+    assert (lower[0, 0], upper[0, 0]) == (own_term, own_term + 1.0)
+
+
+def test_rows_that_share_no_feature_look_identical_and_may_be_anything(any_kernel):
+    kernel = any_kernel.with_categorical([], N_FEATURES) if any_kernel.categorical else any_kernel
+    X = read_only(np.array([[1.0, 1.0, np.nan, np.nan, np.nan], [np.nan, np.nan, 1.0, 1.0, 1.0]]))
+    lower, upper = kernel.bounds(X, ~np.isnan(X))
+    assert kernel.observed_sums(X, ~np.isnan(X))[0, 1] == lower[0, 1] == 0.0
+    assert upper[0, 1] == N_FEATURES
+    if kernel.is_distance:
+        assert kernel.link(lower)[0, 1] == 1.0
+
+
+def test_a_row_with_nothing_observed_may_be_anything(any_kernel):
+    X = table_for(any_kernel, 12).copy()
+    X[2] = X[5] = np.nan
+    observed = ~np.isnan(read_only(X))
+    assert (any_kernel.observed_sums(X, observed)[2] == 0.0).all()
+    lower, upper = any_kernel.bounds(X, observed)
+    assert (lower[2] == 0.0).all()
+    assert upper[2, 5] == N_FEATURES
+    assert upper[2, 2] == (0.0 if any_kernel.is_distance else N_FEATURES)
+    assert (upper[2] <= N_FEATURES).all()
+
+
+@pytest.mark.parametrize("codes", [[3.0, np.nan, 3.0], [np.nan] * 3], ids=["one code", "no code"])
+def test_a_category_without_alternatives_leaves_no_room(codes):
+    X = read_only(np.column_stack([codes, [0.0, 0.5, 1.0]]))
+    lower, upper = Gaussian(categorical=(0,)).bounds(X, ~np.isnan(X))
+    np.testing.assert_array_equal(lower, upper)
+
+
+def test_a_feature_that_is_missing_everywhere_is_open_everywhere_but_to_itself():
+    X = read_only(np.column_stack([np.full(3, np.nan), [0.0, 0.5, 1.0]]))
+    lower, upper = Gaussian().bounds(X, ~np.isnan(X))
+    np.testing.assert_array_equal(upper - lower, 1.0 - np.eye(3))
+
+
+def test_bounds_need_at_most_six_matrices(any_kernel):
+    n = 600
+    X = table_for(any_kernel, n)
+    observed = ~np.isnan(X)
+    filled = np.where(observed, X, 0.0)
+    weights = np.ones((n, n))
+    for computed in (
+        lambda: any_kernel.bounds(X, observed),
+        lambda: any_kernel.observed_sums(X, observed),
+        lambda: any_kernel(filled, filled),
+        lambda: any_kernel.sums_gradient(filled, filled, weights),
+        lambda: any_kernel.link_gradient(weights),
+        lambda: any_kernel.inverse_link(weights),
+    ):
+        tracemalloc.start()
+        try:
+            computed()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak <= 6 * n * n * 8 + 500_000
+
+
+# ----------------------------------------------------------------------------- the gradients
+
+
+def rows_without_kinks(kernel, *sizes):
+    """Return tables whose numbers are all different, so that differences exist, and codes."""
+    generator = np.random.default_rng(5)
+    n = sum(sizes)
+    values = generator.permutation(np.linspace(0.05, 0.95, n * N_FEATURES))
+    X = values.reshape(n, N_FEATURES)
+    for column in kernel.categorical:
+        X[:, column] = generator.integers(0, 3, n)
+    return np.split(X, np.cumsum(sizes)[:-1])
+
+
+def differences(function, X, numeric, step=1e-6):
+    """Return central differences of a scalar function in the numeric cells; 0 in the others."""
+    gradient = np.zeros(X.shape)
+    for i in range(X.shape[0]):
+        for p in np.flatnonzero(numeric):
+            above, below = X.copy(), X.copy()
+            above[i, p] += step
+            below[i, p] -= step
+            gradient[i, p] = (function(above) - function(below)) / (2.0 * step)
+    return gradient
+
+
+def test_feature_gradient_is_the_slope_of_the_feature_term(any_kernel):
+    # Broadcasting, and far enough from the kink of |x - z| and from 0.
+    x, z = np.linspace(0.05, 0.95, 10)[:, None], read_only(np.linspace(0.02, 0.98, 7)[None, :])
+    step = 1e-6
+    slope = any_kernel.feature_term(x + step, z) - any_kernel.feature_term(x - step, z)
+    found = any_kernel.feature_gradient(read_only(x), z)
+    np.testing.assert_allclose(found, slope / (2.0 * step), atol=1e-7)
+
+
+def test_largest_term_is_the_maximum_over_the_other_value(any_kernel):
+    x = read_only(np.linspace(0.0, 1.0, 21))
+    others = np.linspace(0.0, 1.0, 101)
+    found = any_kernel.feature_term(x[:, None], others[None, :])
+    np.testing.assert_allclose(any_kernel.largest_term(x), found.max(axis=1), atol=1e-15)
+    np.testing.assert_allclose(found.min(axis=1), 0.0, atol=1e-15)
+
+
+def test_link_gradient_is_the_slope_of_the_link(any_kernel):
+    sums = read_only(np.linspace(0.1, 5.0, 50))
+    step = 1e-6
+    slope = (any_kernel.link(sums + step) - any_kernel.link(sums - step)) / (2.0 * step)
+    found = any_kernel.link_gradient(sums)
+    np.testing.assert_allclose(found, slope, rtol=1e-7, atol=1e-8)
+    assert (found <= 0.0).all() if any_kernel.is_decreasing else (found >= 0.0).all()
+
+
+def test_sums_gradient_is_the_slope_with_the_other_rows_fixed(any_kernel):
+    X, Z = rows_without_kinks(any_kernel, 4, 6)
+    weights = read_only(np.random.default_rng(6).standard_normal((4, 6)))
+
+    def weighted(rows):
+        return np.vdot(weights, any_kernel.sums(rows, Z))
+
+    expected = differences(weighted, X, any_kernel.numeric(N_FEATURES))
+    found = any_kernel.sums_gradient(read_only(X), read_only(Z), weights)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_sums_gradient_is_half_the_slope_where_both_arguments_move(any_kernel):
+    (X,) = rows_without_kinks(any_kernel, 6)
+    weights = np.random.default_rng(7).standard_normal((6, 6))
+    weights = read_only(weights + weights.T)
+
+    def half(rows):
+        return 0.5 * np.vdot(weights, any_kernel.sums(rows, rows))
+
+    expected = differences(half, X, any_kernel.numeric(N_FEATURES))
+    found = any_kernel.sums_gradient(read_only(X), X, weights)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_categorical_columns_have_gradient_zero():
+    kernel = Laplacian(categorical=(0, 4))
+    X, Z = rows_without_kinks(kernel, 3, 5)
+    gradient = kernel.sums_gradient(X, Z, np.ones((3, 5)))
+    np.testing.assert_array_equal(gradient[:, [0, 4]], 0.0)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Chi2(), Polynomial()], ids=repr)
+def test_gradients_exist_at_zero(kernel):
+    zeros = read_only(np.zeros((2, 3)))
+    np.testing.assert_array_equal(kernel.sums_gradient(zeros, zeros, np.ones((2, 2))), 0.0)
+
+
+# --------------------------------------------------------------------------------- the links
+
+
+def test_inverse_link_undoes_the_link(any_kernel):
+    sums = read_only(np.linspace(0.0, N_FEATURES, 101).reshape(1, -1))
+    K = read_only(any_kernel.link(sums))
+    np.testing.assert_allclose(any_kernel.inverse_link(K), sums, rtol=1e-10, atol=1e-12)
+
+
+def test_links_take_numbers_and_arrays_without_axes(any_kernel):
+    for sums in (0.5, np.float64(0.5), np.array(0.5)):
+        assert any_kernel.inverse_link(any_kernel.link(sums)) == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "K", "sums"),
+    [
+        (Gaussian(), [0.0, -1.0, -np.inf], [np.inf] * 3),
+        (Laplacian(), [0.0, -1.0, -np.inf], [np.inf] * 3),
+        (Sigmoid(), [1.0, 1.5, -1.0, -2.0], [np.inf, np.inf, -np.inf, -np.inf]),
+        (Polynomial(3, 0.5), [-1.0, 0.0], [-0.5, -0.5]),
+    ],
+    ids=repr,
+)
+def test_inverse_links_end_where_their_range_does(kernel, K, sums):
+    np.testing.assert_array_equal(kernel.inverse_link(read_only(np.array(K))), sums)
+
+
+def test_inverse_links_do_not_hide_what_is_not_a_number(any_kernel):
+    K = read_only(np.array([[0.5, np.nan]]))
+    np.testing.assert_array_equal(np.isnan(any_kernel.inverse_link(K)), [[False, True]])
+
+
+def test_sums_are_lost_only_where_the_kernel_underflows():
+    kernel = Gaussian(32.0)
+    sums = np.array([0.0, 1e-12, 10.0, 22.0, 35.0])
+    back = kernel.inverse_link(kernel.link(sums))
+    np.testing.assert_allclose(back[:4], sums[:4], rtol=1e-4)
+    assert kernel.link(sums)[4] == 0.0
+    assert back[4] == np.inf
+
+
+def test_chi2_terms_are_finite_for_the_smallest_numbers():
+    tiny = np.nextafter(0.0, 1.0)
+    x = read_only(np.array([0.0, tiny, 1e-200, 1.0]))
+    terms = Chi2().feature_term(x[:, None], x[None, :])
+    assert ((terms >= 0.0) & (terms <= 1.0)).all()
+    slopes = Chi2().feature_gradient(x[:, None], x[None, :])
+    assert ((slopes >= 0.0) & (slopes <= 2.0)).all()
+
+
+# --------------------------------------------------------------------------- semidefiniteness
+
+
+@pytest.mark.parametrize("kernel", [k for k in BATTERY if k.is_positive_semidefinite], ids=repr)
+def test_matrices_of_complete_rows_are_positive_semidefinite(kernel):
+    for seed in range(3):
+        X = complete_table_for(kernel, 40, seed)
+        K = kernel(X, X)
+        assert np.linalg.eigvalsh(K).min() >= -1e-13 * 40 * np.abs(K).max()
+
+
+def test_the_sigmoid_kernel_is_not_positive_semidefinite():
+    X = np.array([[0.9], [1.0]])
+    assert np.linalg.eigvalsh(Sigmoid(2.0, 1.0)(X, X)).min() < -1e-5
+    assert not Sigmoid.is_positive_semidefinite
+
+
+def test_the_observed_kernel_of_gappy_rows_is_not_positive_semidefinite():
+    # A row with nothing observed looks identical to two rows that differ.
+    X = np.array([[0.0], [1.0], [np.nan]])
+    K_observed = Gaussian(5.0).link(Gaussian(5.0).observed_sums(X, ~np.isnan(X)))
+    assert np.linalg.eigvalsh(K_observed).min() < -0.3
+
+
+# ------------------------------------------------------------------ construction and refusals
+
+
+@pytest.mark.parametrize(
+    ("given", "columns"),
+    [
+        ([], ()),
+        ([2], (2,)),
+        ((3, 1, 3), (1, 3)),
+        (np.array([0, 4], dtype=np.uint8), (0, 4)),
+        ([False, True, False, False, True], (1, 4)),
+        (np.zeros(N_FEATURES, dtype=bool), ()),
+        (None, (0,)),
+    ],
+    ids=repr,
+)
+def test_with_categorical_takes_masks_and_indices(given, columns):
+    kernel = Gaussian(3.0, categorical=(0,)).with_categorical(given, N_FEATURES)
+    assert kernel == Gaussian(3.0, categorical=columns)
+    assert all(type(column) is int for column in kernel.categorical)
+    np.testing.assert_array_equal(np.flatnonzero(~kernel.numeric(N_FEATURES)), columns)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[5], [-1], [0.0], ["a"], [[1, 2]], 3, [True], np.ones((5, 1), dtype=bool)],
+    ids=repr,
+)
+def test_with_categorical_refuses_what_are_not_columns(given):
+    with pytest.raises(
+        ValueError, match=r"'categorical' parameter of Laplacian must be a mask over, or indices"
+    ):
+        Laplacian().with_categorical(given, N_FEATURES)
+
+
+def test_with_categorical_refuses_own_columns_that_the_table_lacks():
+    with pytest.raises(ValueError, match=r"of, the 2 columns\. Got \(2,\) instead"):
+        Gaussian(categorical=(2,)).with_categorical(None, 2)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), Sigmoid(), Chi2()], ids=repr)
+def test_only_kernels_of_a_distance_take_categorical_columns(kernel):
+    name = type(kernel).__name__
+    with pytest.raises(
+        ValueError, match=f"'categorical' parameter of {name} must be empty, for only the gaussian"
+    ):
+        kernel.with_categorical([0], N_FEATURES)
+    with pytest.raises(ValueError, match=f"'categorical' parameter of {name} must be empty"):
+        type(kernel)(categorical=(0,))
+    assert kernel.with_categorical(None, N_FEATURES) == kernel
+
+
+@pytest.mark.parametrize("columns", [[0], (0, 0), (-1,), (0.0,), (True,), None, "01"], ids=repr)
+def test_kernels_refuse_what_are_not_distinct_columns(columns):
+    with pytest.raises(
+        ValueError,
+        match=r"'categorical' parameter of Gaussian must be a tuple of distinct ints in \[0, inf\)",
+    ):
+        Gaussian(categorical=columns)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, Sigmoid])
+def test_gamma_must_be_positive_and_finite(kernel):
+    for gamma in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"'gamma' parameter of \w+ must be a float in \(0"):
+            kernel(gamma=gamma)
+    for gamma in ("scale", None, True):
+        with pytest.raises(TypeError, match=f"'gamma' parameter of {kernel.__name__} must be"):
+            kernel(gamma=gamma)
+
+
+@pytest.mark.parametrize("kernel", [Linear, Polynomial, Sigmoid, Chi2])
+def test_offset_must_not_be_negative(kernel):
+    assert kernel(offset=0.0).offset == 0.0
+    for offset in (-0.1, np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"'offset' parameter of \w+ must be a float in \[0"):
+            kernel(offset=offset)
+    with pytest.raises(TypeError, match=f"'offset' parameter of {kernel.__name__} must be"):
+        kernel(offset="1")
+
+
+def test_degree_must_be_a_positive_integer():
+    with pytest.raises(ValueError, match=r"'degree' parameter of Polynomial must be an int in \[1"):
+        Polynomial(degree=0)
+    for degree in (2.0, True, "2"):
+        with pytest.raises(TypeError, match=r"'degree' parameter of Polynomial must be an int"):
+            Polynomial(degree=degree)
+
+
+def test_kernels_are_values(any_kernel):
+    twin = type(any_kernel)(**vars(any_kernel))
+    assert twin == any_kernel
+    assert hash(twin) == hash(any_kernel)
+    with pytest.raises(AttributeError, match="cannot assign"):
+        any_kernel.categorical = (0,)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_are_made_by_their_names(name):
+    assert make_kernel(name) == KERNELS[name]()
+    if hasattr(KERNELS[name](), "gamma"):
+        assert make_kernel(name, 0.25) == KERNELS[name](gamma=0.25)
+    else:
+        with pytest.raises(ValueError, match=f"'gamma' .* must be None for the {name} kernel"):
+            make_kernel(name, 0.25)
+
+
+def test_kernels_are_made_with_categorical_columns():
+    assert make_kernel("laplacian", 2.0, [1, 0]) == Laplacian(2.0, categorical=(1, 0))
+    with pytest.raises(ValueError, match="'categorical' parameter of Chi2 must be empty"):
+        make_kernel("chi2", categorical=[0])
+
+
+@pytest.mark.parametrize("name", ["rbf", "", None, 3, ["gaussian"]], ids=repr)
+def test_unknown_kernels_are_refused(name):
+    with pytest.raises(
+        ValueError, match=r"'name' parameter of make_kernel must be one of 'chi2', 'gaussian'"
+    ):
+        make_kernel(name)
