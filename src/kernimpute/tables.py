@@ -199,7 +199,7 @@ def impute_table(
     ignore : iterable of hashable, default=()
         Columns to keep as they are and not to use, such as identifiers.
     categorical : iterable of hashable, default=()
-        Columns whose values are categories although they are numbers.
+        Columns whose values are categories although they are numbers; the label may be one.
     missing_values : sequence of str or number, default=()
         Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -248,6 +248,8 @@ def impute_table(
     observed = observed_in_table(table, missing_values)
     at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
     labelled = observed[:, at[target]]
+    if task == "auto" and target in roles.categorical:
+        task = "classification"
     labels = _labels(table[[target]], labelled, task)
     seen = {name: bool(observed[labelled, at[name]].any()) for name in roles.features}
     used = [name for name in roles.features if seen[name]]
@@ -423,8 +425,11 @@ def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
             f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
             "values in as many rows: is it an identifier, or a quantity (task regression)?"
         )
-    codes = encoded.matrix[:, 0].astype(int)
-    return _Labels(np.array(classes)[codes], chosen, encoded.cautions)
+    names = np.array(classes)
+    if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
+        # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
+        names = np.array([str(name) for name in classes])
+    return _Labels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.cautions)
 
 
 def _check_kernel(kernel: Kernel | str | None, encoded: EncodedTable) -> None:

@@ -227,6 +227,17 @@ def test_parquet_keeps_types_metadata_and_columns_that_are_not_used(typical, imp
     pd.testing.assert_frame_equal(filled[["when", "list", "y"]], frame[["when", "list", "y"]])
 
 
+def test_an_index_may_be_dropped_or_ignored_too(typical, impute, folder):
+    frame = pd.DataFrame(
+        {"a": [1.0, None, 2.0], "y": [0, 1, 0]}, index=pd.Index([3, 5, 7], name="k")
+    )
+    frame.to_parquet(folder / "t.parquet")
+    assert impute("t.parquet", "-t", "y", "-o", "o.csv", "--drop", "k")[0] == 0
+    assert (folder / "o.csv").read_text() == "a,y\n1.0,0\n2.0,1\n2.0,0\n"
+    assert impute("t.parquet", "-t", "y", "-o", "p.csv", "--ignore", "k")[0] == 0
+    assert (folder / "p.csv").read_text().splitlines()[0] == "a,y,k"
+
+
 def test_parquet_gaps_by_missing_values(typical, impute, folder):
     frame = pd.DataFrame(
         {

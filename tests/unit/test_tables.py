@@ -237,6 +237,22 @@ def test_numbers_can_be_named_as_categories(table):
     assert imputation.settings["categorical"] == ("code",)
 
 
+def test_a_label_named_as_categorical_is_for_classification(table):
+    table["outcome"] = [0.5, 1.5] * 20
+    assert impute_table(table, "outcome", ignore=["id"]).task == "regression"
+    imputation = impute_table(table, "outcome", ignore=["id"], categorical=["outcome"])
+    assert imputation.task == "classification"
+    assert imputation.result.classes.tolist() == ["0.5", "1.5"]
+
+
+def test_labels_may_be_categories_of_anything(table):
+    table["outcome"] = pd.cut(np.arange(40), 3)
+    imputation = impute_table(table, "outcome", ignore=["id"])
+    assert imputation.task == "classification"
+    assert len(imputation.result.classes) == 3
+    pd.testing.assert_series_equal(imputation.table["outcome"], table["outcome"])
+
+
 def test_float_columns_of_whole_numbers_are_rounded_and_noted(table):
     table["count"] = [1.0, 2.0, np.nan, 7.0] * 10
     imputation = impute_table(table, "outcome", ignore=["id"])

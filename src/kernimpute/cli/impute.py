@@ -178,7 +178,7 @@ def impute_command(
             file.frame,
             target,
             drop=dropped,
-            ignore=tuple(dict.fromkeys([*ignored, *file.index])),
+            ignore=[*ignored, *(name for name in file.index if name not in dropped)],
             categorical=codes,
             task=task.value,
             variant=variant.value,
