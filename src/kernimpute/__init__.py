@@ -11,6 +11,7 @@ from kernimpute.convergence import Record, Status, Trace
 from kernimpute.imputation import VARIANTS, ImputationResult, impute
 from kernimpute.stage_one import LearnedKernel, learn_kernel
 from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
+from kernimpute.tables import TableImputation, TableWarning, impute_table
 
 __version__ = "0.1.0"
 
@@ -21,8 +22,11 @@ __all__ = [
     "Record",
     "RecoveredFeatures",
     "Status",
+    "TableImputation",
+    "TableWarning",
     "Trace",
     "impute",
+    "impute_table",
     "kernels",
     "learn_kernel",
     "recover_features",

@@ -1,0 +1,1 @@
+"""Recovery, speed and accuracy, measured; see README.md beside this file."""

@@ -1,0 +1,157 @@
+"""Speed as ratios to one eigendecomposition, one BLAS thread, same process.
+
+``python -m benchmarks.speed --data-dir FOLDER`` measures, on the authors' australian split 1 at 60 %
+(276 x 14) and on simulated tables with 1000 and 2000 rows: Stage I (`anchored`) to a gap of 1e-3,
+`direct`, one sweep and the full recovery of Stage II, and the whole default run.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import eigh
+
+from benchmarks.setting import amputed, australian_split, dataset, one_thread, write_results
+from kernimpute import impute, learn_kernel, recover_features
+from kernimpute.kernels import Gaussian
+from kernimpute.labelled_rows import scaled_kernel
+
+
+def median_seconds(work: Callable[[], object], repeats: int = 7) -> float:
+    """Return the median time of some work, after one run that is not counted."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
+
+
+def simulated(n_samples: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    """Return two overlapping clusters in [0, 1], complete, with labels."""
+    generator = np.random.default_rng(n_samples)
+    y = np.arange(n_samples) % 2
+    X = generator.standard_normal((n_samples, n_features)) + 0.5 * y[:, None]
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
+
+
+def peak_multiple(work: Callable[[], object], n_samples: int) -> float:
+    """Return the peak of NumPy's allocations during some work, in n x n float64 matrices."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / (8.0 * n_samples**2)
+
+
+def measure(
+    X: np.ndarray, y: np.ndarray, truth: np.ndarray, repeats: int
+) -> dict[str, float | str | int]:
+    """Measure one incomplete table against eigh of its size."""
+    n = X.shape[0]
+    kernel = scaled_kernel("gaussian", X)
+    K_true = kernel(truth, truth)
+    target = kernel.inverse_link(K_true)
+    one_eigh = median_seconds(lambda: eigh(K_true), repeats)
+    learned = learn_kernel(X, y, kernel=kernel)
+    anchored = median_seconds(lambda: learn_kernel(X, y, kernel=kernel), repeats)
+    found = impute(X, y, kernel=kernel)
+    direct = median_seconds(lambda: impute(X, y, kernel=kernel), repeats)
+    recovered = recover_features(X, target, kernel=kernel)
+    recovery = median_seconds(lambda: recover_features(X, target, kernel=kernel), repeats)
+    default = median_seconds(lambda: impute(X, y), repeats)
+    missing = int(np.isnan(X).sum())
+    return {
+        "n_samples": n,
+        "n_features": X.shape[1],
+        "missing_rate": missing / X.size,
+        "kernel": repr(kernel),
+        "eigh_seconds": one_eigh,
+        "anchored_eighs": anchored / one_eigh,
+        "anchored_seconds": anchored,
+        "anchored_rounds": learned.n_iter,
+        "anchored_gap": learned.gap,
+        "anchored_status": learned.status.name,
+        "anchored_peak_matrices": peak_multiple(lambda: learn_kernel(X, y, kernel=kernel), n),
+        "direct_eighs": direct / one_eigh,
+        "direct_seconds": direct,
+        "direct_steps": len(found.trace) - 1,
+        "direct_status": found.status.name,
+        "direct_peak_matrices": peak_multiple(lambda: impute(X, y, kernel=kernel), n),
+        "default_run_seconds": default,
+        "recovery_seconds": recovery,
+        "recovery_sweeps": recovered.n_sweeps,
+        "recovery_feature_error": float(np.abs(recovered.X - truth).max()),
+        "sweep_pairs_per_second": sweep_speed(X, target, kernel),
+    }
+
+
+def sweep_speed(X: np.ndarray, target: np.ndarray, kernel: Gaussian) -> float:
+    """Return cell-row pairs per second of Stage II's sweep, from the difference of two runs."""
+
+    def sweeps(count: int) -> Callable[[], object]:
+        return lambda: recover_features(
+            X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=count
+        )
+
+    few, many = 3, 23
+    took = [recover_features(X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=c)
+            for c in (few, many)]
+    difference = median_seconds(sweeps(many), 9) - median_seconds(sweeps(few), 9)
+    done = took[1].n_sweeps - took[0].n_sweeps
+    return float(np.isnan(X).sum()) * X.shape[0] * done / difference
+
+
+def first_run_seconds() -> dict[str, float]:
+    """Return the time of a whole new process that imports and imputes, caches warm."""
+    script = (
+        "import numpy as np; from kernimpute import impute; g = np.random.default_rng(0); "
+        "X = g.random((276, 14)); y = (X[:, 0] > .5) * 1; X[g.random(X.shape) < .6] = np.nan; "
+        "impute(X, y)"
+    )
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", script], check=True)
+        seconds.append(time.perf_counter() - began)
+    return {"process_seconds": min(seconds)}
+
+
+def main() -> None:
+    """Measure, print and write."""
+    cases = {}
+    with one_thread():
+        X, y, _ = australian_split(0, 0.6)
+        splits = dataset("australian")[0]
+        truth = splits[_train_rows()]
+        cases["australian split 1, 60 %"] = measure(X, y, truth, repeats=7)
+        for n_samples in (1000, 2000):
+            truth, y = simulated(n_samples)
+            holed = amputed(truth, 0.5, "simulated", n_samples)
+            cases[f"simulated, {n_samples} rows, 50 %"] = measure(holed, y, truth, repeats=1)
+    for name, figures in cases.items():
+        print(name)
+        for key, value in figures.items():
+            shown = f"{value:.4g}" if isinstance(value, float) else value
+            print(f"  {key:28} {shown}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    write_results(
+        "speed", {"cases": cases, "process": {**first_run_seconds(), "peak_rss_mib": peak}}
+    )
+
+
+def _train_rows() -> np.ndarray:
+    from benchmarks.setting import data_folder
+
+    return np.load(data_folder() / "australian_splits.npz")["train"][0]
+
+
+if __name__ == "__main__":
+    main()
