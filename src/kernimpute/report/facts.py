@@ -98,7 +98,7 @@ def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
     one, two = result.stage_one, result.stage_two
     facts = []
     if one is not None:
-        known = f"{_last(one.trace.column('objective'), 'objective')}, gap {one.gap:.3g}"
+        known = f"{_last(one.trace.column('objective'), 'objective')}, {_gap(one.gap)}"
         facts.append(("Stage I", f"{one.n_iter} rounds, {known}"))
     if two is not None:
         facts.append(("Stage II", f"{two.n_sweeps} sweeps, objective {two.objective:.6g}"))
@@ -109,6 +109,10 @@ def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
         )
         facts.append(("solver", f"{trace.records[-1].iteration} rounds, {known}"))
     return facts
+
+
+def _gap(gap: float) -> str:
+    return "no gap" if np.isnan(gap) else f"gap {gap:.3g}"
 
 
 def _last(values: NDArray[np.float64], name: str) -> str:
