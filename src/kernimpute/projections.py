@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from kernimpute.convergence import Status
 
@@ -339,7 +340,7 @@ def project_box_psd(
     M, lower, upper : ndarray of shape (n, n)
         The symmetric point and the symmetric ends of the box.
     multiplier : Multiplier, default=None
-        Multiplier to start from, as an earlier projection returned it.
+        Multiplier to start from, as an earlier projection on this box returned it.
     tol : float, default=1e-9
         Largest violation of the box, relative to ``max(1, |M|)``.
     max_iter : int, default=1000
@@ -349,13 +350,74 @@ def project_box_psd(
     -------
     BoxConeProjection
         The point (positive semidefinite), the multiplier and how it ended.
+
+    Notes
+    -----
+    Two rows whose four entries the box fixes at one value, as an adjustment's are at 1 where both
+    rows are complete, are equal in every positive semidefinite matrix of the box. Then the dual
+    has no solution and the iteration creeps, so such rows are merged: with E the orthonormal
+    basis of their groups the problem is the same in ``E'ME``, the size of the groups in its box.
     """
-    return project_box_cone(
-        symmetrise(M),
+    M = symmetrise(M)
+    groups = _equal_rows(lower, upper)
+    if groups is None:
+        return project_box_cone(
+            M, project_psd, lower, upper, multiplier=multiplier, tol=tol, max_iter=max_iter
+        )
+    merged = groups.scale * groups.reduce(M, np.add) / np.square(groups.scale)
+    allowed = tol * max(1.0, float(np.abs(M).max()))
+    found = project_box_cone(
+        merged,
         project_psd,
-        lower,
-        upper,
+        groups.scale * groups.reduce(lower, np.maximum),
+        groups.scale * groups.reduce(upper, np.minimum),
         multiplier=multiplier,
-        tol=tol,
+        tol=allowed / max(1.0, float(np.abs(merged).max())),
         max_iter=max_iter,
     )
+    point = groups.expand(found.point / groups.scale)
+    return replace(found, point=point, violation=_violation(point, lower, upper))
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Rows in groups.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n,)
+        The group of each row.
+    scale : ndarray of shape (n_groups, n_groups)
+        Square root of the number of entries in each block.
+    """
+
+    labels: NDArray[np.int32]
+    scale: FloatArray
+
+    def reduce(self, M: FloatArray, operation: np.ufunc) -> FloatArray:
+        """Return the sum, the maximum or the minimum of each block of a matrix."""
+        order = np.argsort(self.labels, kind="stable")
+        starts = np.searchsorted(self.labels[order], np.arange(len(self.scale)))
+        strips = operation.reduceat(M[np.ix_(order, order)], starts, axis=0)
+        return np.asarray(operation.reduceat(strips, starts, axis=1))
+
+    def expand(self, M: FloatArray) -> FloatArray:
+        """Return the matrix that is constant on each block."""
+        return M[np.ix_(self.labels, self.labels)]
+
+
+def _equal_rows(lower: FloatArray, upper: FloatArray) -> _Groups | None:
+    """Return the groups of rows that are equal in every positive semidefinite matrix of the box.
+
+    None where all rows may differ, or where a group has no common interval for some entry.
+    """
+    fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
+    equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
+    if np.count_nonzero(equal) == np.count_nonzero(np.diagonal(equal)):
+        # Each row is equal to itself only.
+        return None
+    n_groups, labels = connected_components(equal, directed=False)
+    counts = np.bincount(labels, minlength=n_groups).astype(float)
+    groups = _Groups(labels, np.sqrt(counts[:, None] * counts[None, :]))
+    empty = groups.reduce(lower, np.maximum) > groups.reduce(upper, np.minimum)
+    return None if empty.any() else groups
