@@ -16,9 +16,7 @@ from kernimpute.kernels import Chi2, Gaussian, Kernel, Laplacian, Linear, Polyno
 
 SEEDS = range(5)
 GAUSSIAN = [
-    (Gaussian(gamma), rate)
-    for rate in (0.1, 0.9, 0.95, 0.98)
-    for gamma in (1.0, 1.0 / 32.0, 32.0)
+    (Gaussian(gamma), rate) for rate in (0.1, 0.9, 0.95, 0.98) for gamma in (1.0, 1.0 / 32.0, 32.0)
 ]
 OTHERS = [
     (kernel, rate)

@@ -1,7 +1,7 @@
 """Speed as ratios to one eigendecomposition, one BLAS thread, same process.
 
-``python -m benchmarks.speed --data-dir FOLDER`` measures, on the authors' australian split 1 at 60 %
-(276 x 14) and on simulated tables with 1000 and 2000 rows: Stage I (`anchored`) to a gap of 1e-3,
+``python -m benchmarks.speed --data-dir FOLDER`` measures, on the authors' australian split 1 at
+60 % (276 x 14) and on simulated tables with 1000 and 2000 rows: Stage I (`anchored`) to a gap of 1e-3,
 `direct`, one sweep and the full recovery of Stage II, and the whole default run.
 """
 
@@ -102,8 +102,10 @@ def sweep_speed(X: np.ndarray, target: np.ndarray, kernel: Gaussian) -> float:
         )
 
     few, many = 3, 23
-    took = [recover_features(X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=c)
-            for c in (few, many)]
+    took = [
+        recover_features(X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=c)
+        for c in (few, many)
+    ]
     difference = median_seconds(sweeps(many), 9) - median_seconds(sweeps(few), 9)
     done = took[1].n_sweeps - took[0].n_sweeps
     return float(np.isnan(X).sum()) * X.shape[0] * done / difference

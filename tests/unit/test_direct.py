@@ -23,7 +23,8 @@ def rows_of(kernel, *, n_samples=24, seed=0, task="classification", categorical=
     generator = np.random.default_rng(seed)
     labels = np.arange(n_samples) % 2 if y is None else y
     X = np.clip(
-        0.35 + 0.3 * (np.arange(n_samples) % 2)[:, None]
+        0.35
+        + 0.3 * (np.arange(n_samples) % 2)[:, None]
         + 0.2 * generator.standard_normal((n_samples, 5)),
         0.0,
         1.0,
@@ -157,9 +158,7 @@ def test_the_callback_may_stop_and_the_best_so_far_is_returned():
 @pytest.mark.parametrize("max_iter", [0, 1])
 def test_too_few_steps_are_told(max_iter):
     rows = rows_of(Gaussian(1.0))
-    found = impute_directly(
-        rows, start_of(rows), eta=0.1, stop=StopRule(1e-9, max_iter)
-    )
+    found = impute_directly(rows, start_of(rows), eta=0.1, stop=StopRule(1e-9, max_iter))
     assert found.status is Status.MAX_ITER
     assert len(found.trace) == max_iter + 1
 

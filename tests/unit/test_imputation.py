@@ -105,13 +105,9 @@ def test_a_reference_may_be_a_table_or_a_fitted_imputer(variant):
     X, y = table()
     imputer = KNNImputer().fit(X)
     by_imputer = impute(X, y, variant=variant, kernel=Gaussian(1.0), reference=imputer)
-    by_table = impute(
-        X, y, variant=variant, kernel=Gaussian(1.0), reference=imputer.transform(X)
-    )
+    by_table = impute(X, y, variant=variant, kernel=Gaussian(1.0), reference=imputer.transform(X))
     np.testing.assert_array_equal(by_imputer.X, by_table.X)
-    held = impute(
-        X, y, variant="direct", kernel=Gaussian(1.0), reference=imputer, eta=math.inf
-    )
+    held = impute(X, y, variant="direct", kernel=Gaussian(1.0), reference=imputer, eta=math.inf)
     np.testing.assert_array_equal(held.X, imputer.transform(X))
 
 

@@ -13,7 +13,7 @@ from tests.unit.stage_one.conftest import problem_of, small_rows
 
 
 def saddle_value_by_cone(problem):
-    """Return the saddle value of `anchored`, the inner maximum dualised into a matrix inequality."""
+    """Return the saddle value, the inner maximum dualised into a matrix inequality."""
     n, dual = problem.n_samples, problem.dual
     relaxation = problem.relaxation
     K = cp.Variable((n, n), symmetric=True)

@@ -121,9 +121,7 @@ def test_both_steps_of_anchored_raise_the_lower_bound():
     bounds = []
     for _ in range(6):
         # Without extrapolation each step is an ascent step.
-        plain = replace(
-            state.kernel_moments, previous=state.kernel_moments.multiplier, pace=1.0
-        )
+        plain = replace(state.kernel_moments, previous=state.kernel_moments.multiplier, pace=1.0)
         move = kernel_steps.spectrum_step(problem, replace(state, kernel_moments=plain))
         state = replace(state, adjustment=move.value, kernel_moments=move.moments)
         Z = move.moments.multiplier
