@@ -70,6 +70,7 @@ class _Point:
     dual_coef: FloatArray
     pull: FloatArray
     objective: float
+    gradient: FloatArray
 
 
 @dataclass(frozen=True)
@@ -93,23 +94,23 @@ class _Objective:
             dual_coef = dual.solve(K)
             pull = differential(coupling(dual_coef))
         objective = dual.value(K, dual_coef) + self.eta * self._distance(X)
-        return _Point(X, sums, K, dual_coef, pull, objective)
+        return _Point(X, sums, K, dual_coef, pull, objective, self._gradient(X, sums, pull))
 
     def _distance(self, X: FloatArray) -> float:
         offset = X - self.X_reference
         offset[:, ~self.numeric] = offset[:, ~self.numeric] != 0.0
         return float(np.vdot(offset, offset))
 
-    def gradient(self, point: _Point) -> FloatArray:
+    def _gradient(self, X: FloatArray, sums: FloatArray, pull: FloatArray) -> FloatArray:
         """Return the gradient in the numeric cells, 0 in the others, shape (n, n_features)."""
         kernel = self.rows.kernel
         # Rows that pull on nothing have no gradient but the anchor's.
-        active = np.flatnonzero(np.any(point.pull != 0.0, axis=1))
+        active = np.flatnonzero(np.any(pull != 0.0, axis=1))
         block = np.ix_(active, active)
-        weights = point.pull[block] * kernel.link_gradient(point.sums[block])
-        gradient = 2.0 * self.eta * (point.X - self.X_reference)
+        weights = pull[block] * kernel.link_gradient(sums[block])
+        gradient = 2.0 * self.eta * (X - self.X_reference)
         gradient[:, ~self.numeric] = 0.0
-        gradient[active] -= kernel.sums_gradient(point.X[active], point.X[active], weights)
+        gradient[active] -= kernel.sums_gradient(X[active], X[active], weights)
         return gradient
 
 
@@ -174,7 +175,7 @@ def impute_directly(
     objective = _Objective(rows, X_reference, eta, numeric)
     free = ~rows.observed & numeric
     point = objective(X_reference)
-    slope = _slope(objective, point, free)
+    slope = _slope(point, free)
     allowed = stop.tol * slope
     log.write(point, slope, 0.0, evaluations=1)
     status = Status.CONVERGED
@@ -188,9 +189,9 @@ def impute_directly(
         if recoded is None or not status.success or log.steps >= stop.max_iter:
             break
         point = recoded
-        slope = _slope(objective, point, free)
+        slope = _slope(point, free)
         log.write(point, slope, 0.0, evaluations=1)
-    slope = _slope(objective, point, free)
+    slope = _slope(point, free)
     if status is Status.CONVERGED and not rows.kernel.is_positive_semidefinite:
         status = Status.NOT_PSD
     return _result(rows, point, status, slope, log)
@@ -238,9 +239,9 @@ def _result(
     )
 
 
-def _slope(objective: _Objective, point: _Point, free: BoolArray) -> float:
+def _slope(point: _Point, free: BoolArray) -> float:
     """Return the norm of the projected gradient: what of it does not push against the box."""
-    gradient, cells = objective.gradient(point)[free], point.X[free]
+    gradient, cells = point.gradient[free], point.X[free]
     blocked = ((cells <= 0.0) & (gradient > 0.0)) | ((cells >= 1.0) & (gradient < 0.0))
     return float(np.linalg.norm(np.where(blocked, 0.0, gradient)))
 
@@ -264,13 +265,13 @@ def _descend(
         X[free] = cells
         latest = objective(X)
         evaluations += 1
-        return latest.objective, objective.gradient(latest)[free]
+        return latest.objective, latest.gradient[free]
 
     def record(intermediate_result: OptimizeResult) -> None:
         nonlocal accepted, evaluations, status
         step = float(np.linalg.norm(latest.X - accepted.X))
         accepted = latest
-        slope = _slope(objective, accepted, free)
+        slope = _slope(accepted, free)
         if log.write(accepted, slope, step, evaluations):
             status = Status.INTERRUPTED
         elif slope <= allowed:
