@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+
 from tests.conftest import BATTERY, N_FEATURES
 
 N_COMPLETIONS = 200

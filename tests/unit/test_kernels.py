@@ -7,7 +7,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise
-from tests.conftest import BATTERY, N_FEATURES
 
 from kernimpute.kernels import (
     KERNELS,
@@ -19,6 +18,7 @@ from kernimpute.kernels import (
     Sigmoid,
     make_kernel,
 )
+from tests.conftest import BATTERY, N_FEATURES
 
 TERMS = {
     "Gaussian": lambda x, z: (x - z) ** 2,
@@ -115,6 +115,15 @@ def test_matrices_are_symmetric_to_the_last_bit(any_kernel):
         *any_kernel.bounds(X, observed),
     ):
         np.testing.assert_array_equal(matrix, matrix.T)
+
+
+@pytest.mark.parametrize("kernel", [k for k in BATTERY if k.is_distance], ids=repr)
+def test_distances_of_equal_rows_are_not_negative_by_rounding(kernel):
+    half = np.random.default_rng(0).random((20, 33))
+    X = read_only(np.repeat(half, 3, axis=0) * (1.0 + 1e-15))
+    for sums in (kernel.sums(X, X), kernel.observed_sums(X, X < 0.8), *kernel.bounds(X, X < 0.8)):
+        assert sums.min() == 0.0
+        assert kernel.link(sums).max() == 1.0
 
 
 SAME_IN_SKLEARN = {

@@ -293,6 +293,15 @@ def test_rows_that_the_box_makes_equal_are_projected_as_one():
     np.testing.assert_allclose(warm.point, P, atol=1e-10)
 
 
+def test_rows_fixed_at_values_that_differ_are_not_equal():
+    lower, upper = np.full((3, 3), -5.0), np.full((3, 3), 5.0)
+    fixed = np.array([[1.0, 1.0], [1.0, 2.0]])
+    lower[:2, :2] = upper[:2, :2] = fixed
+    found = project_box_psd(symmetric(3, 2), lower, upper, tol=1e-11)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.point[:2, :2], fixed, atol=1e-10)
+
+
 def test_rows_that_the_box_makes_equal_but_bounds_apart_miss_the_cone():
     lower, upper = np.full((3, 3), -1.0), np.full((3, 3), 1.0)
     lower[:2, :2] = upper[:2, :2] = np.diagonal(upper)[0]

@@ -11,7 +11,6 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
-from tests.conftest import BATTERY, N_FEATURES
 
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Polynomial
 from kernimpute.reference import (
@@ -20,6 +19,7 @@ from kernimpute.reference import (
     reference_kernel,
     reference_table,
 )
+from tests.conftest import BATTERY, N_FEATURES
 
 NAN = np.nan
 EXPONENTIAL = [kernel for kernel in BATTERY if kernel.is_decreasing]
@@ -276,6 +276,15 @@ def test_mean_kernels_have_room_wherever_something_is_unknown(kernel):
     unknown = lower < upper
     assert (K > lower)[unknown].all()
     assert (K < upper)[unknown].all()
+
+
+def test_completions_hold_observed_codes_only():
+    # With one code in the column nothing is unknown.
+    X = np.array([[7.0, 0.2], [NAN, 0.5], [NAN, 0.9]])
+    kernel = Gaussian(categorical=(0,))
+    lower, upper = kernel_bounds(kernel, X)
+    np.testing.assert_array_equal(lower, upper)
+    np.testing.assert_allclose(mean_kernel_of_completions(X, kernel), lower, atol=1e-15)
 
 
 def test_mean_kernels_are_determined_by_their_seed():
