@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,16 +10,11 @@ from kernimpute.convergence import Record, Status, Trace
 from kernimpute.imputation import ImputationResult
 from kernimpute.kernels import Gaussian
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture
-def data():
+def data(data_dir):
     """Return the directory of the real tables."""
-    path = Path(os.environ.get("KERNIMPUTE_DATA", ROOT.parent / "shared" / "data"))
-    if not path.is_dir():
-        pytest.skip(f"the real tables are not at {path}; set KERNIMPUTE_DATA")
-    return path
+    return data_dir
 
 
 @pytest.fixture
