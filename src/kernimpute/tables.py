@@ -292,7 +292,7 @@ def impute_table(
                 "missing_values": tuple(missing_values),
             }
         ),
-        notes=_notes(encoded, filled, labelled, result),
+        notes=_notes(encoded, filled, labelled, result, new_rows is not None),
         warnings=tuple(dict.fromkeys([*cautions, *_unfinished(result, new_rows)])),
         seconds=time.perf_counter() - start,
     )
@@ -468,19 +468,16 @@ def _notes(
     filled: Mapping[Hashable, int],
     labelled: BoolArray,
     result: ImputationResult | None,
+    has_new_rows: bool,
 ) -> tuple[str, ...]:
     """Return what was done that one would not expect."""
     notes = []
     if not filled:
         notes.append("the table has no gap to fill: it is returned unchanged")
     if not labelled.all():
+        how = ", filled as new rows from those that have one" if has_new_rows else ""
         count = int((~labelled).sum())
-        one = count == 1
-        notes.append(
-            f"{count} {'row' if one else 'rows'} without a label {'was' if one else 'were'} "
-            f"filled as {'a new row' if one else 'new rows'}, from the filled rows that have "
-            f"one; the label is left missing"
-        )
+        notes.append(f"rows without a label: {count}{how}; the label is left missing")
     constant = [column for column in encoded.columns if column.kind == "constant"]
     if constant:
         listed = ", ".join(f"{column.name} = {_plain(column.values[0])}" for column in constant)

@@ -88,7 +88,7 @@ def test_the_summary_says_what_was_done(typical, new_rows, impute, table):
         "age 2 40.0 %",
         "height, m 1 20.0 %",
         "note: read as codes, for they have leading zeros: code",
-        "note: 1 row without a label was filled as a new row",
+        "note: rows without a label: 1, filled as new rows",
         "wrote out.csv",
     ):
         assert said in flat

@@ -75,7 +75,7 @@ def test_rows_without_a_label_are_filled_and_their_label_is_left_missing(table):
     assert imputation.table["outcome"].isna().tolist() == [False] * 32 + [True] * 8
     assert not imputation.table.drop(columns="outcome").isna().any(axis=None)
     assert imputation.new_rows is not None
-    assert any("8 rows without a label were filled as new rows" in n for n in imputation.notes)
+    assert any("rows without a label: 8, filled as new rows" in n for n in imputation.notes)
     assert "outcome" not in imputation.filled
     assert complete.n_unlabelled == 0
 
@@ -97,6 +97,17 @@ def test_nothing_missing_is_returned_unchanged_with_a_note(table):
     assert imputation.status is Status.NOTHING_MISSING
     assert imputation.notes == ("the table has no gap to fill: it is returned unchanged",)
     assert imputation.filled == {}
+
+
+def test_rows_without_a_label_and_without_gaps(table):
+    complete = table.dropna().astype({"outcome": object})
+    complete.iloc[0, -1] = None
+    imputation = impute_table(complete, "outcome")
+    pd.testing.assert_frame_equal(imputation.table, complete)
+    assert imputation.notes == (
+        "the table has no gap to fill: it is returned unchanged",
+        "rows without a label: 1; the label is left missing",
+    )
 
 
 def test_gaps_in_constant_columns_need_no_solver():

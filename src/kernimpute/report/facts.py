@@ -70,7 +70,7 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
     facts = [
         ("table", f"{n_rows} rows, {n_columns} columns"),
         ("label", _label(imputation)),
-        ("filled", f"{imputation.n_filled} of {n_cells} cells ({share:.1f} %)"),
+        ("filled", f"{imputation.n_filled} of {n_cells} cells ({share:.3g} %)"),
     ]
     if imputation.n_unlabelled:
         facts.append(("rows without a label", str(imputation.n_unlabelled)))
