@@ -168,10 +168,11 @@ def impute_directly(
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
     log = _Log(callback)
-    if math.isinf(eta):
-        # Held with infinite weight, the reference is the solution.
+    if math.isinf(eta) or rows.observed.all():
+        # Held with infinite weight, or without any gap, the reference is the solution.
         point = _Objective(rows, X_reference, 0.0, numeric)(X_reference)
-        return _result(rows, point, Status.CONVERGED, 0.0, log)
+        status = Status.NOTHING_MISSING if rows.observed.all() else Status.CONVERGED
+        return _result(rows, point, status, 0.0, log)
     objective = _Objective(rows, X_reference, eta, numeric)
     free = ~rows.observed & numeric
     point = objective(X_reference)

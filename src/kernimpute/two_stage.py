@@ -9,7 +9,7 @@ from kernimpute.convergence import Callback
 from kernimpute.labelled_rows import LabelledRows
 from kernimpute.reference import Reference, reference_table
 from kernimpute.stage_one import VARIANTS, LearnedKernel, learn_from_rows
-from kernimpute.stage_two import RecoveredFeatures, recover_features
+from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_features_released
 
 __all__ = ["TwoStageImputation", "impute_in_two_stages"]
 
@@ -89,5 +89,15 @@ def _recover_exactly(
     )
 
 
-RECOVERIES: dict[str, Callable[..., RecoveredFeatures]] = {"exact": _recover_exactly}
+def _recover_as_released(
+    rows: LabelledRows, learned: LearnedKernel, callback: Callback | None
+) -> RecoveredFeatures:
+    """Descend as the released code does."""
+    return recover_features_released(rows.X, learned.target, callback=callback)
+
+
+RECOVERIES: dict[str, Callable[..., RecoveredFeatures]] = {
+    "exact": _recover_exactly,
+    "released": _recover_as_released,
+}
 """Stage II by the name that a variant's record gives."""

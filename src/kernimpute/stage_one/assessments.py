@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from kernimpute.stage_one.certificate import SaddleCertificate, certify
 from kernimpute.stage_one.kernel_steps import SpectrumMoments, saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 
-__all__ = ["Assessment", "relative_steps", "saddle_gap"]
+__all__ = ["Assessment", "absolute_dual_step", "largest_step", "relative_steps", "saddle_gap"]
 
 
 @dataclass(frozen=True)
@@ -35,24 +36,41 @@ class Assessment:
     certificate: SaddleCertificate | None = None
 
 
-def relative_steps(
-    problem: StageOneProblem,
-    state: StageOneState,
-    step_norms: Mapping[str, float],
-    tol: float,
-    *,
-    last: bool,
+def relative_steps(before: StageOneState, after: StageOneState) -> dict[str, float]:
+    """Return the norm of each variable's change, relative to the variable.
+
+    Parameters
+    ----------
+    before, after : StageOneState
+        The states around a round.
+
+    Returns
+    -------
+    dict of str to float
+        For "kernel", "perturbation" and "dual".
+    """
+    pairs = {
+        "kernel": (before.adjustment, after.adjustment),
+        "perturbation": (before.perturbation, after.perturbation),
+        "dual": (before.dual_coef, after.dual_coef),
+    }
+    return {
+        name: float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(new)), 1e-12)
+        for name, (old, new) in pairs.items()
+    }
+
+
+def largest_step(
+    problem: StageOneProblem, before: StageOneState, state: StageOneState, tol: float, *, last: bool
 ) -> Assessment:
-    """Watch the largest step, each relative to the size of its variable.
+    """Watch the largest relative step.
 
     Parameters
     ----------
     problem : StageOneProblem
         The problem.
-    state : StageOneState
-        The state after the round.
-    step_norms : mapping of str to float
-        Norms of the changes of "kernel", "perturbation" and "dual", relative to the variable.
+    before, state : StageOneState
+        The states around the round.
     tol : float
         Not used: nothing is saved by knowing it.
     last : bool
@@ -64,18 +82,38 @@ def relative_steps(
         Without a gap: the observed kernel is not positive semidefinite, so neither is the
         problem convex-concave, and no saddle need exist.
     """
-    return Assessment(
-        problem.objective(state), math.nan, max(step_norms.values(), default=math.inf)
-    )
+    watched = max(relative_steps(before, state).values())
+    return Assessment(problem.objective(state), math.nan, watched)
+
+
+def absolute_dual_step(
+    problem: StageOneProblem, before: StageOneState, state: StageOneState, tol: float, *, last: bool
+) -> Assessment:
+    """Watch the norm of the coefficients' step, from the third round on, as the released code.
+
+    Parameters
+    ----------
+    problem : StageOneProblem
+        The problem.
+    before, state : StageOneState
+        The states around the round.
+    tol : float
+        Not used.
+    last : bool
+        Not used.
+
+    Returns
+    -------
+    Assessment
+        Without a gap, as in `largest_step`.
+    """
+    step = float(np.linalg.norm(state.dual_coef - before.dual_coef))
+    watched = step if state.iteration >= 3 else math.inf
+    return Assessment(problem.objective(state), math.nan, watched)
 
 
 def saddle_gap(
-    problem: StageOneProblem,
-    state: StageOneState,
-    step_norms: Mapping[str, float],
-    tol: float,
-    *,
-    last: bool,
+    problem: StageOneProblem, before: StageOneState, state: StageOneState, tol: float, *, last: bool
 ) -> Assessment:
     """Watch the certified saddle gap, at rounds that lie ever further apart.
 
@@ -83,10 +121,9 @@ def saddle_gap(
     ----------
     problem : StageOneProblem
         The problem.
-    state : StageOneState
-        The state after the round; its kernel moments hold the multiplier and the interior.
-    step_norms : mapping of str to float
-        Not used.
+    before, state : StageOneState
+        The states around the round; the kernel moments of the second hold the multiplier and the
+        interior.
     tol : float
         Gap wanted.
     last : bool

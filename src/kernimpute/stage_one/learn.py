@@ -16,8 +16,8 @@ from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.parameters import check_choice, check_real
 from kernimpute.reference import Reference, reference_kernel
-from kernimpute.stage_one.assessments import Assessment
-from kernimpute.stage_one.problem import StageOneProblem, StageOneState
+from kernimpute.stage_one.assessments import Assessment, relative_steps
+from kernimpute.stage_one.problem import StageOneProblem
 from kernimpute.stage_one.steps import Move
 from kernimpute.stage_one.variants import VARIANTS, Solution, Variant
 
@@ -243,11 +243,10 @@ def _run(
             state, status = before, halted
             records.append(_record(iteration, moves, began))
             break
-        norms = _relative_steps(before, state)
         last = iteration == stop.max_iter
-        assessment = variant.assess(problem, state, norms, stop.tol, last=last)
+        assessment = variant.assess(problem, before, state, stop.tol, last=last)
         best = _better(best, assessment)
-        record = _record(iteration, moves, began, norms, assessment)
+        record = _record(iteration, moves, began, relative_steps(before, state), assessment)
         records.append(record)
         if assessment.watched <= stop.tol:
             status = Status.CONVERGED
@@ -256,7 +255,7 @@ def _run(
             status = Status.INTERRUPTED
             break
     if best is None or not math.isfinite(best.gap):
-        best = variant.assess(problem, state, {}, stop.tol, last=True)
+        best = variant.assess(problem, state, state, stop.tol, last=True)
     if status is Status.CONVERGED and problem.relaxation.ridge > 0.0:
         status = Status.NOT_PSD
     solution = variant.finish(problem, state, best)
@@ -276,18 +275,6 @@ def _better(best: Assessment | None, new: Assessment) -> Assessment:
     if best is None or math.isnan(best.gap):
         return new
     return new if new.gap < best.gap else best
-
-
-def _relative_steps(before: StageOneState, after: StageOneState) -> dict[str, float]:
-    pairs = {
-        "kernel": (before.adjustment, after.adjustment),
-        "perturbation": (before.perturbation, after.perturbation),
-        "dual": (before.dual_coef, after.dual_coef),
-    }
-    return {
-        name: float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(new)), 1e-12)
-        for name, (old, new) in pairs.items()
-    }
 
 
 def _record(
@@ -312,9 +299,11 @@ def _record(
 def _learned(
     problem: StageOneProblem, solution: Solution, status: Status, gap: float, trace: Trace
 ) -> LearnedKernel:
-    lower, upper = problem.kernel.bounds(problem.X, problem.observed)
     K = solution.K - problem.relaxation.ridge * np.eye(problem.n_samples)
-    target = np.clip(problem.kernel.inverse_link(K), lower, upper)
+    target = solution.target
+    if target is None:
+        lower, upper = problem.kernel.bounds(problem.X, problem.observed)
+        target = np.clip(problem.kernel.inverse_link(K), lower, upper)
     return _shaped(
         problem.dual, K, target, solution.dual_coef, solution.intercept, status, gap, trace
     )

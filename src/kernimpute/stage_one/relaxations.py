@@ -49,15 +49,19 @@ def ratio(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Referen
         floor = kernel.link(upper - lower)
         return Relaxation(kernel.link(lower), ONES, floor, np.ones_like(floor))
     K_observed = kernel.link(lower)
+    _check_divisor(K_observed, kernel, "raise its offset")
+    ceiling = kernel.link(upper) / K_observed
+    return Relaxation(K_observed, ONES, np.ones_like(ceiling), ceiling)
+
+
+def _check_divisor(K_observed: FloatArray, kernel: Kernel, remedy: str) -> None:
     if not (K_observed > 0.0).all():
         i, j = (int(index) for index in np.argwhere(~(K_observed > 0.0))[0])
-        must_be = "one whose observed kernel is positive for every pair (raise its offset)"
+        must_be = f"one whose observed kernel is positive for every pair ({remedy})"
         got = f"{kernel!r}, which gives {K_observed[i, j]:g} for rows {i} and {j}"
         raise ValueError(
             f"The 'kernel' parameter of learn_kernel must be {must_be}. Got {got} instead."
         )
-    ceiling = kernel.link(upper) / K_observed
-    return Relaxation(K_observed, ONES, np.ones_like(ceiling), ceiling)
 
 
 def printed(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference) -> Relaxation:
@@ -114,6 +118,7 @@ def union_of_masks(
     missing = (~observed).astype(float)
     in_either = observed.shape[1] - missing @ missing.T
     K_observed = kernel.link(kernel.observed_sums(X, observed))
+    _check_divisor(K_observed, kernel, "lower its gamma")
     return Relaxation(K_observed, ONES, kernel.link(in_either), np.ones_like(in_either))
 
 

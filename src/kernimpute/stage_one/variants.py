@@ -23,7 +23,7 @@ makes the problem convex-concave, so that a saddle exists and a gap certifies it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,8 +33,19 @@ from numpy.typing import NDArray
 from kernimpute.convergence import StopRule
 from kernimpute.kernels import Kernel
 from kernimpute.reference import Reference, mean_kernel_of_completions
-from kernimpute.stage_one import dual_steps, kernel_steps, perturbation_steps, relaxations
-from kernimpute.stage_one.assessments import Assessment, relative_steps, saddle_gap
+from kernimpute.stage_one import (
+    dual_steps,
+    kernel_steps,
+    perturbation_steps,
+    relaxations,
+    released_steps,
+)
+from kernimpute.stage_one.assessments import (
+    Assessment,
+    absolute_dual_step,
+    largest_step,
+    saddle_gap,
+)
 from kernimpute.stage_one.problem import Relaxation, StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 
@@ -51,8 +62,8 @@ class Assess(Protocol):
     def __call__(
         self,
         problem: StageOneProblem,
+        before: StageOneState,
         state: StageOneState,
-        step_norms: Mapping[str, float],
         tol: float,
         *,
         last: bool,
@@ -72,11 +83,14 @@ class Solution:
         Signed coefficients.
     intercept : ndarray of shape (n_problems,)
         Intercepts.
+    target : ndarray of shape (n_samples, n_samples) or None
+        What Stage II is to fit; None takes K's sums, kept within their bounds.
     """
 
     K: FloatArray
     dual_coef: FloatArray
     intercept: FloatArray
+    target: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +166,13 @@ def _finish_certified(problem: StageOneProblem, state: StageOneState, best: Asse
     return Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
 
 
+def _finish_released(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
+    """Solve a machine on the perturbed kernel, and hand on the kernel without the perturbation."""
+    _, dual_coef, intercept = released_steps.released_machine(problem, state)
+    K = problem.relaxation.base * state.adjustment
+    return Solution(K, dual_coef, intercept, released_steps.released_target(problem, state))
+
+
 VARIANTS: dict[str, Variant] = {
     "paper": Variant(
         relax=relaxations.printed,
@@ -159,7 +180,7 @@ VARIANTS: dict[str, Variant] = {
         kernel_step=kernel_steps.eigenvalue_step,
         perturbation_step=perturbation_steps.closed_form_step,
         dual_step=dual_steps.adam_clip_and_centre_step,
-        assess=relative_steps,
+        assess=largest_step,
         finish=_finish_perturbed,
         stop=StopRule(tol=1e-3, max_iter=500),
     ),
@@ -169,9 +190,20 @@ VARIANTS: dict[str, Variant] = {
         kernel_step=kernel_steps.exact_projection_step,
         perturbation_step=perturbation_steps.closed_form_step,
         dual_step=dual_steps.adam_projection_step,
-        assess=relative_steps,
+        assess=largest_step,
         finish=_finish_perturbed,
         stop=StopRule(tol=1e-3, max_iter=500),
+    ),
+    "released": Variant(
+        relax=relaxations.union_of_masks,
+        start=released_steps.released_start,
+        kernel_step=released_steps.released_kernel_step,
+        perturbation_step=released_steps.released_perturbation_step,
+        dual_step=released_steps.released_dual_step,
+        assess=absolute_dual_step,
+        finish=_finish_released,
+        stop=StopRule(tol=1e-4, max_iter=10_000),
+        recovery="released",
     ),
     "anchored": Variant(
         relax=relaxations.kernel_itself,
