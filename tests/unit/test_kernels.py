@@ -84,6 +84,13 @@ def test_observed_sums_are_those_of_a_double_loop(any_kernel):
     np.testing.assert_allclose(across, looped_sums(any_kernel, X, Z), atol=1e-14)
 
 
+def test_other_rows_come_with_their_observed_cells():
+    X, observed = np.array([[0.5]]), np.array([[True]])
+    for other in ({"Z": X}, {"observed_Z": observed}):
+        with pytest.raises(TypeError, match="'Z' .* must be given together with observed_Z"):
+            Gaussian().observed_sums(X, observed, **other)
+
+
 def test_nothing_missing_makes_every_kind_of_sum_the_same(any_kernel):
     X = complete_table_for(any_kernel, 6)
     sums = any_kernel.sums(X, X)
