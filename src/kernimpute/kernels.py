@@ -223,9 +223,17 @@ class Kernel(ABC):
         -------
         ndarray of shape (n_rows, n_other_rows)
             The observed sums, in link space; 0 for rows that share no observed feature.
+
+        Raises
+        ------
+        TypeError
+            If only one of `Z` and `observed_Z` is given.
         """
-        if Z is None or observed_Z is None:
+        if Z is None and observed_Z is None:
             return self._masked_sums(X, observed, X, observed, same=True)
+        if Z is None or observed_Z is None:
+            must_be = "given together with observed_Z, or not at all"
+            raise TypeError(refusal("observed_sums", "Z", must_be, Z))
         return self._masked_sums(X, observed, Z, observed_Z, same=False)
 
     def bounds(self, X: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
