@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.text_columns import find_gaps, read_columns
-from kernimpute.cli.text_tables import parse_text, quoted
+from kernimpute.cli.text_tables import cell_text, parse_text, quoted
 
 
 def parse(text, delimiter=","):
@@ -193,3 +197,27 @@ def test_a_quoted_value_is_read_back(value):
     table = parse(f"a,b\n{quoted(value, ',')},1\n")
     columns, _, _ = read_columns(table, "t.csv", unused=["a"])
     assert (columns["a"].values[0] or "") == value.strip()
+
+
+CELLS = st.text(alphabet="ab1 .,;\t\"'\n\u00e9", max_size=6)
+
+
+@given(
+    rows=st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=5),
+    delimiter=st.sampled_from([",", "\t"]),
+    newline=st.sampled_from(["\n", "\r\n"]),
+    everywhere=st.booleans(),
+)
+def test_it_reads_what_the_csv_module_writes_and_gives_it_back(
+    rows, delimiter, newline, everywhere
+):
+    written = io.StringIO()
+    quoting = csv.QUOTE_ALL if everywhere else csv.QUOTE_MINIMAL
+    writer = csv.writer(written, delimiter=delimiter, lineterminator=newline, quoting=quoting)
+    writer.writerows([["x", "y", "z"], *rows])
+    table = parse_text(written.getvalue(), delimiter, "t.csv")
+    assert [[cell_text(cell) for cell in row] for row in table.rows] == [
+        [cell.strip() for cell in row] for row in rows
+    ]
+    lines = [delimiter.join(cells) for cells in (table.header, *table.rows)]
+    assert newline.join(lines) + newline == written.getvalue()
