@@ -145,24 +145,31 @@ def project_box_hyperplane(
         shrunk = shifted - np.clip(shifted, -threshold, threshold) if threshold else shifted
         return np.clip(shrunk, lower, upper)
 
-    shrunk_ends = (v - lower + threshold, v - upper - threshold)
-    inner = (v - threshold, v + threshold) if threshold else ()
-    kinks = np.sort(np.concatenate(shrunk_ends + inner))
-    left, right = 0, kinks.size - 1
-    at_left, at_right = float(point(kinks[0]).sum()), float(point(kinks[-1]).sum())
-    while right - left > 1:
-        middle = (left + right) // 2
-        total = float(point(kinks[middle]).sum())
-        if total > 0.0:
-            left, at_left = middle, total
-        else:
-            right, at_right = middle, total
-    if at_left <= 0.0:
-        return point(kinks[left])
+    # An entry falls with the multiplier between these kinks, and rests outside.
+    starts, ends = (v - upper - threshold,), (v - lower + threshold,)
+    if threshold:
+        starts, ends = (*starts, v + threshold), (*ends, v - threshold)
+    kinks = np.concatenate(starts + ends)
+    falling = np.ones(kinks.size)
+    falling[kinks.size // 2 :] = -1.0
+    order = np.argsort(kinks)
+    kinks = kinks[order]
+    fall = np.cumsum(falling[order])[:-1] * np.diff(kinks)
+    totals = upper.sum() - np.concatenate([[0.0], np.cumsum(fall)])
+    left = max(int(np.count_nonzero(totals > 0.0)) - 1, 0)
+    # The running sum has its rounding: the sums at the two kinks decide.
+    while left > 0 and float(point(kinks[left]).sum()) <= 0.0:
+        left -= 1
+    right = min(left + 1, kinks.size - 1)
+    while right < kinks.size - 1 and float(point(kinks[right]).sum()) > 0.0:
+        left, right = right, right + 1
+    start, end = point(kinks[left]), point(kinks[right])
+    at_left, at_right = float(start.sum()), float(end.sum())
+    if at_left <= 0.0 or at_left == at_right:
+        return start
     # Between neighbouring kinks the point is linear in the multiplier. Interpolating the points
     # instead of the kinks keeps the sum at 0 where v is large beside the box.
     fraction = at_left / (at_left - at_right)
-    start, end = point(kinks[left]), point(kinks[right])
     return np.clip(start + fraction * (end - start), lower, upper)
 
 

@@ -157,12 +157,9 @@ def _finish_perturbed(problem: StageOneProblem, state: StageOneState, best: Asse
 
 
 def _finish_certified(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
-    """Take the pair behind the smallest gap."""
-    certificate = best.certificate
-    if certificate is None:
-        K, dual_coef = state.adjustment, problem.dual.solve(state.adjustment)
-    else:
-        K, dual_coef = certificate.K, certificate.dual_coef
+    """Take the matrix behind the smallest gap, and the exact machine on it."""
+    K = state.adjustment if best.certificate is None else best.certificate.K
+    dual_coef = problem.dual.solve(K)
     return Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
 
 
