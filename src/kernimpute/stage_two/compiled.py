@@ -1,0 +1,1021 @@
+"""The sweep of Stage II, compiled: the same steps as `cell_minimisers`, in the same order.
+
+A table lives here as *columns*, an array of shape (n_features, n_samples), so that everything
+an inner loop reads is contiguous; a categorical column holds the indices of its codes. A row
+begins by summing its residuals afresh from the columns, so no (n_samples, n_samples) state is
+kept, nothing is mirrored and no rounding accumulates. Then
+
+- for the gaussian and the product kernels, the row's share of the objective depends on its
+  numeric cells through a few moments of the other rows alone: sums of the residuals, of the
+  columns and of their products. They cost one pass; after it every cell update is a quartic in
+  O(row's missing cells), and the cells of the row are swept `ROW_PASSES` times for little more
+  than the price of once;
+- for the laplacian and the chi-squared kernels every cell takes its own passes.
+
+Everything compiled is in this one file because numba's cache watches only the file of the
+function that is called: a helper elsewhere could change and the cached sweep would not.
+Reductions may be reassociated, which is what lets them run on vector registers; infinities and
+NaN keep their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "CHI2",
+    "CHI2_GRID",
+    "CHI2_POWER",
+    "GAUSSIAN",
+    "LAPLACIAN",
+    "NEWTON_STEPS",
+    "NEWTON_TOL",
+    "PRODUCT",
+    "ROW_PASSES",
+    "SMALLEST",
+    "Rows",
+    "fill_from_similar",
+    "objective",
+    "recover_rows",
+    "sweep",
+]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+GAUSSIAN, LAPLACIAN, PRODUCT, CHI2 = 0, 1, 2, 3
+"""The feature terms; all products share one."""
+
+ROW_PASSES = 4
+NEW_ROW_PASSES = 100
+"""How often a sweep goes over the numeric cells of a row where that needs no pass over rows: of
+a row of the table, whose company moves too, and of a new one, which is to be minimised over."""
+
+NEWTON_STEPS = 60
+NEWTON_TOL = 1e-9
+"""Newton's method ends once a step is this short: by then its error is the square of it."""
+
+CHI2_GRID = 12
+CHI2_POWER = 6.0
+"""Cells of the grid in which a chi-squared cell is first sought, and the power of its nodes,
+which lie close near 0 because the term bends there over a distance as small as the values."""
+
+SMALLEST = 1e-300
+"""Stands for 0 where the derivative of the chi-squared term would be 0 / 0."""
+
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    # A check for division by zero would keep the chi-squared loops off the vector registers.
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+}
+
+
+class _Decorator(Protocol):
+    """What numba's decorator is for the type checker: it leaves a function's type alone."""
+
+    def __call__(self, function: _Function, /) -> _Function:
+        """Return the function, compiled."""
+
+
+# What Python calls is cached, helpers included; helpers are never called from Python.
+_entry: _Decorator = numba.njit(**_OPTIONS | {"cache": True})
+_helper: _Decorator = numba.njit(
+    **_OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+)
+
+
+class Rows(NamedTuple):
+    """The rows of a table in the layout of compiled code.
+
+    Parameters
+    ----------
+    kind : int
+        The feature term.
+    columns : ndarray of shape (n_features, n_samples)
+        The table; indices of codes in categorical columns.
+    n_codes : ndarray of int of shape (n_features,)
+        Number of codes of a categorical column, 0 for a numeric one.
+    order : ndarray of int of shape (n_features, n_samples)
+        The rows in ascending order of each column; read for the laplacian kernel only.
+    """
+
+    kind: int
+    columns: FloatArray
+    n_codes: IntArray
+    order: IntArray
+
+
+# ------------------------------------------------------------------------- residuals of a row
+
+
+@_helper
+def _write_residuals(
+    rows: Rows, values: FloatArray, target: FloatArray, stop: int, residuals: FloatArray
+) -> None:
+    """Write the sums of a row's feature terms with rows 0 to stop, less their target."""
+    for j in range(stop):
+        residuals[j] = -target[j]
+    for p in range(rows.columns.shape[0]):
+        _add_term(rows.kind, rows.n_codes[p], values[p], rows.columns[p], stop, residuals)
+
+
+@_helper
+def _add_term(
+    kind: int, n_codes: int, value: float, column: FloatArray, stop: int, residuals: FloatArray
+) -> None:
+    """Add the feature terms between a value and a column."""
+    if n_codes > 0:
+        for j in range(stop):
+            residuals[j] += 1.0 if column[j] != value else 0.0
+    elif kind == GAUSSIAN:
+        for j in range(stop):
+            difference = column[j] - value
+            residuals[j] += difference * difference
+    elif kind == LAPLACIAN:
+        for j in range(stop):
+            residuals[j] += abs(column[j] - value)
+    elif kind == PRODUCT:
+        for j in range(stop):
+            residuals[j] += column[j] * value
+    elif value > 0.0:
+        for j in range(stop):
+            residuals[j] += 2.0 * value * (column[j] / (column[j] + value))
+
+
+@_helper
+def _exchange_term(
+    kind: int, old: float, new: float, column: FloatArray, residuals: FloatArray
+) -> None:
+    """Put the feature terms of a new numeric value in the place of those of the old one."""
+    if kind == LAPLACIAN:
+        for j in range(column.shape[0]):
+            residuals[j] += abs(column[j] - new) - abs(column[j] - old)
+    else:
+        first = max(old, SMALLEST)
+        second = max(new, SMALLEST)
+        for j in range(column.shape[0]):
+            # g(new, a) - g(old, a) = 2 a^2 (new - old) / ((new + a) (old + a))
+            ratio = (column[j] / (column[j] + first)) * (column[j] / (column[j] + second))
+            residuals[j] += 2.0 * (second - first) * ratio
+
+
+# --------------------------------------------------------------------- one cell, one polynomial
+
+
+@_helper
+def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
+    """Return the derivative of a quartic."""
+    return q1 + u * (2.0 * q2 + u * (3.0 * q3 + u * 4.0 * q4))
+
+
+@_helper
+def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: float) -> float:
+    """Return the step in [low, high], which holds 0, that lowers a quartic most; or 0.
+
+    The quartic ``q1 u + q2 u^2 + q3 u^3 + q4 u^4``, with q4 >= 0, is convex outside its
+    inflection points, so its minimum is at an end of the interval or at the root of its
+    derivative in one of at most two convex parts. There the derivative has no inflection on the
+    way, so Newton's method never leaves the side on which its first step lands.
+    """
+    step = 0.0
+    lowest = 0.0
+    for end in (low, high):
+        value = end * (q1 + end * (q2 + end * (q3 + end * q4)))
+        if value < lowest:
+            lowest = value
+            step = end
+    spread = 9.0 * q3 * q3 - 24.0 * q2 * q4
+    n_parts = 1
+    centre = 0.0
+    half = 0.0
+    if spread > 0.0 and q4 > 0.0:
+        n_parts = 2
+        centre = -q3 / (4.0 * q4)
+        half = np.sqrt(spread) / (12.0 * q4)
+    for part in range(n_parts):
+        left = low
+        right = high
+        if n_parts == 2 and part == 0:
+            right = min(high, centre - half)
+            if _slope(q1, q2, q3, q4, right) < 0.0:
+                continue
+        elif n_parts == 2:
+            left = max(low, centre + half)
+            if _slope(q1, q2, q3, q4, left) > 0.0:
+                continue
+        if left > right:
+            continue
+        u = min(max(0.0, left), right)
+        for _ in range(NEWTON_STEPS):
+            slope = _slope(q1, q2, q3, q4, u)
+            curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
+            previous = u
+            if curvature > 0.0:
+                u -= slope / curvature
+            elif slope < 0.0:
+                u = right
+            elif slope > 0.0:
+                u = left
+            u = min(max(u, left), right)
+            if abs(u - previous) <= NEWTON_TOL:
+                break
+        value = u * (q1 + u * (q2 + u * (q3 + u * q4)))
+        if value < lowest:
+            lowest = value
+            step = u
+    return step
+
+
+@_helper
+def _place_of(value: float, column: FloatArray, order: IntArray) -> int:
+    """Return how many values of a column are less than a value."""
+    low = 0
+    high = column.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if column[order[middle]] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_helper
+def _laplacian_step(
+    value: float,
+    column: FloatArray,
+    order: IntArray,
+    weights: FloatArray,
+    residuals: FloatArray,
+) -> float:
+    """Return the step of a laplacian cell in [0, 1] that lowers the objective most; or 0.
+
+    Between neighbouring values of the column the objective is a parabola
+    ``total u^2 - 2 pull u + shift`` in the step u. The parabolas are visited outwards from the
+    current value, so that those near it are summed from small numbers.
+    """
+    n = column.shape[0]
+    place = _place_of(value, column, order)
+    total = 0.0
+    pull_here = 0.0
+    for j in range(n):
+        total += weights[j]
+    for k in range(place):
+        pull_here -= weights[order[k]] * residuals[order[k]]
+    for k in range(place, n):
+        pull_here += weights[order[k]] * residuals[order[k]]
+    if total <= 0.0:
+        return 0.0
+    step = 0.0
+    lowest = 0.0
+    for side in (1.0, -1.0):
+        # On the left side everything is mirrored: steps, offsets and pull change their sign.
+        pull = side * pull_here
+        shift = 0.0
+        reach = 1.0 - value if side > 0.0 else value
+        near = 0.0
+        k = place if side > 0.0 else place - 1
+        while True:
+            inside = 0 <= k < n
+            far = min(side * (column[order[k]] - value), reach) if inside else reach
+            far = max(far, near)
+            u = min(max(pull / total, near), far)
+            change = u * (total * u - 2.0 * pull) + shift
+            if change < lowest:
+                lowest = change
+                step = side * u
+            if far >= reach or not inside:
+                break
+            j = order[k]
+            pull += 2.0 * weights[j] * (far - residuals[j])
+            shift += 4.0 * weights[j] * far * (far - residuals[j])
+            near = far
+            k += 1 if side > 0.0 else -1
+    return step
+
+
+@_helper
+def _chi2_change(
+    step: float,
+    value: float,
+    own_residual: float,
+    own_weight: float,
+    column: FloatArray,
+    ratios: FloatArray,
+    weights: FloatArray,
+    residuals: FloatArray,
+) -> tuple[float, float, float]:
+    """Return what a step of a chi-squared cell adds to the objective, its slope and curvature.
+
+    `ratios` hold ``a / (a + value)``; with the same of the new value, ``ratio``, a feature term
+    changes by ``2 step ratios ratio``, has the slope ``2 ratio^2`` and the curvature
+    ``-4 ratio^2 / (a + value + step)``. The term with the row itself is its value.
+    """
+    moved = max(value + step, SMALLEST)
+    change = 0.5 * own_weight * step * (step + 2.0 * own_residual)
+    slope = own_weight * (step + own_residual)
+    curvature = own_weight
+    for j in range(column.shape[0]):
+        inverse = 1.0 / (column[j] + moved)
+        ratio = column[j] * inverse
+        move = 2.0 * step * ratios[j] * ratio
+        square = ratio * ratio
+        residual = residuals[j] + move
+        change += weights[j] * move * (residual + residuals[j])
+        slope += weights[j] * 4.0 * square * residual
+        curvature += weights[j] * 8.0 * square * (square - residual * inverse)
+    return change, slope, curvature
+
+
+@_helper
+def _chi2_step(
+    value: float,
+    own_residual: float,
+    own_weight: float,
+    column: FloatArray,
+    ratios: FloatArray,
+    weights: FloatArray,
+    residuals: FloatArray,
+) -> float:
+    """Return the step of a chi-squared cell in [0, 1] that lowers the objective most; or 0.
+
+    The best of a grid, or no step where none of it is better, starts a Newton search that is
+    kept between its neighbours on the grid and bisects where the method would leave them.
+    """
+    for j in range(column.shape[0]):
+        ratios[j] = column[j] / (column[j] + max(value, SMALLEST))
+    best = 0.0
+    lowest = 0.0
+    for node in range(CHI2_GRID + 1):
+        step = (node / CHI2_GRID) ** CHI2_POWER - value
+        change, _, _ = _chi2_change(
+            step, value, own_residual, own_weight, column, ratios, weights, residuals
+        )
+        if change < lowest:
+            lowest = change
+            best = step
+    root = (value + best) ** (1.0 / CHI2_POWER) * CHI2_GRID
+    # A quarter of a cell away at least, so that a node has both its neighbours around it.
+    left = (max(np.ceil(root - 0.25) - 1.0, 0.0) / CHI2_GRID) ** CHI2_POWER - value
+    right = (min(np.floor(root + 0.25) + 1.0, float(CHI2_GRID)) / CHI2_GRID) ** CHI2_POWER - value
+    step = best
+    for _ in range(NEWTON_STEPS):
+        _, slope, curvature = _chi2_change(
+            step, value, own_residual, own_weight, column, ratios, weights, residuals
+        )
+        if slope > 0.0:
+            right = step
+        else:
+            left = step
+        newton = -slope / curvature if curvature > 0.0 else np.inf
+        if abs(newton) <= NEWTON_TOL:
+            step = min(max(step + newton, -value), 1.0 - value)
+            break
+        step += newton
+        if not left <= step <= right:
+            step = 0.5 * (left + right)
+        if right - left <= NEWTON_TOL:
+            break
+    change, _, _ = _chi2_change(
+        step, value, own_residual, own_weight, column, ratios, weights, residuals
+    )
+    return step if change < lowest else best
+
+
+@_helper
+def _best_code(
+    code: int,
+    codes: FloatArray,
+    n_codes: int,
+    weights: FloatArray,
+    residuals: FloatArray,
+    pulls: FloatArray,
+) -> int:
+    """Return the code of a categorical cell that lowers the objective most; or the current one.
+
+    Leaving code b for c adds 1 to the residuals of the rows with b and takes 1 from those with
+    c: the objective changes by ``weight_b + 2 pull_b + weight_c - 2 pull_c``, where the pull of
+    a code sums the weighted residuals of its rows.
+    """
+    for c in range(n_codes):
+        pulls[c] = 0.0
+    for j in range(codes.shape[0]):
+        c = int(codes[j])
+        leaving = 1.0 if c == code else -1.0
+        pulls[c] += weights[j] * (1.0 + 2.0 * leaving * residuals[j])
+    best = code
+    lowest = 0.0
+    for c in range(n_codes):
+        change = pulls[code] + pulls[c]
+        if c != code and change < lowest:
+            lowest = change
+            best = c
+    return best
+
+
+# ------------------------------------------------------------------------- the cells of a row
+
+
+class _Workspace(NamedTuple):
+    """What the minimisation over one row writes on.
+
+    Parameters
+    ----------
+    residuals, weights, weighted : ndarray of shape (n_samples,)
+        Residuals of the pairs of the row, their weights, and room for products of the two.
+    cells : ndarray of int of shape (n_features,)
+        Columns of the row's numeric missing cells.
+    pulls : ndarray of shape (max(n_features, n_codes),)
+        Sums over the other rows, a number a cell or a code.
+    sums, products : ndarray of shape (n_features,) and (n_features, n_features)
+        Moments of the other rows, a number a cell or a pair of cells.
+    """
+
+    residuals: FloatArray
+    weights: FloatArray
+    weighted: FloatArray
+    cells: IntArray
+    pulls: FloatArray
+    sums: FloatArray
+    products: FloatArray
+
+
+@_helper
+def _workspace(rows: Rows) -> _Workspace:
+    n_features, n = rows.columns.shape
+    n_pulls = n_features
+    for p in range(n_features):
+        n_pulls = max(n_pulls, rows.n_codes[p])
+    return _Workspace(
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n_features, np.int64),
+        np.empty(n_pulls),
+        np.empty(n_features),
+        np.empty((n_features, n_features)),
+    )
+
+
+@_helper
+def _categorical_cells(
+    rows: Rows, values: FloatArray, missing: BoolArray, work: _Workspace
+) -> float:
+    """Minimise over the missing categorical cells of a row in turn; return 1 if one moved."""
+    largest = 0.0
+    for p in range(rows.columns.shape[0]):
+        if not missing[p] or rows.n_codes[p] == 0:
+            continue
+        codes = rows.columns[p]
+        code = int(values[p])
+        best = _best_code(code, codes, rows.n_codes[p], work.weights, work.residuals, work.pulls)
+        if best != code:
+            for j in range(codes.shape[0]):
+                work.residuals[j] += 1.0 if codes[j] == code else 0.0
+                work.residuals[j] -= 1.0 if codes[j] == best else 0.0
+            values[p] = best
+            largest = 1.0
+    return largest
+
+
+@_helper
+def _single_cells(
+    rows: Rows,
+    values: FloatArray,
+    n_cells: int,
+    own_weight: float,
+    own_residual: float,
+    work: _Workspace,
+) -> float:
+    """Minimise over a laplacian or chi-squared row's numeric cells; return the largest step."""
+    largest = 0.0
+    for m in range(n_cells):
+        p = work.cells[m]
+        column = rows.columns[p]
+        value = values[p]
+        if rows.kind == LAPLACIAN:
+            step = _laplacian_step(value, column, rows.order[p], work.weights, work.residuals)
+        else:
+            step = _chi2_step(
+                value, own_residual, own_weight, column, work.weighted, work.weights, work.residuals
+            )
+        if step != 0.0:
+            new = min(max(value + step, 0.0), 1.0)
+            _exchange_term(rows.kind, value, new, column, work.residuals)
+            own_residual += new - value
+            values[p] = new
+            largest = max(largest, abs(step))
+    return largest
+
+
+@_helper
+def _write_pulls(
+    columns: FloatArray, cells: IntArray, n_cells: int, weighted: FloatArray, pulls: FloatArray
+) -> None:
+    """Write the products of some columns with a weighted column, two columns a pass."""
+    n = weighted.shape[0]
+    for m in range(0, n_cells, 2):
+        first = columns[cells[m]]
+        second = columns[cells[min(m + 1, n_cells - 1)]]
+        one = 0.0
+        two = 0.0
+        for j in range(n):
+            one += weighted[j] * first[j]
+            two += weighted[j] * second[j]
+        pulls[m] = one
+        # Of an odd number, the last column is its own second.
+        pulls[min(m + 1, n_cells - 1)] = two
+
+
+@_helper
+def _write_moments(
+    columns: FloatArray,
+    cells: IntArray,
+    n_cells: int,
+    weights: FloatArray,
+    weighted: FloatArray,
+    sums: FloatArray,
+    products: FloatArray,
+) -> None:
+    """Write the weighted sums of some columns and of their products."""
+    n = weights.shape[0]
+    for m in range(n_cells):
+        column = columns[cells[m]]
+        total = 0.0
+        for j in range(n):
+            weighted[j] = weights[j] * column[j]
+            total += weighted[j]
+        sums[m] = total
+        _write_pulls(columns, cells, m + 1, weighted, products[m])
+        for o in range(m):
+            products[o, m] = products[m, o]
+
+
+@_helper
+def _gaussian_cells(
+    values: FloatArray,
+    n_cells: int,
+    n_passes: int,
+    tol: float,
+    weight: float,
+    residual: float,
+    work: _Workspace,
+) -> float:
+    """Minimise over the numeric cells of a gaussian row, from moments; return the largest step.
+
+    Over the other rows, `weight` sums the weights, `residual` the weighted residuals, and the
+    pulls of the workspace their products with the columns. A step u of a cell changes the
+    residuals by ``2 u (value - a) + u^2``.
+    """
+    pulls, sums, products = work.pulls, work.sums, work.products
+    largest = 0.0
+    for _ in range(n_passes):
+        moved = 0.0
+        for m in range(n_cells):
+            value = values[work.cells[m]]
+            offset = weight * value - sums[m]
+            square = value * (offset - sums[m]) + products[m, m]
+            step = _quartic_step(
+                4.0 * (value * residual - pulls[m]),
+                4.0 * square + 2.0 * residual,
+                4.0 * offset,
+                weight,
+                -value,
+                1.0 - value,
+            )
+            residual += step * (2.0 * offset + step * weight)
+            for o in range(n_cells):
+                pulls[o] += step * (2.0 * (value * sums[o] - products[m, o]) + step * sums[o])
+            values[work.cells[m]] = min(max(value + step, 0.0), 1.0)
+            moved = max(moved, abs(step))
+        largest = max(largest, moved)
+        if moved <= tol:
+            break
+    return largest
+
+
+@_helper
+def _product_cells(
+    values: FloatArray,
+    n_cells: int,
+    n_passes: int,
+    tol: float,
+    own_weight: float,
+    own_residual: float,
+    work: _Workspace,
+) -> float:
+    """Minimise over the numeric cells of a product row, from moments; return the largest step.
+
+    The pulls of the workspace are the products of the weighted residuals with the columns. A
+    step u of a cell changes the residuals by ``u a``, that of the row with itself by
+    ``2 u value + u^2``.
+    """
+    pulls, products = work.pulls, work.products
+    largest = 0.0
+    for _ in range(n_passes):
+        moved = 0.0
+        for m in range(n_cells):
+            value = values[work.cells[m]]
+            step = _quartic_step(
+                2.0 * (pulls[m] + own_weight * own_residual * value),
+                products[m, m] + own_weight * (own_residual + 2.0 * value * value),
+                2.0 * own_weight * value,
+                0.5 * own_weight,
+                -value,
+                1.0 - value,
+            )
+            own_residual += step * (2.0 * value + step)
+            for o in range(n_cells):
+                pulls[o] += step * products[m, o]
+            values[work.cells[m]] = min(max(value + step, 0.0), 1.0)
+            moved = max(moved, abs(step))
+        largest = max(largest, moved)
+        if moved <= tol:
+            break
+    return largest
+
+
+class _Moments(NamedTuple):
+    """What rows whose pairs all have the weight 1 share.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether they share anything; else the rest is empty.
+    sums, products : ndarray of shape (n_features,) and (n_features, n_features)
+        Sums of the columns and of their products.
+    """
+
+    shared: bool
+    sums: FloatArray
+    products: FloatArray
+
+
+@_helper
+def _shared_moments(rows: Rows, weights: FloatArray) -> _Moments:
+    """Return the moments of the columns, for a row of weights that serves all."""
+    n_features, n = rows.columns.shape
+    if weights.shape[0] > 1 or rows.kind == LAPLACIAN or rows.kind == CHI2:
+        return _Moments(False, np.empty(0), np.empty((0, 0)))
+    moments = _Moments(True, np.empty(n_features), np.empty((n_features, n_features)))
+    every = np.empty(n_features, np.int64)
+    for p in range(n_features):
+        every[p] = p
+    _write_moments(
+        rows.columns,
+        every,
+        n_features,
+        weights[0],
+        np.empty(n),
+        moments.sums,
+        moments.products,
+    )
+    return moments
+
+
+@_helper
+def _minimise_row(
+    rows: Rows,
+    own: int,
+    values: FloatArray,
+    missing: BoolArray,
+    target: FloatArray,
+    weights: FloatArray,
+    moments: _Moments,
+    n_passes: int,
+    tol: float,
+    work: _Workspace,
+) -> float:
+    """Minimise over the missing cells of a row in turn, its categorical ones first.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows it is measured against.
+    own : int
+        Its place among them; -1 if it is none of them.
+    values : ndarray of shape (n_features,)
+        The row; overwritten.
+    missing : ndarray of bool of shape (n_features,)
+        Its cells that may move.
+    target, weights : ndarray of shape (n_samples,)
+        Its target sums and their weights.
+    moments : _Moments
+        Of the rows.
+    n_passes : int
+        Passes over the numeric cells, where moments make them cheap.
+    tol : float
+        Step of a cell up to which a pass is the last.
+    work : _Workspace
+        Written on.
+
+    Returns
+    -------
+    float
+        The largest step; a change of category counts as 1.
+    """
+    n = rows.columns.shape[1]
+    n_cells = 0
+    for p in range(rows.columns.shape[0]):
+        if missing[p] and rows.n_codes[p] == 0:
+            work.cells[n_cells] = p
+            n_cells += 1
+    _write_residuals(rows, values, target, n, work.residuals)
+    for j in range(n):
+        work.weights[j] = weights[j]
+    own_weight = 0.0
+    own_residual = 0.0
+    if own >= 0:
+        own_weight = weights[own]
+        own_residual = work.residuals[own]
+        work.weights[own] = 0.0
+    largest = _categorical_cells(rows, values, missing, work)
+    if rows.kind == LAPLACIAN or rows.kind == CHI2:
+        return max(largest, _single_cells(rows, values, n_cells, own_weight, own_residual, work))
+    weight = 0.0
+    residual = 0.0
+    for j in range(n):
+        work.weighted[j] = work.weights[j] * work.residuals[j]
+        residual += work.weighted[j]
+        weight += work.weights[j]
+    _write_pulls(rows.columns, work.cells, n_cells, work.weighted, work.pulls)
+    if moments.shared:
+        for m in range(n_cells):
+            p = work.cells[m]
+            mine = values[p] if own >= 0 else 0.0
+            work.sums[m] = moments.sums[p] - mine
+            for o in range(n_cells):
+                q = work.cells[o]
+                work.products[m, o] = moments.products[p, q] - mine * values[q]
+    else:
+        _write_moments(
+            rows.columns,
+            work.cells,
+            n_cells,
+            work.weights,
+            work.weighted,
+            work.sums,
+            work.products,
+        )
+    if rows.kind == GAUSSIAN:
+        moved = _gaussian_cells(values, n_cells, n_passes, tol, weight, residual, work)
+    else:
+        moved = _product_cells(values, n_cells, n_passes, tol, own_weight, own_residual, work)
+    return max(largest, moved)
+
+
+# ------------------------------------------------------------------------- the training table
+
+
+@_entry
+def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted sum of squared residuals over all pairs of rows, summed afresh.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table.
+    target : ndarray of shape (n_samples, n_samples)
+        Symmetric target sums.
+    weights : ndarray of shape (n_samples, n_samples) or (1, n_samples)
+        Symmetric weights, or a row of ones for all.
+
+    Returns
+    -------
+    float
+        The objective.
+    """
+    n_features, n = rows.columns.shape
+    values = np.empty(n_features)
+    residuals = np.empty(n)
+    total = 0.0
+    for i in range(n):
+        for p in range(n_features):
+            values[p] = rows.columns[p, i]
+        _write_residuals(rows, values, target[i], i + 1, residuals)
+        row_weights = weights[min(i, weights.shape[0] - 1)]
+        row = 0.0
+        for j in range(i):
+            row += row_weights[j] * residuals[j] * residuals[j]
+        total += 2.0 * row + row_weights[i] * residuals[i] * residuals[i]
+    return total
+
+
+@_entry
+def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> float:
+    """Minimise over the missing cells of every row in turn, in place; return the largest step.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table; its columns are overwritten, and their order is kept up.
+    target : ndarray of shape (n_samples, n_samples)
+        Symmetric target sums.
+    weights : ndarray of shape (n_samples, n_samples) or (1, n_samples)
+        Symmetric weights, or a row of ones for all.
+    missing : ndarray of bool of shape (n_samples, n_features)
+        The cells that may move.
+
+    Returns
+    -------
+    float
+        The largest step of a cell; a change of category counts as 1.
+    """
+    n_features, n = rows.columns.shape
+    work = _workspace(rows)
+    moments = _shared_moments(rows, weights)
+    values = np.empty(n_features)
+    largest = 0.0
+    for i in range(n):
+        n_missing = 0
+        for p in range(n_features):
+            values[p] = rows.columns[p, i]
+            n_missing += missing[i, p]
+        if n_missing == 0:
+            continue
+        row_weights = weights[min(i, weights.shape[0] - 1)]
+        moved = _minimise_row(
+            rows, i, values, missing[i], target[i], row_weights, moments, ROW_PASSES, 0.0, work
+        )
+        largest = max(largest, moved)
+        if moments.shared:
+            _exchange_moments(rows.columns, missing[i], i, values, moments)
+        for p in range(n_features):
+            if missing[i, p]:
+                rows.columns[p, i] = values[p]
+                if rows.kind == LAPLACIAN:
+                    _restore_order(rows.columns[p], rows.order[p], i)
+    return largest
+
+
+@_helper
+def _restore_order(column: FloatArray, order: IntArray, row: int) -> None:
+    """Move the one row that may stand at the wrong place of a column's order."""
+    place = 0
+    while order[place] != row:
+        place += 1
+    while place + 1 < order.shape[0] and column[order[place + 1]] < column[row]:
+        order[place] = order[place + 1]
+        place += 1
+    while place > 0 and column[order[place - 1]] > column[row]:
+        order[place] = order[place - 1]
+        place -= 1
+    order[place] = row
+
+
+@_helper
+def _exchange_moments(
+    columns: FloatArray, missing: BoolArray, row: int, values: FloatArray, moments: _Moments
+) -> None:
+    """Put the new values of a row in the place of the old ones in the moments of the columns."""
+    for p in range(columns.shape[0]):
+        if not missing[p]:
+            continue
+        old = columns[p, row]
+        moments.sums[p] += values[p] - old
+        for q in range(columns.shape[0]):
+            change = values[p] * values[q] - old * columns[q, row]
+            moments.products[p, q] += change
+            if not missing[q]:
+                moments.products[q, p] += change
+
+
+# -------------------------------------------------------------------------------- new rows
+
+
+@_entry
+def fill_from_similar(rows: Rows, sharpness: float, table: FloatArray, missing: BoolArray) -> None:
+    """Fill new rows, in place, with the mean or the most frequent code of similar rows.
+
+    A row k has the weight ``exp(-sharpness distance_k / mean distance)``, the distance being
+    the sum of feature terms (squared differences for the kernels that are not of a distance)
+    over the cells that the new row has.
+
+    Parameters
+    ----------
+    rows : Rows
+        The complete rows.
+    sharpness : float
+        How fast the weights fall.
+    table : ndarray of shape (n_new, n_features)
+        The new rows; overwritten at their gaps.
+    missing : ndarray of bool of shape (n_new, n_features)
+        Their gaps.
+    """
+    n_features, n = rows.columns.shape
+    work = _workspace(rows)
+    term = LAPLACIAN if rows.kind == LAPLACIAN else GAUSSIAN
+    distances, weights, pulls = work.residuals, work.weights, work.pulls
+    for i in range(table.shape[0]):
+        for j in range(n):
+            distances[j] = 0.0
+        for p in range(n_features):
+            if not missing[i, p]:
+                _add_term(term, rows.n_codes[p], table[i, p], rows.columns[p], n, distances)
+        mean = 0.0
+        nearest = np.inf
+        for j in range(n):
+            mean += distances[j] / n
+            nearest = min(nearest, distances[j])
+        scale = sharpness / mean if mean > 0.0 else 0.0
+        total = 0.0
+        for j in range(n):
+            weights[j] = np.exp(scale * (nearest - distances[j]))
+            total += weights[j]
+        for p in range(n_features):
+            if not missing[i, p]:
+                continue
+            column = rows.columns[p]
+            if rows.n_codes[p] == 0:
+                value = 0.0
+                for j in range(n):
+                    value += weights[j] * column[j]
+                table[i, p] = min(max(value / total, 0.0), 1.0)
+                continue
+            for c in range(rows.n_codes[p]):
+                pulls[c] = 0.0
+            for j in range(n):
+                pulls[int(column[j])] += weights[j]
+            best = 0
+            for c in range(rows.n_codes[p]):
+                if pulls[c] > pulls[best]:
+                    best = c
+            table[i, p] = best
+
+
+@_entry
+def recover_rows(
+    rows: Rows,
+    target: FloatArray,
+    weights: FloatArray,
+    missing: BoolArray,
+    max_sweeps: int,
+    tol: float,
+    table: FloatArray,
+    objectives: FloatArray,
+    n_sweeps: IntArray,
+    steps: FloatArray,
+) -> None:
+    """Minimise over the missing cells of new rows, each on its own against the complete rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The complete rows.
+    target : ndarray of shape (n_new, n_samples)
+        Target sums.
+    weights : ndarray of shape (n_new, n_samples) or (1, n_samples)
+        Weights, or a row of ones for all.
+    missing : ndarray of bool of shape (n_new, n_features)
+        The cells that may move.
+    max_sweeps : int
+        Sweeps over a row at the most.
+    tol : float
+        A row is done once no cell moves by more in a sweep.
+    table : ndarray of shape (n_new, n_features)
+        The new rows; overwritten.
+    objectives : ndarray of shape (n_new,)
+        Written: each row's weighted sum of squared residuals.
+    n_sweeps : ndarray of int of shape (n_new,)
+        Written: each row's sweeps.
+    steps : ndarray of shape (n_new,)
+        Written: the largest step of each row's last sweep; at most `tol` if it is done.
+    """
+    n_features, n = rows.columns.shape
+    work = _workspace(rows)
+    moments = _shared_moments(rows, weights)
+    for i in range(table.shape[0]):
+        row_weights = weights[min(i, weights.shape[0] - 1)]
+        moved = 0.0
+        for p in range(n_features):
+            moved = max(moved, 1.0 if missing[i, p] else 0.0)
+        n_sweeps[i] = 0
+        while moved > tol and n_sweeps[i] < max_sweeps:
+            moved = _minimise_row(
+                rows,
+                -1,
+                table[i],
+                missing[i],
+                target[i],
+                row_weights,
+                moments,
+                NEW_ROW_PASSES,
+                tol,
+                work,
+            )
+            n_sweeps[i] += 1
+        steps[i] = moved
+        _write_residuals(rows, table[i], target[i], n, work.residuals)
+        value = 0.0
+        for j in range(n):
+            value += row_weights[j] * work.residuals[j] * work.residuals[j]
+        objectives[i] = value
