@@ -88,7 +88,7 @@ def certify(
     anchor = problem.relaxation.anchor
     mixtures = (
         _least_mixture(adjustment, (1.0 - share) * anchor + share * interior)
-        for share in (0.03, 0.1, 0.3, 1.0)
+        for share in (0.1, 1.0)
     )
     candidates = [K for K in mixtures if K is not None]
     if not candidates:
@@ -132,7 +132,7 @@ def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
     if not _is_psd(inner_point):
         return None
     short, enough = 1e-9, 1.0
-    while enough > 1.25 * short:
+    while enough > 1.5 * short:
         share = math.sqrt(short * enough)
         if _is_psd((1.0 - share) * K + share * inner_point):
             enough = share
