@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.accuracy --data-dir FOLDER`` fills the training rows (276 x 14) at 20,
 40, 60 and 80 % by every variant and reads two accuracies on the complete test rows: of the
-variant's own coefficients, and of an SVC refitted on the filled rows. One rule selects everything: the best
-holdout accuracy, ties to the smallest C, then gamma. Mean imputation with the same SVC over the
+variant's own coefficients, and of an SVC refitted on the filled rows. One rule selects everything:
+the best holdout accuracy, ties to the smallest C, then gamma. Mean imputation with the same SVC over the
 whole grid is the first row of every table.
 
 The variants search the paper's neighbourhood, C and gamma of mean imputation times 1/2, 1, 2;

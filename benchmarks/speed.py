@@ -1,8 +1,8 @@
 """Speed as ratios to one eigendecomposition, one BLAS thread, same process.
 
 ``python -m benchmarks.speed --data-dir FOLDER`` measures, on the authors' australian split 1 at
-60 % (276 x 14) and on simulated tables with 1000 and 2000 rows: Stage I (`anchored`) to a gap of 1e-3,
-`direct`, one sweep and the full recovery of Stage II, and the whole default run.
+60 % (276 x 14) and on simulated tables with 1000 and 2000 rows: Stage I (`anchored`) to a gap of
+1e-3, `direct`, one sweep and the full recovery of Stage II, and the whole default run.
 """
 
 from __future__ import annotations

@@ -146,9 +146,10 @@ def project_box_hyperplane(
         return np.clip(shrunk, lower, upper)
 
     # An entry falls with the multiplier between these kinks, and rests outside.
-    starts, ends = (v - upper - threshold,), (v - lower + threshold,)
+    starts, ends = [v - upper - threshold], [v - lower + threshold]
     if threshold:
-        starts, ends = (*starts, v + threshold), (*ends, v - threshold)
+        starts.append(v + threshold)
+        ends.append(v - threshold)
     kinks = np.concatenate(starts + ends)
     falling = np.ones(kinks.size)
     falling[kinks.size // 2 :] = -1.0

@@ -19,9 +19,7 @@ from kernimpute.stage_one.released_steps import released_machine
 from kernimpute.stage_two.released import recover_features_released
 
 FOLDER = Path(
-    os.environ.get(
-        "KERNIMPUTE_GOLDEN", Path(__file__).resolve().parents[3] / "shared" / "golden"
-    )
+    os.environ.get("KERNIMPUTE_GOLDEN", Path(__file__).resolve().parents[3] / "shared" / "golden")
 )
 pytestmark = pytest.mark.skipif(
     not (FOLDER / "tiny.npz").exists(),

@@ -225,7 +225,7 @@ def released_intercept(
     support = dual_coef != 0.0
     counts = support.sum(axis=0)
     means = np.where(support, residual, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    return np.where(counts > 0, means, dual.targets.mean(axis=0))
+    return np.asarray(np.where(counts > 0, means, dual.targets.mean(axis=0)))
 
 
 def released_start(problem: StageOneProblem) -> StageOneState:
