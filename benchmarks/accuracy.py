@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.accuracy --data-dir FOLDER`` fills the training rows (276 x 14) at 20,
 40, 60 and 80 % by every variant and reads two accuracies on the complete test rows: of the
-variant's own coefficients, and of an SVC refitted on the filled rows. One rule selects everything:
-the best holdout accuracy, ties to the smallest C, then gamma. Mean imputation with the same SVC over the
-whole grid is the first row of every table.
+variant's own coefficients, and of an SVC refitted on the filled rows. One rule selects
+everything: the best holdout accuracy, ties to the smallest C, then gamma. Mean imputation with
+the same SVC over the whole grid is the first row of every table.
 
 The variants search the paper's neighbourhood, C and gamma of mean imputation times 1/2, 1, 2;
 `paper`, `appendix` and `released` take 10 to 60 s a run and get the middle of it only.
