@@ -94,21 +94,10 @@ def measure(
 
 
 def sweep_speed(X: np.ndarray, target: np.ndarray, kernel: Gaussian) -> float:
-    """Return cell-row pairs per second of Stage II's sweep, from the difference of two runs."""
-
-    def sweeps(count: int) -> Callable[[], object]:
-        return lambda: recover_features(
-            X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=count
-        )
-
-    few, many = 3, 23
-    took = [
-        recover_features(X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=c)
-        for c in (few, many)
-    ]
-    difference = median_seconds(sweeps(many), 9) - median_seconds(sweeps(few), 9)
-    done = took[1].n_sweeps - took[0].n_sweeps
-    return float(np.isnan(X).sum()) * X.shape[0] * done / difference
+    """Return cell-row pairs per second, from the clock of the trace, extrapolation included."""
+    recovered = recover_features(X, target, kernel=kernel, starts=("half",), tol=0.0, max_sweeps=40)
+    one_sweep = float(np.median(np.diff(recovered.trace.column("seconds"))))
+    return float(np.isnan(X).sum()) * X.shape[0] / one_sweep
 
 
 def first_run_seconds() -> dict[str, float]:
