@@ -13,13 +13,17 @@ through the `coupling` ``sum over k of b_k b_k'``.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 
+from kernimpute.active_set import solve_dual
+from kernimpute.interior_point import near_solution
 from kernimpute.parameters import check_choice, check_real, refusal
 from kernimpute.projections import project_box_hyperplane
 
@@ -163,33 +167,64 @@ class Dual:
         ]
         return np.stack(columns, axis=1)
 
-    def solve(self, K: FloatArray, tol: float = 1e-6) -> FloatArray:
-        """Solve every problem exactly, by libsvm on the precomputed kernel.
+    def solve(self, K: FloatArray, tol: float = 1e-8) -> FloatArray:
+        """Solve every problem exactly, up to rounding.
+
+        libsvm, which keeps K in single precision, only says which coefficients are at their
+        bounds; an active-set method in double precision goes on from there. Where libsvm gets
+        lost (large C, K of low rank) an interior-point method takes its place.
 
         Parameters
         ----------
         K : ndarray of shape (n_samples, n_samples)
-            The kernel matrix, positive semidefinite.
-        tol : float, default=1e-6
-            Largest violation of the optimality conditions, libsvm's meaning.
+            The kernel matrix, symmetric and positive semidefinite. For one that is not, a point
+            that meets the first-order conditions is returned as a rule.
+        tol : float, default=1e-8
+            Largest violation of the optimality conditions accepted: by how much raising one
+            coefficient and lowering another, each by the same small amount, may still raise the
+            objective, relative to half the range of the targets (1 for classification). What
+            rounding does to ``y - K b`` is accepted in any case.
 
         Returns
         -------
         ndarray of shape (n_samples, n_problems)
             The coefficients.
         """
-        return np.stack([self._solve_column(K, k, tol) for k in range(self.n_problems)], axis=1)
+        columns = [self._solve_column(K, k, tol) for k in range(self.n_problems)]
+        return np.stack(columns, axis=1)
 
     def _solve_column(self, K: FloatArray, k: int, tol: float) -> FloatArray:
-        options = {"C": self.C, "kernel": "precomputed", "tol": tol}
+        problem = (K, self.targets[:, k], self.lower[:, k], self.upper[:, k], self.epsilon)
+        solution = None
+        guess = self._libsvm(K, k)
+        if guess is not None:
+            solution = solve_dual(*problem, guess, tol=tol, max_rounds=50)
+            if solution.converged:
+                return solution.point
+        other = solve_dual(*problem, near_solution(*problem), tol=tol, max_rounds=300)
+        if solution is None or other.value >= solution.value:
+            return other.point
+        return solution.point
+
+    def _libsvm(self, K: FloatArray, k: int) -> FloatArray | None:
+        """Return libsvm's coefficients; None if it takes longer than an interior-point method."""
+        y = self.targets[:, k]
+        scale = 0.5 * float(y.max() - y.min()) or 1.0
+        # A smaller tolerance drowns in the rounding of single precision, and takes forever.
+        options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": 20 * y.size}
         machine = (
-            SVC(**options)
+            SVC(C=self.C, **options)
             if self.task == "classification"
-            else SVR(epsilon=self.epsilon, **options)
+            else SVR(C=self.C / scale, epsilon=self.epsilon / scale, **options)
         )
-        machine.fit(K, self.targets[:, k])
-        column = np.zeros(K.shape[0])
-        column[machine.support_] = machine.dual_coef_[0]
+        with warnings.catch_warnings():
+            # Its only warning here, of max_iter, is answered below.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            machine.fit(K, y / scale)
+        if machine.fit_status_ != 0:
+            return None
+        column = np.zeros(y.size)
+        column[machine.support_] = scale * machine.dual_coef_[0]
         return column
 
     def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:

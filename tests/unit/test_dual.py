@@ -1,0 +1,392 @@
+"""The dual: exact solutions, what follows from them, gradients, proximal points, refusals."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.svm import SVC, SVR
+
+from kernimpute.dual import TASKS, coupling, make_dual
+
+
+def gaussian(X, gamma):
+    return np.exp(-gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+
+
+def points(n, seed=0, n_features=4):
+    return np.random.default_rng(seed).random((n, n_features))
+
+
+def labels_of(X, n_classes=2):
+    """Return overlapping classes, so that some coefficients end at C."""
+    noisy = X[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(X.shape[0])
+    return np.digitize(noisy, np.quantile(noisy, np.arange(1, n_classes) / n_classes))
+
+
+def targets_of(X):
+    return X[:, 0] + np.sin(5.0 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
+
+
+CASES = [
+    ("classification", 1.0, 0.0),
+    ("classification", 1e4, 0.0),
+    ("regression", 1.0, 0.0),
+    ("regression", 1.0, 0.1),
+    ("regression", 100.0, 0.05),
+]
+MATRICES = {
+    "gaussian": lambda X: gaussian(X, 2.0),
+    "nearly constant": lambda X: gaussian(X, 1e-3),
+    "low rank": lambda X: X @ X.T + 1.0,
+    "duplicate rows": lambda X: gaussian(np.round(2.0 * X) / 2.0, 1.0),
+    "large entries": lambda X: (X @ X.T + 1.0) ** 4,
+}
+
+
+def case(task, C, epsilon, n=70):
+    X = points(n)
+    y = labels_of(X) if task == "classification" else targets_of(X)
+    return X, make_dual(y, n, C=C, task=task, epsilon=epsilon)
+
+
+@pytest.fixture(params=CASES, ids=str)
+def any_case(request):
+    return case(*request.param)
+
+
+# ------------------------------------------------------------------------------- solutions
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_the_gap_closes(any_case, matrix):
+    X, dual = any_case
+    K = MATRICES[matrix](X)
+    b = dual.solve(K)
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    assert np.abs(b.sum(axis=0)).max() <= 1e-12 * np.abs(b).sum()
+    value = dual.value(K, b)
+    assert dual.primal_value(K, b) == pytest.approx(value, rel=1e-9)
+    assert abs(dual.gap(K, b)) <= 1e-9 * value
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
+def test_classification_agrees_with_libsvm(C):
+    X, dual = case("classification", C, 0.0)
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    machine = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K, dual.targets[:, 0])
+    theirs = np.zeros_like(b)
+    theirs[machine.support_, 0] = machine.dual_coef_[0]
+    # libsvm keeps K in single precision.
+    np.testing.assert_allclose(b, theirs, atol=2e-5 * C)
+    assert dual.value(K, b) >= dual.value(K, theirs) - 1e-12
+    np.testing.assert_allclose(dual.intercept(K, b), machine.intercept_, atol=1e-5)
+    scores = K @ b + dual.intercept(K, b)
+    np.testing.assert_allclose(scores[:, 0], machine.decision_function(K), atol=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
+def test_regression_agrees_with_libsvm(C, epsilon):
+    X, dual = case("regression", C, epsilon)
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    machine = SVR(C=C, epsilon=epsilon, kernel="precomputed", tol=1e-9)
+    machine.fit(K, dual.targets[:, 0])
+    theirs = np.zeros_like(b)
+    theirs[machine.support_, 0] = machine.dual_coef_[0]
+    np.testing.assert_allclose(b, theirs, atol=1e-4 * max(C, 1.0))
+    assert dual.value(K, b) >= dual.value(K, theirs) - 1e-12
+    np.testing.assert_allclose(dual.intercept(K, b), machine.intercept_, atol=1e-5)
+
+
+def test_a_generic_solver_finds_nothing_better(any_case):
+    X, dual = any_case
+    X, dual = (
+        X[:12],
+        replace(dual, targets=dual.targets[:12], lower=dual.lower[:12], upper=dual.upper[:12]),
+    )
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+
+    # Two halves make the absolute value smooth.
+    def loss(halves):
+        return -dual.value(K, (halves[:12] - halves[12:])[:, None])
+
+    def total(halves):
+        return halves[:12].sum() - halves[12:].sum()
+
+    ends = np.concatenate([dual.upper[:, 0], -dual.lower[:, 0]])
+    result = minimize(
+        loss,
+        np.zeros(24),
+        method="SLSQP",
+        bounds=[(0.0, end) for end in ends],
+        constraints={"type": "eq", "fun": total},
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    assert dual.value(K, b) >= -result.fun - 1e-9 * abs(result.fun)
+    if dual.C < 1e3:
+        assert dual.value(K, b) == pytest.approx(-result.fun, rel=1e-5)
+
+
+def test_regression_on_signs_in_the_box_of_classification_is_classification():
+    X, dual = case("classification", 2.0, 0.0)
+    K = gaussian(X, 2.0)
+    regression = make_dual(dual.targets[:, 0], X.shape[0], C=2.0, task="regression", epsilon=0.0)
+    boxed = replace(regression, lower=dual.lower, upper=dual.upper)
+    b = dual.solve(K)
+    # libsvm, which only knows regression's own box, starts this one.
+    np.testing.assert_allclose(boxed.solve(K), b, atol=1e-10)
+    assert boxed.value(K, b) == pytest.approx(dual.value(K, b), rel=1e-14)
+    np.testing.assert_allclose(boxed.intercept(K, b), dual.intercept(K, b), atol=1e-12)
+
+
+def test_one_against_the_rest_is_the_binary_problems():
+    X = points(60)
+    y, K = labels_of(X, 4), gaussian(X, 2.0)
+    dual = make_dual(y, 60, C=3.0)
+    b = dual.solve(K)
+    assert b.shape == (60, 4)
+    total = 0.0
+    for k in range(4):
+        binary = make_dual(np.where(y == k, 1, 0), 60, C=3.0)
+        alone = binary.solve(K)
+        np.testing.assert_allclose(b[:, [k]], alone, atol=1e-10)
+        np.testing.assert_allclose(dual.intercept(K, b)[[k]], binary.intercept(K, alone), atol=1e-9)
+        total += binary.value(K, alone)
+    assert dual.value(K, b) == pytest.approx(total, rel=1e-12)
+    np.testing.assert_allclose(coupling(b), sum(np.outer(c, c) for c in b.T), atol=1e-12)
+
+
+def test_swapping_the_classes_flips_the_signs():
+    X = points(60)
+    y, K = labels_of(X), gaussian(X, 2.0)
+    dual, swapped = make_dual(y, 60), make_dual(1 - y, 60)
+    b = dual.solve(K)
+    np.testing.assert_allclose(swapped.solve(K), -b, atol=1e-12)
+    np.testing.assert_allclose(swapped.intercept(K, -b), -dual.intercept(K, b), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive"), [(5, 9), ("no", "yes"), (False, True), (-1.0, 1.0)]
+)
+def test_labels_of_any_sort(negative, positive):
+    X = points(40)
+    y, K = labels_of(X), gaussian(X, 2.0)
+    dual = make_dual(np.where(y == 1, positive, negative), 40)
+    assert dual.classes.tolist() == [negative, positive]
+    np.testing.assert_array_equal(dual.solve(K), make_dual(y, 40).solve(K))
+
+
+def test_labels_as_a_list_of_strings_in_objects():
+    dual = make_dual(np.array(["b", "a", "c", "a"], dtype=object), 4)
+    assert dual.classes.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(dual.targets[:, 0], [-1.0, 1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e5])
+def test_regression_does_not_depend_on_the_scale_of_the_targets(scale):
+    X = points(50)
+    y, K = targets_of(X), gaussian(X, 2.0)
+    dual = make_dual(y, 50, task="regression", C=2.0, epsilon=0.1)
+    scaled = make_dual(scale * (y + 1e3), 50, task="regression", C=2.0 * scale, epsilon=0.1 * scale)
+    b = dual.solve(K)
+    np.testing.assert_allclose(scaled.solve(K), scale * b, rtol=0.0, atol=1e-9 * scale)
+
+
+def test_constant_targets_have_no_coefficients():
+    dual = make_dual(np.full(8, 3.0), 8, task="regression")
+    b = dual.solve(gaussian(points(8), 1.0))
+    np.testing.assert_array_equal(b, 0.0)
+    np.testing.assert_allclose(dual.intercept(np.eye(8), b), 3.0)
+
+
+def test_two_rows():
+    K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    dual = make_dual(["a", "b"], 2, C=10.0)
+    np.testing.assert_allclose(dual.solve(K)[:, 0], [-2.0, 2.0])
+    np.testing.assert_allclose(dual.intercept(K, dual.solve(K)), 0.0, atol=1e-14)
+
+
+def test_a_kernel_that_is_not_finite_is_refused():
+    K = np.eye(4)
+    K[0, 1] = K[1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        make_dual([0, 1, 0, 1], 4).solve(K)
+
+
+def test_large_C_and_low_rank_do_not_take_forever():
+    # libsvm alone takes a second here and, in single precision, leaves a gap of 1e-4.
+    X = points(300, n_features=10)
+    K = X @ X.T + 1.0
+    dual = make_dual(labels_of(X), 300, C=1e4)
+    began = time.perf_counter()
+    b = dual.solve(K)
+    assert time.perf_counter() - began < 5.0
+    assert abs(dual.gap(K, b)) <= 1e-9 * dual.value(K, b)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_indefinite_kernel_is_survived(task):
+    X = points(40)
+    noise = np.random.default_rng(3).standard_normal((40, 40))
+    K = gaussian(X, 2.0) + 0.2 * (noise + noise.T)
+    y = labels_of(X) if task == "classification" else targets_of(X)
+    dual = make_dual(y, 40, task=task, C=3.0)
+    b = dual.solve(K)
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    assert dual.value(K, b) >= 0.0
+
+
+def test_tol_is_the_violation_accepted():
+    X, dual = case("classification", 1.0, 0.0, n=120)
+    K = gaussian(X, 2.0)
+    for tol in (1e-2, 1e-6, 1e-12):
+        b = dual.solve(K, tol)
+        gradient = dual.gradient(K, b)
+        violation = gradient[b < dual.upper].max() - gradient[b > dual.lower].min()
+        assert violation <= max(tol, 1e-13)
+
+
+# ------------------------------------------------------------------- intercepts and values
+
+
+def test_the_intercept_without_free_support_vectors_is_the_middle():
+    # Two far pairs with so small a C that all four coefficients are at it.
+    K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0]]), 1.0)
+    dual = make_dual([0, 0, 1, 1], 4, C=0.1)
+    b = dual.solve(K)
+    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.1, 0.1])
+    residual = dual.gradient(K, b)[:, 0]
+    # Raising those of the first class, lowering those of the second must not pay.
+    low, high = residual[:2].max(), residual[2:].min()
+    np.testing.assert_allclose(dual.intercept(K, b), 0.5 * (low + high), atol=1e-14)
+    assert dual.gap(K, b) == pytest.approx(0.0, abs=1e-14)
+
+
+def test_the_intercept_of_a_wide_tube_is_inside_it():
+    y = np.array([0.0, 0.2, 0.4])
+    dual = make_dual(y, 3, task="regression", epsilon=1.0)
+    b = dual.solve(np.eye(3))
+    np.testing.assert_array_equal(b, 0.0)
+    assert np.abs(y - dual.intercept(np.eye(3), b)).max() <= 1.0
+
+
+def test_the_primal_is_minimal_at_the_solution(any_case):
+    X, dual = any_case
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    least = dual.primal_value(K, b)
+    generator = np.random.default_rng(5)
+    for _ in range(5):
+        other = dual.proximal_point(b + 0.1 * generator.standard_normal(b.shape), 0.0)
+        assert dual.primal_value(K, other) >= least - 1e-9 * abs(least)
+        assert dual.value(K, other) <= least + 1e-9 * abs(least)
+
+
+def test_the_gradient_is_that_of_the_smooth_part(any_case):
+    X, dual = any_case
+    smooth = replace(dual, epsilon=0.0)
+    K = gaussian(X, 2.0)
+    b = np.random.default_rng(2).standard_normal(dual.targets.shape)
+    gradient = dual.gradient(K, b)
+    for i in (0, 7, 33):
+        ahead, behind = b.copy(), b.copy()
+        ahead[i] += 1e-5
+        behind[i] -= 1e-5
+        slope = (smooth.value(K, ahead) - smooth.value(K, behind)) / 2e-5
+        assert gradient[i].sum() == pytest.approx(slope, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.5, 4.0])
+def test_the_proximal_point_against_a_generic_solver(step):
+    generator = np.random.default_rng(4)
+    dual = make_dual(generator.random(6), 6, task="regression", C=1.0, epsilon=0.2)
+    for _ in range(3):
+        b = 1.5 * generator.standard_normal((6, 1))
+        near = dual.proximal_point(b, step)
+        assert (np.abs(near) <= 1.0).all() and abs(near.sum()) <= 1e-14
+
+        def cost(halves, b=b):
+            offset = halves[:6] - halves[6:] - b[:, 0]
+            return 0.5 * offset @ offset + step * dual.epsilon * halves.sum()
+
+        result = minimize(
+            cost,
+            np.full(12, 0.1),
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * 12,
+            constraints={"type": "eq", "fun": lambda h: h[:6].sum() - h[6:].sum()},
+            options={"maxiter": 500, "ftol": 1e-14},
+        )
+        np.testing.assert_allclose(near[:, 0], result.x[:6] - result.x[6:], atol=1e-5)
+
+
+def test_the_solution_is_the_fixed_point_of_proximal_gradient_steps(any_case):
+    X, dual = any_case
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    stepped = dual.proximal_point(b + 0.3 * dual.gradient(K, b), 0.3)
+    np.testing.assert_allclose(stepped, b, atol=1e-9 * max(dual.C, 1.0))
+
+
+def test_arrays_are_not_written_to(any_case):
+    X, dual = any_case
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    for array in (K, b, dual.targets, dual.lower, dual.upper):
+        array.setflags(write=False)
+    dual.solve(K)
+    dual.intercept(K, b)
+    dual.gap(K, b)
+    dual.proximal_point(b, 0.1)
+
+
+# -------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("y", "settings", "message"),
+    [
+        ([1, 1, 1], {}, "'y' .* at least 2 classes .* single class 1"),
+        (["a"] * 3, {}, "single class 'a'"),
+        ([0.0, 1.0, np.nan], {}, "'y' .* complete, without NaN or None"),
+        (["a", None, "b"], {}, "complete, without NaN or None"),
+        ([0.1, 0.2, 0.7], {}, "'y' .* class labels .*continuous"),
+        ([0, 1], {}, r"'y' .* of shape \(3,\)"),
+        ([[0], [1], [0]], {}, r"Got an array of shape \(3, 1\)"),
+        ([0, 1, 0], {"C": 0.0}, "'C' .* float in"),
+        ([0, 1, 0], {"C": -1.0}, "'C' .* Got -1.0"),
+        ([0, 1, 0], {"C": np.inf}, "'C' .* Got inf"),
+        ([0, 1, 0], {"task": "ranking"}, "'task' .* one of 'classification', 'regression'"),
+        ([0.0, 1.0, np.inf], {"task": "regression"}, "'y' .* finite for a regression"),
+        ([0.0, 1.0, np.nan], {"task": "regression"}, "complete, without NaN"),
+        ([0, 1, 2], {"task": "regression", "epsilon": -0.1}, "'epsilon' .* Got -0.1"),
+    ],
+)
+def test_refusals(y, settings, message):
+    with pytest.raises(ValueError, match=message):
+        make_dual(np.array(y), 3, **settings)
+
+
+@pytest.mark.parametrize(
+    ("y", "settings", "message"),
+    [
+        (["a", "b", "c"], {"task": "regression"}, "'y' .* numeric for a regression"),
+        ([0, 1, 0], {"C": "1"}, "'C' .* Got '1'"),
+        ([0, 1, 0], {"C": True}, "'C' .* Got True"),
+    ],
+)
+def test_refusals_of_a_type(y, settings, message):
+    with pytest.raises(TypeError, match=message):
+        make_dual(np.array(y), 3, **settings)
+
+
+def test_a_refusal_names_the_owner():
+    with pytest.raises(ValueError, match="of learn_kernel must be"):
+        make_dual([1, 1], 2, owner="learn_kernel")
