@@ -34,6 +34,7 @@ from kernimpute.missing import check_incomplete, observed_cells
 from kernimpute.parameters import check_integer, check_real
 from kernimpute.stage_two import compiled
 from kernimpute.stage_two.problem import (
+    check_columns,
     check_kernel,
     check_pairs,
     check_weights,
@@ -121,9 +122,10 @@ def recover_new_rows(
            [0.37, 0.4 ]])
     """
     owner = "recover_new_rows"
-    kernel = check_kernel(kernel, categorical, X_train, owner)
+    n_features = check_columns(X_train, owner, "X_train")
+    kernel = check_kernel(kernel, categorical, n_features, owner)
     complete = _check_complete(X_train, kernel, owner)
-    X = _check_new(X_new, complete.shape[1], kernel, owner)
+    X = _check_new(X_new, n_features, kernel, owner)
     check_real(owner, "tol", tol, 0.0, low_included=True)
     check_integer(owner, "max_sweeps", max_sweeps, 0)
     pairs = (X.shape[0], complete.shape[0])
@@ -193,7 +195,7 @@ def _check_complete(X: ArrayLike, kernel: Kernel, owner: str) -> FloatArray:
 def _check_new(X: ArrayLike, n_features: int, kernel: Kernel, owner: str) -> FloatArray:
     """Return the new rows, whose observed values need not lie in the range of the others."""
     try:
-        matrix = np.array(X, dtype=float)
+        matrix = np.ascontiguousarray(X, dtype=float)
     except (TypeError, ValueError) as error:
         raise TypeError(f"The 'X_new' parameter of {owner} must be numeric: {error}.") from error
     if matrix.ndim != 2 or matrix.shape[0] == 0 or matrix.shape[1] != n_features:

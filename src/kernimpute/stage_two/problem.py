@@ -28,6 +28,7 @@ from kernimpute.stage_two.compiled import CHI2, GAUSSIAN, LAPLACIAN, PRODUCT, Ro
 
 __all__ = [
     "RecoveryProblem",
+    "check_columns",
     "check_kernel",
     "check_pairs",
     "check_weights",
@@ -152,8 +153,10 @@ def recovery_problem(
     TypeError, ValueError
         If anything is not what it must be.
     """
-    kernel = check_kernel(kernel, categorical, X, owner)
-    table = check_incomplete(X, owner, kernel.numeric(np.shape(X)[1]))
+    n_features = check_columns(X, owner, "X")
+    kernel = check_kernel(kernel, categorical, n_features, owner)
+    # In one layout, for compiled code is compiled anew for every other.
+    table = np.ascontiguousarray(check_incomplete(X, owner, kernel.numeric(n_features)))
     n = table.shape[0]
     sums = check_pairs(target, (n, n), owner, "target")
     sums = _check_symmetric(sums, owner, "target")
@@ -179,17 +182,29 @@ def recovery_problem(
     )
 
 
-def check_kernel(kernel: Kernel, categorical: ArrayLike | None, X: ArrayLike, owner: str) -> Kernel:
-    """Return the kernel with the categorical columns of X, if Stage II knows its feature term."""
-    known = ", ".join(known.__name__ for known in _KINDS)
+def check_columns(X: ArrayLike, owner: str, name: str) -> int:
+    """Return the number of columns of X, if it is a matrix."""
+    try:
+        shape = np.shape(X)
+    except ValueError:
+        # Rows of different lengths; the check words the refusal.
+        shape = ()
+    if len(shape) != 2:
+        check_incomplete(X, owner, name=name)
+    return int(shape[1])
+
+
+def check_kernel(
+    kernel: Kernel, categorical: ArrayLike | None, n_features: int, owner: str
+) -> Kernel:
+    """Return the kernel with its categorical columns, if Stage II knows its feature term."""
     if type(kernel) not in _KINDS:
+        known = ", ".join(known.__name__ for known in _KINDS)
         must_be = f"an instance of one of the kernels {known}"
         error = ValueError if isinstance(kernel, Kernel) else TypeError
         raise error(refusal(owner, "kernel", must_be, kernel))
-    if np.ndim(X) != 2:
-        check_incomplete(X, owner)
     columns = kernel.categorical if categorical is None else categorical
-    return kernel.with_categorical(columns, np.shape(X)[1])
+    return kernel.with_categorical(columns, n_features)
 
 
 def kind_of(kernel: Kernel) -> int:

@@ -29,7 +29,10 @@ FloatArray = NDArray[np.float64]
 _AUTO = ("spectral", "mean", "half")
 
 _ZERO = 1e-28
-"""Objective, relative to that of all sums 0, at which only rounding is left of the residuals."""
+"""Objective, relative to that of all sums 0, at which only rounding is left of the residuals.
+
+They are then 1e-14 of the sums, whatever the weights, of which rounding knows nothing.
+"""
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,8 @@ def recover_features(
             trace=Trace(),
         )
     began = time.perf_counter()
-    rounding = _ZERO * float((problem.weight_scale * problem.weights * problem.target**2).sum())
+    weight = problem.weight_scale * float(problem.weights.mean())
+    rounding = _ZERO * weight * float((problem.target**2).sum())
     stop = _Stop(tol=tol, max_sweeps=max_sweeps, rounding=rounding, callback=callback)
     found: list[RecoveredFeatures] = []
     for name, given in checked:

@@ -53,10 +53,10 @@ _PATIENCE = 20
 _SLOW = 1e-6
 
 _RIDGES = np.concatenate([[0.0], 10.0 ** np.arange(-8.0, 1.0, 0.5)])
-"""Ridges, relative to the largest squared singular value, that a regression chooses from."""
+"""Ridges, relative to the squared norm of all coordinates, that a regression chooses from."""
 
 _RANK = 1e-9
-"""Relative size below which an eigenvalue or singular value counts as 0."""
+"""Relative size up to which an eigenvalue or singular value counts as 0."""
 
 
 def _half(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
@@ -203,6 +203,7 @@ def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> Fl
     becomes 0.5.
     """
     fitted = np.full(features.shape, 0.5)
+    extent = float(np.linalg.norm(coordinates)) or 1.0
     for column in range(features.shape[1]):
         known = ~np.isnan(features[:, column])
         if not known.any():
@@ -211,13 +212,12 @@ def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> Fl
         y = features[known, column]
         x_mean = x.mean(axis=0) if centred else np.zeros(x.shape[1])
         y_mean = y.mean() if centred else 0.0
-        left, sizes, right = np.linalg.svd(x - x_mean, full_matrices=False)
-        kept = sizes > _RANK * sizes[:1].sum()
+        left, sizes, right = np.linalg.svd((x - x_mean) / extent, full_matrices=False)
+        kept = sizes > _RANK
         left, sizes, right = left[:, kept], sizes[kept], right[kept]
         y = y - y_mean
         along = left.T @ y
-        ridges = _RIDGES[:, None] * (sizes**2)[:1].sum()
-        shrink = sizes**2 / (sizes**2 + ridges)
+        shrink = sizes**2 / (sizes**2 + _RIDGES[:, None])
         misfit = max(float(y @ y - along @ along), 0.0) + ((along * (1.0 - shrink)) ** 2).sum(
             axis=1
         )
@@ -225,7 +225,7 @@ def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> Fl
         scores = np.where(freedom > 0.1, misfit / np.maximum(freedom, 0.1) ** 2, np.inf)
         best = shrink[np.argmin(scores)]
         slope = right.T @ (best * along / sizes)
-        fitted[:, column] = (coordinates - x_mean) @ slope + y_mean
+        fitted[:, column] = (coordinates - x_mean) / extent @ slope + y_mean
     return fitted
 
 

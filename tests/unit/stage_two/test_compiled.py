@@ -1,0 +1,100 @@
+"""The compiled sweep does what the one in NumPy does, and never raises the objective."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernimpute.kernels import Gaussian, Laplacian
+from kernimpute.stage_two import cell_minimisers, compiled, recover_features, recover_new_rows
+from tests.unit.stage_two.problems import (
+    DISTANCES,
+    KERNELS,
+    random_table,
+    random_target,
+    read_only,
+    small_problem,
+    with_gaps,
+)
+
+CASES = [(kernel, ()) for kernel in KERNELS]
+CASES += [(kernel, (1, 3)) for kernel in DISTANCES]
+CASES += [(kernel, (0, 1, 2, 3, 4)) for kernel in DISTANCES]
+
+
+def sweep(problem, rows):
+    return compiled.sweep(rows, problem.target, problem.weights, ~problem.observed)
+
+
+def objective(problem, rows):
+    return compiled.objective(rows, problem.target, problem.weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("kernel", "categorical"), CASES, ids=repr)
+def test_one_sweep_is_that_of_numpy(kernel, categorical, weighted):
+    problem, start = small_problem(kernel, categorical=categorical, weighted=weighted)
+    rows = problem.rows(start)
+    reference = rows.columns.copy()
+    step = sweep(problem, rows)
+    assert step == pytest.approx(cell_minimisers.sweep(problem, reference), abs=1e-12)
+    assert step > 0.0
+    np.testing.assert_allclose(rows.columns, reference, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("kernel", "categorical"), CASES, ids=repr)
+def test_the_objective_is_that_of_the_problem(kernel, categorical, weighted):
+    problem, start = small_problem(kernel, categorical=categorical, weighted=weighted)
+    value = problem.weight_scale * objective(problem, problem.rows(start))
+    assert value == pytest.approx(problem.objective(start), rel=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("kernel", "categorical"), CASES, ids=repr)
+def test_no_sweep_raises_the_objective(kernel, categorical, weighted, noise):
+    problem, start = small_problem(kernel, categorical=categorical, weighted=weighted, noise=noise)
+    rows = problem.rows(start)
+    # Where nothing but rounding is left of the residuals, their squares rise and fall at will.
+    rounding = 1e-30 * float((problem.weights * problem.target**2).sum())
+    values = [objective(problem, rows)]
+    for _ in range(40):
+        sweep(problem, rows)
+        values.append(objective(problem, rows))
+    before, after = np.array(values[:-1]), np.array(values[1:])
+    assert (after <= before * (1.0 + 1e-12) + rounding).all()
+    assert values[-1] < values[0]
+
+
+def test_the_order_of_the_columns_is_kept_up():
+    problem, start = small_problem(Laplacian())
+    rows = problem.rows(start)
+    for _ in range(3):
+        sweep(problem, rows)
+        sorted_columns = np.take_along_axis(rows.columns, rows.order, axis=1)
+        assert (np.diff(sorted_columns, axis=1) >= 0.0).all()
+        assert (np.sort(rows.order, axis=1) == np.arange(rows.order.shape[1])).all()
+
+
+def test_observed_cells_do_not_move():
+    problem, start = small_problem(KERNELS[0])
+    rows = problem.rows(start)
+    before = rows.columns.copy()
+    sweep(problem, rows)
+    fixed = problem.observed.T
+    assert (rows.columns[fixed] == before[fixed]).all()
+
+
+def test_each_function_is_compiled_for_one_kind_of_arguments():
+    columns = np.asfortranarray(random_table(9, 3))
+    single = random_table(1, 3)
+    for table in (columns, columns[:, :1], single, read_only(columns[::2])):
+        target = random_target(Gaussian(), table)
+        gappy = np.asfortranarray(with_gaps(table, 0.4))
+        for weights in (None, np.asfortranarray(np.ones(target.shape))):
+            options = {"kernel": Gaussian(), "weights": weights}
+            recover_features(gappy, target, **options, tol=0, max_sweeps=2)
+            recover_new_rows(gappy, table, target=target, **options, tol=0, max_sweeps=2)
+    for function in ("sweep", "objective", "fill_from_similar", "recover_rows"):
+        assert len(getattr(compiled, function).signatures) == 1
