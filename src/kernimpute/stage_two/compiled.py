@@ -21,7 +21,7 @@ NaN keep their meaning.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numpy as np
@@ -79,18 +79,24 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-class _Decorator(Protocol):
-    """What numba's decorator is for the type checker: it leaves a function's type alone."""
+def _helper(function: _Function) -> _Function:
+    """Compile a function that only compiled functions call."""
+    compiled: _Function = _compiler(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return compiled
 
-    def __call__(self, function: _Function, /) -> _Function:
-        """Return the function, compiled."""
+
+def _entry(function: _Function) -> _Function:
+    """Compile a function that Python calls; it is cached, its helpers included."""
+    try:
+        compiled: _Function = _compiler(cache=True)(function)
+    except RuntimeError:
+        # No directory will hold a cache, neither the package's nor the user's.
+        compiled = _compiler()(function)
+    return compiled
 
 
-# What Python calls is cached, helpers included; helpers are never called from Python.
-_entry: _Decorator = numba.njit(**_OPTIONS | {"cache": True})
-_helper: _Decorator = numba.njit(
-    **_OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-)
+def _compiler(**options: bool) -> Any:
+    return numba.njit(**_OPTIONS | options)
 
 
 class Rows(NamedTuple):
@@ -183,8 +189,8 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
 
     The quartic ``q1 u + q2 u^2 + q3 u^3 + q4 u^4``, with q4 >= 0, is convex outside its
     inflection points, so its minimum is at an end of the interval or at the root of its
-    derivative in one of at most two convex parts. There the derivative has no inflection on the
-    way, so Newton's method never leaves the side on which its first step lands.
+    derivative in one of at most two convex parts. There the derivative rises and bends at most
+    once, so that Newton's method overshoots the root at most once and then closes in on it.
     """
     step = 0.0
     lowest = 0.0

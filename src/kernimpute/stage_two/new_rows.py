@@ -16,8 +16,11 @@ misses the true cells by .45 (root mean square), the column means by .33, the we
 
 Nor are the weights the kernel's own, for its gamma was not chosen for them. Over seven tables
 (heart, breast cancer, wine, australian, pima, german, white wine; 20, 50 and 80 % missing) the
-weights above err by .83 of what the column means do, in the geometric mean, and never by more;
-those of the gaussian kernel by .95 at gamma = 1 and gamma = 1 / (n_features variance).
+weights above err by .83 of what the column means do, in the geometric mean, and by .99 at the
+worst; those of the gaussian kernel by .95 both at gamma = 1 and at 1 / (n_features variance).
+Classifiers agree: a logistic regression is right on .758 of heart's rows and .936 of breast
+cancer's, 60 % missing, against .742 and .886 with column means, .744 and .892 with the kernel's
+weights at gamma = 1, and .729 and .890 with the fit to expected sums.
 """
 
 from __future__ import annotations

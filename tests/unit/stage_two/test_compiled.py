@@ -98,3 +98,9 @@ def test_each_function_is_compiled_for_one_kind_of_arguments():
             recover_new_rows(gappy, table, target=target, **options, tol=0, max_sweeps=2)
     for function in ("sweep", "objective", "fill_from_similar", "recover_rows"):
         assert len(getattr(compiled, function).signatures) == 1
+
+
+def test_without_a_place_for_a_cache_it_compiles_all_the_same():
+    namespace = {}
+    exec(compile("def twice(x):\n    return 2 * x\n", "<nowhere>", "exec"), namespace)
+    assert compiled._entry(namespace["twice"])(3) == 6
