@@ -77,8 +77,8 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
     if result is not None:
         facts.append(("method", f"{imputation.settings['variant']}, {kernel_text(result.kernel)}"))
         facts.extend(_solver_facts(result))
-    if imputation.new_rows is not None:
-        new = imputation.new_rows
+    new = imputation.new_rows
+    if new is not None and new.n_sweeps:
         facts.append(("new rows", f"{new.n_sweeps} sweeps, objective {new.objective:.6g}"))
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputation.status.value.partition(" Causes:")[0]))

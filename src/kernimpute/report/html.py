@@ -161,7 +161,7 @@ def _traces(imputation: TableImputation) -> str:
     if result is None:
         return "<p>No solver was needed.</p>"
     traces = [("", result.trace)]
-    if imputation.new_rows is not None:
+    if imputation.new_rows is not None and imputation.new_rows.n_sweeps:
         traces.append(("rows without a label", imputation.new_rows.trace))
     shown = [_trace(name, stage) for name, trace in traces for stage in _stages(trace)]
     return "".join(shown) or "<p>The solver left no trace.</p>"
