@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernimpute.convergence import Callback
+from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import LabelledRows
 from kernimpute.reference import Reference, reference_table
 from kernimpute.stage_one import VARIANTS, LearnedKernel, learn_from_rows
@@ -92,7 +93,12 @@ def _recover_exactly(
 def _recover_as_released(
     rows: LabelledRows, learned: LearnedKernel, callback: Callback | None
 ) -> RecoveredFeatures:
-    """Descend as the released code does."""
+    """Descend as the released code does; exactly where it has no descent.
+
+    It has only the gaussian kernel, and no categorical columns.
+    """
+    if not isinstance(rows.kernel, Gaussian) or rows.kernel.categorical:
+        return _recover_exactly(rows, learned, callback)
     return recover_features_released(rows.X, learned.target, callback=callback)
 
 

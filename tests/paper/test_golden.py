@@ -48,6 +48,11 @@ def settings(golden):
     }
 
 
+@pytest.fixture(scope="module")
+def learned(golden):
+    return learn_kernel(incomplete(golden), golden["y"], **settings(golden))
+
+
 def loop(golden, n_rounds):
     """Run the three steps and return the problem and the state after each round."""
     rows = check_labelled_rows(
@@ -119,8 +124,7 @@ def test_the_whole_loop_and_the_machine_after_it(golden):
     np.testing.assert_allclose(intercept[0], golden["bias"], **CLOSE)
 
 
-def test_learn_kernel_stops_where_the_released_code_does(golden):
-    learned = learn_kernel(incomplete(golden), golden["y"], **settings(golden))
+def test_learn_kernel_stops_where_the_released_code_does(golden, learned):
     assert learned.status is Status.CONVERGED
     assert learned.n_iter == int(golden["stage1_iterations"])
     np.testing.assert_allclose(golden["y"] * learned.dual_coef, golden["alpha"], **CLOSE)
@@ -129,12 +133,20 @@ def test_learn_kernel_stops_where_the_released_code_does(golden):
     np.testing.assert_allclose(learned.target, -golden["stage2_target"], **CLOSE)
 
 
-def test_both_stages_give_the_released_table(golden):
-    result = impute(incomplete(golden), golden["y"], **settings(golden))
-    np.testing.assert_allclose(result.X, golden["X_filled"], **CLOSE)
-    assert result.stage_two.n_sweeps == int(golden["stage2_sweeps"])
-    history = result.stage_two.trace.column("objective")
+def test_stage_two_on_the_learned_kernel(golden, learned):
+    recovered = recover_features_released(incomplete(golden), learned.target)
+    np.testing.assert_allclose(recovered.X, golden["X_filled"], **CLOSE)
+    assert recovered.n_sweeps == int(golden["stage2_sweeps"])
+    history = recovered.trace.column("objective")
     np.testing.assert_allclose(history, golden["stage2_objective_history"], **CLOSE)
+    np.testing.assert_allclose(recovered.objective, golden["stage2_objective"], **CLOSE)
+
+
+@pytest.mark.parametrize("golden", ["tiny"], indirect=True)
+def test_impute_runs_both_stages(golden, learned):
+    result = impute(incomplete(golden), golden["y"], **settings(golden))
+    np.testing.assert_array_equal(result.stage_one.K, learned.K)
+    np.testing.assert_allclose(result.X, golden["X_filled"], **CLOSE)
 
 
 def test_stage_two_on_the_true_kernel(golden):
@@ -144,3 +156,10 @@ def test_stage_two_on_the_true_kernel(golden):
     assert recovered.n_sweeps == int(golden["stage2_true_sweeps"])
     history = recovered.trace.column("objective")
     np.testing.assert_allclose(history, golden["stage2_true_objective_history"], **CLOSE)
+    np.testing.assert_allclose(recovered.objective, golden["stage2_true_objective"], **CLOSE)
+    feature_error = np.abs(recovered.X - golden["X_gt"])
+    gram_error = np.abs(
+        Gaussian(float(golden["gamma"]))(recovered.X, recovered.X) - golden["K_true"]
+    )
+    errors = [e for error in (feature_error, gram_error) for e in (error.max(), error.mean())]
+    np.testing.assert_allclose(errors, golden["stage2_true_errors"], **CLOSE)

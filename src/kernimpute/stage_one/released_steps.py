@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kernimpute.convergence import Status
 from kernimpute.dual import coupling
 from kernimpute.optimizers import AdamMoments, adam_step
+from kernimpute.parameters import refusal
 from kernimpute.projections import project_frobenius_ball, project_psd, symmetrise
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
@@ -46,6 +47,8 @@ NEGLIGIBLE = 1e-5
 RUNAWAY = 1e6
 """Largest entry of ``K_o o A``, and of E, in a regular run. An entry of E is a quotient of two
 projected products; at 1e6 an eigendecomposition's error of 1e-15 has become one of 1e-9."""
+OVERFLOW = 1e100
+"""Largest entry of A that can still be squared and summed."""
 
 
 def _adam(
@@ -78,9 +81,9 @@ def project_product(K: FloatArray) -> FloatArray:
     return np.maximum(unit, ENTRY_FLOOR)
 
 
-def _regime(factor: FloatArray) -> Status:
+def _regime(factor: FloatArray, limit: float = RUNAWAY) -> Status:
     """Tell a regular factor from a runaway one; NaN is runaway."""
-    return Status.CONVERGED if bool(np.abs(factor).max() <= RUNAWAY) else Status.DIVERGED
+    return Status.CONVERGED if bool(np.abs(factor).max() <= limit) else Status.DIVERGED
 
 
 def released_kernel_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -106,7 +109,8 @@ def released_kernel_step(problem: StageOneProblem, state: StageOneState) -> Move
     K = project_product(base * A * state.perturbation)
     A = K / base / state.perturbation
     # K_o o A, for A itself may rightly be large where K_o is small.
-    return Move(A, moments, _regime(base * A), inner_iterations=1)
+    status = _regime(base * A) if _regime(A, OVERFLOW).success else Status.DIVERGED
+    return Move(A, moments, status, inner_iterations=1)
 
 
 def released_perturbation_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -240,7 +244,15 @@ def released_start(problem: StageOneProblem) -> StageOneState:
     -------
     StageOneState
         The first state.
+
+    Raises
+    ------
+    ValueError
+        If eta is infinite: Adam's step along an infinite gradient is not defined.
     """
+    if math.isinf(problem.eta):
+        must_be = "a float in (0, inf) for variant='released'"
+        raise ValueError(refusal("learn_kernel", "eta", must_be, problem.eta))
     ones = np.ones((problem.n_samples, problem.n_samples))
     return StageOneState(ones, ones, 0.5 * (problem.dual.lower + problem.dual.upper))
 

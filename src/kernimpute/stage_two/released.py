@@ -64,7 +64,7 @@ def recover_features_released(
     -------
     RecoveredFeatures
         The completed rows; the objective is the norm of the misfit. ``DIVERGED`` where the
-        target is not finite.
+        target is not finite, or so large that its squares are not.
 
     Raises
     ------
@@ -95,6 +95,9 @@ def recover_features_released(
         before, previous = filled.copy(), objective
         _sweep(filled, mean, square, observed, distances, sweep)
         objective = _misfit(filled, distances)
+        if math.isnan(objective):
+            status, filled, objective = Status.DIVERGED, before, previous
+            break
         record = Record(
             iteration=sweep,
             objective=objective,
@@ -121,7 +124,8 @@ def recover_features_released(
 
 
 def _misfit(X: FloatArray, distances: FloatArray) -> float:
-    misfit = float(np.linalg.norm(cdist(X, X, "sqeuclidean") - distances))
+    with np.errstate(over="ignore", invalid="ignore"):
+        misfit = float(np.linalg.norm(cdist(X, X, "sqeuclidean") - distances))
     return misfit if math.isfinite(misfit) else math.nan
 
 
