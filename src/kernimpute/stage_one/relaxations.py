@@ -110,10 +110,11 @@ def union_of_masks(
     Raises
     ------
     ValueError
-        If the kernel is no exponential of a distance: the released code has only the gaussian.
+        If the kernel is no exponential of a distance or has categorical columns: the released
+        code has only the gaussian on numbers.
     """
-    if not kernel.is_distance:
-        must_be = "gaussian or laplacian for variant='released'"
+    if not kernel.is_distance or kernel.categorical:
+        must_be = "gaussian or laplacian, without categorical columns, for variant='released'"
         raise ValueError(refusal("learn_kernel", "kernel", must_be, kernel))
     missing = (~observed).astype(float)
     in_either = observed.shape[1] - missing @ missing.T
