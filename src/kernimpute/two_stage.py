@@ -93,11 +93,8 @@ def _recover_exactly(
 def _recover_as_released(
     rows: LabelledRows, learned: LearnedKernel, callback: Callback | None
 ) -> RecoveredFeatures:
-    """Descend as the released code does; exactly where it has no descent.
-
-    It has only the gaussian kernel, and no categorical columns.
-    """
-    if not isinstance(rows.kernel, Gaussian) or rows.kernel.categorical:
+    """Descend as the released code does; exactly where it has no descent: off the gaussian."""
+    if not isinstance(rows.kernel, Gaussian):
         return _recover_exactly(rows, learned, callback)
     return recover_features_released(rows.X, learned.target, callback=callback)
 

@@ -150,8 +150,9 @@ def test_refusals():
     X, y = incomplete(20, 4, 0.4)
     with pytest.raises(ValueError, match=r"'eta' .* in \(0, inf\) for variant='released'.* inf"):
         learn_kernel(X, y, kernel=Gaussian(), variant="released", eta=math.inf)
-    with pytest.raises(ValueError, match="gaussian or laplacian for variant='released'"):
-        learn_kernel(X, y, kernel=Linear(), variant="released")
+    for kernel in (Linear(), Gaussian(categorical=(1,))):
+        with pytest.raises(ValueError, match="gaussian or laplacian, .* for variant='released'"):
+            learn_kernel(X, y, kernel=kernel, variant="released")
     X, y = incomplete(30, 40, 0.02, binary=True)
     with pytest.raises(ValueError, match="lower its gamma.*gives 0 for rows"):
         learn_kernel(X, y, kernel=Gaussian(80.0), variant="released")
