@@ -62,7 +62,8 @@ class Record:
         Objective after the round; NaN where it was not evaluated.
     gap : float
         Certificate after the round: the relative saddle gap, or the norm of the projected
-        gradient; NaN where the variant has none or it was not evaluated.
+        gradient relative to that at the start; NaN where the variant has none or it was not
+        evaluated.
     step_norms : mapping of str to float
         Norm of the change of each moving variable, by its name.
     inner_iterations : int

@@ -46,7 +46,7 @@ class DirectImputation:
     objective : float
         J at the end.
     gap : float
-        Norm of the projected gradient at the end.
+        Norm of the projected gradient at the end, relative to that at the start.
     trace : Trace
         One record a descent step.
     """
@@ -167,18 +167,19 @@ def impute_directly(
         The completed rows and the support vector machine on them.
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
-    log = _Log(callback)
     if math.isinf(eta) or rows.observed.all():
         # Held with infinite weight, or without any gap, the reference is the solution.
         point = _Objective(rows, X_reference, 0.0, numeric)(X_reference)
         status = Status.NOTHING_MISSING if rows.observed.all() else Status.CONVERGED
-        return _result(rows, point, status, 0.0, log)
+        return _result(rows, point, status, 0.0, Trace())
     objective = _Objective(rows, X_reference, eta, numeric)
     free = ~rows.observed & numeric
     point = objective(X_reference)
-    slope = _slope(point, free)
-    allowed = stop.tol * slope
-    log.write(point, slope, 0.0, evaluations=1)
+    steepest = _slope(point, free)
+    log = _Log(callback, steepest)
+    log.write(point, steepest, 0.0, evaluations=1)
+    allowed = stop.tol * steepest
+    slope = steepest
     status = Status.CONVERGED
     while True:
         # 1) numeric cells
@@ -195,14 +196,15 @@ def impute_directly(
     slope = _slope(point, free)
     if status is Status.CONVERGED and not rows.kernel.is_positive_semidefinite:
         status = Status.NOT_PSD
-    return _result(rows, point, status, slope, log)
+    return _result(rows, point, status, log.relative(slope), Trace(tuple(log.records)))
 
 
 class _Log:
     """The records so far; the one thing that changes during a descent."""
 
-    def __init__(self, callback: Callback | None) -> None:
+    def __init__(self, callback: Callback | None, steepest: float) -> None:
         self.callback = callback
+        self.steepest = steepest
         self.records: list[Record] = []
         self.began = time.perf_counter()
 
@@ -211,12 +213,16 @@ class _Log:
         """Descent steps recorded; the start is not one."""
         return len(self.records) - 1
 
+    def relative(self, slope: float) -> float:
+        """Return a slope relative to that at the start."""
+        return slope / self.steepest if self.steepest > 0.0 else 0.0
+
     def write(self, point: _Point, slope: float, step: float, evaluations: int) -> bool:
         """Append a record and return whether the callback asks to stop."""
         record = Record(
             iteration=len(self.records),
             objective=point.objective,
-            gap=slope,
+            gap=self.relative(slope),
             step_norms={"features": step},
             inner_iterations=evaluations,
             seconds=time.perf_counter() - self.began,
@@ -227,7 +233,7 @@ class _Log:
 
 
 def _result(
-    rows: LabelledRows, point: _Point, status: Status, slope: float, log: _Log
+    rows: LabelledRows, point: _Point, status: Status, gap: float, trace: Trace
 ) -> DirectImputation:
     return DirectImputation(
         X=point.X,
@@ -235,8 +241,8 @@ def _result(
         intercept=rows.dual.intercept(point.K, point.dual_coef),
         status=status,
         objective=point.objective,
-        gap=slope,
-        trace=Trace(tuple(log.records)),
+        gap=gap,
+        trace=trace,
     )
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
@@ -189,7 +190,14 @@ class Dual:
         -------
         ndarray of shape (n_samples, n_problems)
             The coefficients.
+
+        Raises
+        ------
+        ValueError
+            If K has an entry that is NaN or infinite.
         """
+        if not np.isfinite(K).all():
+            raise ValueError(refusal("Dual.solve", "K", "finite", "NaN or infinite entries"))
         columns = [self._solve_column(K, k, tol) for k in range(self.n_problems)]
         return np.stack(columns, axis=1)
 
@@ -210,14 +218,18 @@ class Dual:
         """Return libsvm's coefficients; None if it takes longer than an interior-point method."""
         y = self.targets[:, k]
         scale = 0.5 * float(y.max() - y.min()) or 1.0
-        # A smaller tolerance drowns in the rounding of single precision, and takes forever.
-        options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": 20 * y.size}
+        # A smaller tolerance drowns in the rounding of single precision, and takes forever. So
+        # many iterations, each of O(n), take as long as the interior-point method, of O(n^3).
+        max_iter = max(20 * y.size, y.size**2 // 20)
+        options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": max_iter}
         machine = (
             SVC(C=self.C, **options)
             if self.task == "classification"
             else SVR(C=self.C / scale, epsilon=self.epsilon / scale, **options)
         )
-        with warnings.catch_warnings():
+        # What it would check takes as long as the solve, and is checked already.
+        unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
+        with unchecked, warnings.catch_warnings():
             # Its only warning here, of max_iter, is answered below.
             warnings.simplefilter("ignore", ConvergenceWarning)
             machine.fit(K, y / scale)

@@ -32,6 +32,11 @@ OWNER = "impute"
 VARIANTS = ("direct", *STAGE_ONE_VARIANTS)
 """The names of the variants; the first is the default."""
 
+DIRECT_ETA = 16.0
+"""Default weight of `direct`'s anchor, in units of C. A row at its bound C pulls on a cell with C
+times the slope of the decision function, a few units across the range [0, 1]: at 16 C it starts
+by moving the cell about a tenth of that range. See ``benchmarks/README.md``."""
+
 DIRECT_STOP = StopRule(tol=0.2, max_iter=100)
 """Default stop rule of `direct`. Tighter ones gain nothing in test accuracy: see
 ``benchmarks/README.md``."""
@@ -110,7 +115,7 @@ def impute(
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
         Weight of the anchor, in (0, inf]; with inf, `direct` and `anchored` are the machine on
-        the reference. None is C for `direct`, and the norm of the dual coefficients of the
+        the reference. None is 16 C for `direct`, and the norm of the dual coefficients of the
         machine on the reference for the others.
     rho, radius : float or None, default=None
         The perturbation's, as in `learn_kernel`; `direct` and `anchored` have none.
@@ -197,7 +202,8 @@ def _direct(
     max_iter: int | None,
     callback: Callback | None,
 ) -> ImputationResult:
-    weight = rows.dual.C if eta is None else check_real(OWNER, "eta", eta, 0.0, high_included=True)
+    default = DIRECT_ETA * rows.dual.C
+    weight = default if eta is None else check_real(OWNER, "eta", eta, 0.0, high_included=True)
     stop = StopRule(
         DIRECT_STOP.tol if tol is None else tol,
         DIRECT_STOP.max_iter if max_iter is None else max_iter,

@@ -81,5 +81,5 @@ def test_the_released_bounds_know_masks_only():
     in_either = (rows.observed[:, None, :] | rows.observed[None, :, :]).sum(axis=2)
     np.testing.assert_allclose(relaxation.lower, np.exp(-1.0 * in_either), rtol=1e-14)
     np.testing.assert_array_equal(relaxation.upper, 1.0)
-    with pytest.raises(ValueError, match="gaussian or laplacian for variant='released'"):
+    with pytest.raises(ValueError, match="gaussian or laplacian, without categorical"):
         relaxations.union_of_masks(rows.X, rows.observed, Linear(), None)
