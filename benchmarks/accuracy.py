@@ -4,16 +4,19 @@
 40, 60 and 80 % by every variant and reads two accuracies on the complete test rows: of the
 variant's own coefficients, and of an SVC refitted on the filled rows. One rule selects
 everything: the best holdout accuracy, ties to the smallest C, then gamma. Mean imputation with
-the same SVC over the whole grid is the first row of every table.
+the same SVC over the whole grid is what every gain is against.
 
-The variants search the paper's neighbourhood, C and gamma of mean imputation times 1/2, 1, 2.
-`paper`, `appendix` and `released` take up to minutes a run: they get the middle of it, five
-repetitions, and 150 rounds at the most. Rows are written as they come.
+The variants search the paper's neighbourhood, C and gamma of mean imputation times 1/2, 1, 2;
+"direct, eta selected" searches eta = C, 4 C and 16 C as well. `paper`, `appendix` and `released`
+take up to minutes a run: they get the middle, five repetitions, and 150 rounds at the most.
+Rows are written as they come; a method whose rows for a split are there is not run again.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -31,10 +34,43 @@ RATES = (0.2, 0.4, 0.6, 0.8)
 REPETITIONS = range(10)
 GRID = [2.0**power for power in range(-5, 6)]
 NEIGHBOURS = (0.5, 1.0, 2.0)
-SEARCHED = ("direct", "anchored")
-MIDDLE_ONLY = ("paper", "appendix", "released")
-MIDDLE_REPETITIONS = 5
-MIDDLE_ROUNDS = 150
+NEAR = tuple(product(NEIGHBOURS, NEIGHBOURS))
+MIDDLE = ((1.0, 1.0),)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A variant with what it may search.
+
+    Parameters
+    ----------
+    variant : str
+        A variant of `impute`.
+    settings : tuple of (float, float)
+        Factors of mean imputation's C and gamma.
+    etas : tuple of float or None
+        eta in units of C; None is the variant's default.
+    repetitions : int
+        How many of the ten splits it gets.
+    max_iter : int or None
+        Rounds at the most; None is the variant's default.
+    """
+
+    variant: str
+    settings: tuple[tuple[float, float], ...] = NEAR
+    etas: tuple[float | None, ...] = (None,)
+    repetitions: int = 10
+    max_iter: int | None = None
+
+
+METHODS = {
+    "direct": Method("direct"),
+    "direct, eta selected": Method("direct", etas=(1.0, 4.0, 16.0)),
+    "anchored": Method("anchored"),
+    "paper": Method("paper", MIDDLE, repetitions=5, max_iter=150),
+    "appendix": Method("appendix", MIDDLE, repetitions=5, max_iter=150),
+    "released": Method("released", MIDDLE, repetitions=5, max_iter=150),
+}
 
 Reading = tuple[float, float]
 """Holdout and test accuracy."""
@@ -60,49 +96,64 @@ def mean_imputation(X: np.ndarray, y: np.ndarray, splits: list) -> tuple[float, 
     return readings[best][1], *settings[best]
 
 
-def variant_readings(
-    variant: str, X: np.ndarray, y: np.ndarray, splits: list, C: float, gamma: float
-) -> tuple[Reading, Reading, str, float]:
-    """Return own and refitted readings, the status and the seconds of one run."""
-    rounds = MIDDLE_ROUNDS if variant in MIDDLE_ONLY else None
-    result = impute(X, y, variant=variant, kernel=Gaussian(gamma), C=C, max_iter=rounds)
+def one_run(
+    method: Method,
+    X: np.ndarray,
+    y: np.ndarray,
+    splits: list,
+    setting: tuple[float, float, float | None],
+) -> tuple[Reading, Reading, bool, float]:
+    """Return own and refitted readings, whether the run converged, and its seconds."""
+    C, gamma, eta = setting
+    began = time.perf_counter()
+    result = impute(
+        X,
+        y,
+        variant=method.variant,
+        kernel=Gaussian(gamma),
+        C=C,
+        eta=None if eta is None else eta * C,
+        max_iter=method.max_iter,
+    )
+    seconds = time.perf_counter() - began
     own = []
     for rows, labels in splits:
         decision = result.kernel(rows, result.X) @ result.dual_coef + result.intercept
         own.append(float(((decision > 0.0) == (labels == 1)).mean()))
     refitted = accuracies(SVC(C=C, gamma=gamma).fit(result.X, y), splits)
-    seconds = result.trace.records[-1].seconds if len(result.trace) else 0.0
-    if result.stage_one is not None and len(result.stage_one.trace):
-        seconds += result.stage_one.trace.records[-1].seconds
-    return (own[0], own[1]), refitted, result.status.name, seconds
+    return (own[0], own[1]), refitted, result.status.success, seconds
 
 
-def split_readings(repetition: int, rate: float) -> Iterator[dict[str, float | str]]:
-    """Yield the rows of one split at one rate."""
+def split_readings(
+    repetition: int, rate: float, known: frozenset[str]
+) -> Iterator[dict[str, float | str]]:
+    """Yield the rows of one split at one rate, but for the methods whose rows are known."""
     X, y, splits = australian_split(repetition, rate)
     test, C_mean, gamma_mean = mean_imputation(X, y, splits)
     where = {"missing_rate": rate, "repetition": repetition}
-    yield {**where, "method": "mean", "reading": "refit", "accuracy": test}
-    for variant in SEARCHED + (MIDDLE_ONLY if repetition < MIDDLE_REPETITIONS else ()):
-        factors = NEIGHBOURS if variant in SEARCHED else (1.0,)
+    if "mean" not in known:
+        yield {**where, "method": "mean", "reading": "refit", "accuracy": test}
+    for name, method in METHODS.items():
+        if name in known or repetition >= method.repetitions:
+            continue
         runs = [
-            variant_readings(variant, X, y, splits, C_mean * c, gamma_mean * g)
-            for c, g in product(factors, factors)
+            one_run(method, X, y, splits, (C_mean * c, gamma_mean * g, eta))
+            for (c, g), eta in product(method.settings, method.etas)
         ]
         common = {
             **where,
-            "method": variant,
-            "unconverged": sum(run[2] != "CONVERGED" for run in runs) / len(runs),
+            "method": name,
+            "unconverged": sum(not run[2] for run in runs) / len(runs),
             "seconds": sum(run[3] for run in runs) / len(runs),
         }
         yield {**common, "reading": "own", "accuracy": select([run[0] for run in runs])}
         yield {**common, "reading": "refit", "accuracy": select([run[1] for run in runs])}
 
 
-def one_task(index: int, rate: float) -> list[dict[str, float | str]]:
+def one_task(index: int, rate: float, known: frozenset[str]) -> list[dict[str, float | str]]:
     """Run one split at one rate on one thread."""
     with one_thread():
-        return list(split_readings(index, rate))
+        return list(split_readings(index, rate, known))
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -125,13 +176,24 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 def main() -> None:
     """Run all splits, print the summary and write rows and summary."""
-    tasks = [delayed(one_task)(index, rate) for index in REPETITIONS for rate in RATES]
-    rows = pd.DataFrame()
+    path = RESULTS / "accuracy.csv"
+    rows = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["method"])
+
+    def known(index: int, rate: float) -> frozenset[str]:
+        if rows.empty:
+            return frozenset()
+        here = (rows["repetition"] == index) & (rows["missing_rate"] == rate)
+        return frozenset(rows.loc[here, "method"])
+
+    tasks = [
+        delayed(one_task)(index, rate, known(index, rate))
+        for index in REPETITIONS
+        for rate in RATES
+    ]
     done = Parallel(n_jobs=2, return_as="generator_unordered")(tasks)
     for part in track(done, total=len(tasks), description="splits and rates"):
         rows = pd.concat([rows, pd.DataFrame(part)], ignore_index=True)
-        RESULTS.mkdir(exist_ok=True)
-        rows.to_csv(RESULTS / "accuracy.csv", index=False)
+        rows.to_csv(path, index=False)
     table = summary(rows)
     print(table.to_string())
     write_results("accuracy", {"summary": table.reset_index().to_dict(orient="records")})
