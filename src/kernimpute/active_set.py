@@ -80,9 +80,9 @@ def solve_dual(
 
     Each round
 
-    1. goes towards the maximiser over the free coefficients. Those that it puts beyond the end of
-       their piece are fixed there and the maximiser over the rest is taken, until it puts none
-       beyond; unless this rises too little: then the step ends at the first end met;
+    1. goes to the maximiser over the free coefficients. If some leave their piece on the way,
+       those that leave first are fixed at its end and the rest is maximised over again, until none
+       leaves; unless this rises too little: then the step goes to the first end met;
     2. if the step did not end so, frees the coefficients that violate optimality most.
 
     Parameters
@@ -263,8 +263,9 @@ def _climb(
     step : ndarray of shape (n_free,)
         The step.
     met : ndarray of shape (n_free,)
-        -1 where the lower end was met, 1 where the upper one was, else 0. All 0 if the
-        maximiser was reached.
+        -1 where the lower end was met, 1 where the upper one was, else 0.
+    arrived : bool
+        Whether the step leads to the maximiser over the coefficients that meet no end.
     """
     newton = _newton_step(block, slope, REACH * float((above - below).max()), total)
     if bool(((below <= newton) & (newton <= above)).all()):
@@ -276,8 +277,7 @@ def _climb(
     reach = _reach(newton, below, above)
     first = float(reach.min())
     step, met = first * newton, np.where(reach <= first, np.sign(newton), 0.0)
-    # Fixing all that the maximiser puts outside, and again until it puts none, is quicker where
-    # many are to be fixed, but need not rise.
+    # Fixing many at once is quicker where many are to be fixed, but need not rise.
     pruned = _pruned(block, slope, below, above, total, newton)
     if pruned is not None and gain(pruned) > max(gain(step), WORTHWHILE * gain(newton)):
         return pruned, _ends_met(pruned, below, above), True
@@ -292,9 +292,10 @@ def _pruned(
     total: float,
     newton: FloatArray,
 ) -> FloatArray | None:
-    """Return the maximiser with all coefficients fixed that leave their piece on the way to it.
+    """Return the step to the maximiser over what is left when what it puts outside is fixed.
 
-    None where the rest cannot make up for the sum of the fixed ones.
+    The half that leaves its piece first is fixed at the end it leaves by, the rest maximised over
+    again, until nothing is outside. None where that leaves nothing.
     """
     step = newton
     inside = np.ones(step.size, dtype=bool)
@@ -328,7 +329,7 @@ def _ends_met(step: FloatArray, below: FloatArray, above: FloatArray) -> FloatAr
 
 
 def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: float) -> FloatArray:
-    """Return the step to the maximiser with the given sum, cut to a length.
+    """Return the step to the maximiser with the given sum, scaled down to a length if longer.
 
     A singular or indefinite block is raised by as small a multiple of the identity as makes the
     step one that rises.
@@ -350,12 +351,10 @@ def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: fl
             raised *= 1e3
             continue
         unconstrained, unit = cho_solve(factor, right_sides, check_finite=False).T
-        step = unconstrained - ((unconstrained.sum() - total) / unit.sum()) * unit
-        step = step - (step.sum() - total) / n
-        size = float(np.abs(step).max())
-        if size > longest:
-            step = step * (longest / size)
-        if float(centred @ step) >= 0.0:
-            return np.asarray(step)
+        rising = unconstrained - (unconstrained.sum() / unit.sum()) * unit
+        if float(centred @ rising) >= 0.0:
+            step = rising + (total / unit.sum()) * unit
+            step = step - (step.sum() - total) / n
+            return np.asarray(step * min(1.0, longest / max(float(np.abs(step).max()), 1e-300)))
         raised *= 1e3
     return np.asarray(centred * (longest / max(float(np.abs(centred).max()), 1e-300)))
