@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernimpute.convergence import Callback
 from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import LabelledRows
-from kernimpute.reference import Reference, reference_table
+from kernimpute.reference import Reference
 from kernimpute.stage_one import VARIANTS, LearnedKernel, learn_from_rows
 from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_features_released
 
@@ -83,11 +83,7 @@ def _recover_exactly(
     rows: LabelledRows, learned: LearnedKernel, callback: Callback | None
 ) -> RecoveredFeatures:
     """Fit the features to the learned sums, cell by cell exactly."""
-    # A learned kernel is rarely that of any table; the mean is then a start worth trying.
-    starts = ("spectral", "half", reference_table(rows.X, rows.kernel, "mean"))
-    return recover_features(
-        rows.X, learned.target, kernel=rows.kernel, starts=starts, callback=callback
-    )
+    return recover_features(rows.X, learned.target, kernel=rows.kernel, callback=callback)
 
 
 def _recover_as_released(
