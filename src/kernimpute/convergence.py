@@ -26,9 +26,14 @@ class Status(Enum):
     CONVERGED = "Converged: the stop rule is met."
     NOTHING_MISSING = "Nothing is missing: the table is returned as it came."
     NOT_PSD = (
-        "Converged, but the kernel is not positive semidefinite in general: its matrices were "
-        "projected on the positive semidefinite cone."
+        "Converged, but the kernel is not positive semidefinite in general: its matrices were made "
+        "so, by projection or by a multiple of the identity."
     )
+    RAISED = (
+        "Converged, on kernel matrices raised by a thousandth of the identity: complete rows "
+        "repeat or depend on each other linearly, which leaves a positive definite one no room."
+    )
+    INFEASIBLE = "The sets do not meet: there is nothing to project on."
     MAX_ITER = (
         "Stopped at max_iter before the stop rule was met. Causes: (a) max_iter is too small; "
         "(b) tol is below what rounding allows; (c) eta is so small that the kernel is nearly free."
@@ -47,7 +52,10 @@ class Status(Enum):
     @property
     def success(self) -> bool:
         """Whether the stop rule was met (or there was nothing to do)."""
-        return self in (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD)
+        return self in _SUCCESSES
+
+
+_SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
 
 
 @dataclass(frozen=True)

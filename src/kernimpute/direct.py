@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, OptimizeResult, minimize
+from scipy.linalg import qr
+from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import coupling
@@ -27,6 +29,11 @@ __all__ = ["DirectImputation", "impute_directly"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+GRADIENTS_KEPT = 10
+"""Latest gradients whose smallest convex combination measures the slope."""
+STEPS_BETWEEN_CODES = 10
+"""Descent steps after which categorical cells get their turn."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class DirectImputation:
     objective : float
         J at the end.
     gap : float
-        Norm of the projected gradient at the end, relative to that at the start.
+        Slope at the end, relative to that at the start.
     trace : Trace
         One record a descent step.
     """
@@ -156,8 +163,8 @@ def impute_directly(
     eta : float
         Weight of the anchor, in (0, inf]; inf returns the reference.
     stop : StopRule
-        Descent ends when the norm of the projected gradient is at most tol times that at the
-        start; max_iter counts descent steps.
+        Descent ends when the slope is at most tol times that at the start: the smallest norm of a
+        convex combination of the latest projected gradients. max_iter counts descent steps.
     callback : callable or None, default=None
         Called with the `Record` of each step; a true answer stops.
 
@@ -167,44 +174,54 @@ def impute_directly(
         The completed rows and the support vector machine on them.
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
+    settled = Status.CONVERGED if rows.kernel.is_positive_semidefinite else Status.NOT_PSD
     if math.isinf(eta) or rows.observed.all():
         # Held with infinite weight, or without any gap, the reference is the solution.
         point = _Objective(rows, X_reference, 0.0, numeric)(X_reference)
-        status = Status.NOTHING_MISSING if rows.observed.all() else Status.CONVERGED
+        status = Status.NOTHING_MISSING if rows.observed.all() else settled
         return _result(rows, point, status, 0.0, Trace())
     objective = _Objective(rows, X_reference, eta, numeric)
     free = ~rows.observed & numeric
+    codes_are_open = bool((~rows.observed & ~numeric).any())
     point = objective(X_reference)
-    steepest = _slope(point, free)
-    log = _Log(callback, steepest)
-    log.write(point, steepest, 0.0, evaluations=1)
-    allowed = stop.tol * steepest
-    slope = steepest
-    status = Status.CONVERGED
-    while True:
+    log = _Log(callback, free, point)
+    status = Status.INTERRUPTED if log.write(point, 0.0, evaluations=1) else Status.CONVERGED
+    while status is not Status.INTERRUPTED:
         # 1) numeric cells
-        if slope > allowed:
-            point, status = _descend(objective, point, free, allowed, stop, log)
-        # 2) categorical cells
-        recoded = _recode(objective, point)
-        # 3) until nothing changes
-        if recoded is None or not status.success or log.steps >= stop.max_iter:
+        status = Status.CONVERGED
+        if log.gap > stop.tol:
+            left = stop.max_iter - log.steps
+            budget = min(left, STEPS_BETWEEN_CODES) if codes_are_open else left
+            point, status = _descend(objective, point, free, stop.tol, budget, log)
+        if status is Status.INTERRUPTED:
             break
-        point = recoded
-        slope = _slope(point, free)
-        log.write(point, slope, 0.0, evaluations=1)
-    slope = _slope(point, free)
-    if status is Status.CONVERGED and not rows.kernel.is_positive_semidefinite:
-        status = Status.NOT_PSD
-    return _result(rows, point, status, log.relative(slope), Trace(tuple(log.records)))
+        # 2) categorical cells
+        recoded = _recode(objective, point) if codes_are_open else None
+        out_of_steps = log.steps >= stop.max_iter
+        if recoded is None and (out_of_steps or status is not Status.MAX_ITER):
+            break
+        # 3) until nothing changes
+        if recoded is not None:
+            if out_of_steps:
+                status = Status.MAX_ITER
+                break
+            point = recoded
+            log.forget()
+            if log.write(point, 0.0, evaluations=1):
+                status = Status.INTERRUPTED
+    if status is Status.CONVERGED:
+        status = settled
+    return _result(rows, point, status, log.gap, Trace(tuple(log.records)))
 
 
 class _Log:
-    """The records so far; the one thing that changes during a descent."""
+    """The records and the latest gradients; the one thing that changes during a descent."""
 
-    def __init__(self, callback: Callback | None, steepest: float) -> None:
+    def __init__(self, callback: Callback | None, free: BoolArray, start: _Point) -> None:
         self.callback = callback
-        self.steepest = steepest
+        self.free = free
+        self.steepest = float(np.linalg.norm(_projected_gradient(start, free)))
+        self.gradients: deque[FloatArray] = deque(maxlen=GRADIENTS_KEPT)
         self.records: list[Record] = []
         self.began = time.perf_counter()
 
@@ -213,16 +230,23 @@ class _Log:
         """Descent steps recorded; the start is not one."""
         return len(self.records) - 1
 
-    def relative(self, slope: float) -> float:
-        """Return a slope relative to that at the start."""
-        return slope / self.steepest if self.steepest > 0.0 else 0.0
+    @property
+    def gap(self) -> float:
+        """Slope at the last record, relative to that at the start."""
+        return self.records[-1].gap
 
-    def write(self, point: _Point, slope: float, step: float, evaluations: int) -> bool:
+    def forget(self) -> None:
+        """Drop the gradients: they belong to other codes."""
+        self.gradients.clear()
+
+    def write(self, point: _Point, step: float, evaluations: int) -> bool:
         """Append a record and return whether the callback asks to stop."""
+        self.gradients.append(_projected_gradient(point, self.free))
+        slope = _smallest_combination(np.stack(list(self.gradients)))
         record = Record(
             iteration=len(self.records),
             objective=point.objective,
-            gap=self.relative(slope),
+            gap=slope / self.steepest if self.steepest > 0.0 else 0.0,
             step_norms={"features": step},
             inner_iterations=evaluations,
             seconds=time.perf_counter() - self.began,
@@ -246,22 +270,37 @@ def _result(
     )
 
 
-def _slope(point: _Point, free: BoolArray) -> float:
-    """Return the norm of the projected gradient: what of it does not push against the box."""
+def _projected_gradient(point: _Point, free: BoolArray) -> FloatArray:
+    """Return the gradient in the free cells, without what pushes against the box."""
     gradient, cells = point.gradient[free], point.X[free]
     blocked = ((cells <= 0.0) & (gradient > 0.0)) | ((cells >= 1.0) & (gradient < 0.0))
-    return float(np.linalg.norm(np.where(blocked, 0.0, gradient)))
+    return np.where(blocked, 0.0, gradient)
+
+
+def _smallest_combination(gradients: FloatArray) -> float:
+    """Return the smallest norm of a convex combination of gradients, of shape (m, n_cells).
+
+    J is a maximum over b, and bends wherever a support vector comes or goes. At such a bend no
+    single gradient is small; that of J at the minimiser is a convex combination of those around
+    it (Goldstein's subdifferential).
+    """
+    triangle = np.asarray(qr(gradients.T, mode="r")[0])[: gradients.shape[0]]
+    scale = float(np.abs(triangle).max(initial=0.0))
+    if scale == 0.0:
+        return 0.0
+    # Weights that sum to 1, by a row that outweighs the others.
+    heavy = np.full((1, gradients.shape[0]), 1e3)
+    system = np.vstack([triangle / scale, heavy])
+    weights, _ = nnls(system, np.append(np.zeros(triangle.shape[0]), 1e3))
+    return float(np.linalg.norm(weights @ gradients) / weights.sum())
 
 
 def _descend(
-    objective: _Objective,
-    start: _Point,
-    free: BoolArray,
-    allowed: float,
-    stop: StopRule,
-    log: _Log,
+    objective: _Objective, start: _Point, free: BoolArray, tol: float, budget: int, log: _Log
 ) -> tuple[_Point, Status]:
-    """Descend in the numeric cells by L-BFGS in the box, from a point."""
+    """Descend in the numeric cells by L-BFGS in the box, from a point, by so many steps."""
+    if budget <= 0:
+        return start, Status.MAX_ITER
     accepted, latest = start, start
     evaluations = 0
     status: Status | None = None
@@ -278,18 +317,14 @@ def _descend(
         nonlocal accepted, evaluations, status
         step = float(np.linalg.norm(latest.X - accepted.X))
         accepted = latest
-        slope = _slope(accepted, free)
-        if log.write(accepted, slope, step, evaluations):
+        if log.write(accepted, step, evaluations):
             status = Status.INTERRUPTED
-        elif slope <= allowed:
+        if log.gap <= tol:
             status = Status.CONVERGED
         evaluations = 0
         if status is not None:
             raise StopIteration
 
-    remaining = stop.max_iter - log.steps
-    if remaining <= 0:
-        return start, Status.MAX_ITER
     outcome = minimize(
         evaluate,
         start.X[free],
@@ -297,7 +332,7 @@ def _descend(
         method="L-BFGS-B",
         bounds=Bounds(0.0, 1.0),
         callback=record,
-        options={"gtol": 0.0, "ftol": 0.0, "maxiter": remaining, "maxfun": 20 * remaining},
+        options={"gtol": 0.0, "ftol": 0.0, "maxiter": budget, "maxfun": 20 * budget},
     )
     if status is None:
         status = Status.MAX_ITER if outcome.status == 1 else Status.STALLED

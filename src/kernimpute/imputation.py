@@ -37,7 +37,7 @@ DIRECT_ETA = 16.0
 times the slope of the decision function, a few units across the range [0, 1]: at 16 C it starts
 by moving the cell about a tenth of that range. See ``benchmarks/README.md``."""
 
-DIRECT_STOP = StopRule(tol=0.2, max_iter=100)
+DIRECT_STOP = StopRule(tol=0.3, max_iter=100)
 """Default stop rule of `direct`. Tighter ones gain nothing in test accuracy: see
 ``benchmarks/README.md``."""
 
@@ -129,13 +129,14 @@ def impute(
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
         `kernimpute.reference`. "expected" is a kernel without a table: not for `direct`.
     tol : float or None, default=None
-        The stop rule. For `direct` the norm of the projected gradient relative to that at the
-        start (0.2); for the others as in `learn_kernel`. None takes the variant's default.
+        The stop rule. For `direct` the norm of the projected gradient (the smallest convex
+        combination of the last ten) relative to that at the start (0.3); for the others as in
+        `learn_kernel`. None takes the variant's default.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None
-        Called with the `Record` of each round; a true answer stops, and the best so far is
-        returned.
+        Called with the `Record` of each round; a true answer stops the stage with the best so
+        far. A Stage II still follows an interrupted Stage I, so that the rows come back filled.
 
     Returns
     -------
@@ -187,11 +188,20 @@ def impute(
         intercept=learned.intercept,
         classes=learned.classes,
         kernel=rows.kernel,
-        status=recovered.status if learned.status.success else learned.status,
+        status=_combined(learned.status, recovered.status),
         trace=Trace(learned.trace.records + recovered.trace.records),
         stage_one=learned,
         stage_two=recovered,
     )
+
+
+def _combined(first: Status, second: Status) -> Status:
+    """Return the status of two stages: the first that failed, else what the first has to say."""
+    if not first.success:
+        return first
+    if not second.success or first is Status.CONVERGED:
+        return second
+    return first
 
 
 def _direct(

@@ -223,7 +223,8 @@ class BoxConeProjection:
     multiplier : Multiplier
         Multiplier of the box; pass it as the start of the next, similar projection.
     status : Status
-        ``CONVERGED``; ``MAX_ITER``; or ``STALLED`` where the two sets are shown not to meet.
+        ``CONVERGED``; ``MAX_ITER``; or ``INFEASIBLE`` where the two sets are shown not to
+        meet.
     n_iter : int
         Projections on the cone made.
     violation : float
@@ -239,7 +240,7 @@ class BoxConeProjection:
     @property
     def infeasible(self) -> bool:
         """Whether the box and the cone were shown not to meet."""
-        return self.status is Status.STALLED
+        return self.status is Status.INFEASIBLE
 
 
 def project_box_cone(
@@ -301,7 +302,7 @@ def project_box_cone(
             status = Status.CONVERGED
             break
         if n_iter % 25 == 0 and _separates(Y, project_cone, lower, upper):
-            status = Status.STALLED
+            status = Status.INFEASIBLE
             break
     return BoxConeProjection(point, now, status, n_iter, _violation(point, lower, upper))
 

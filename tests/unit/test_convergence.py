@@ -66,7 +66,7 @@ def test_records_and_traces_do_not_change():
 def test_a_status_is_a_message_for_the_user(status):
     assert status.value[0].isupper()
     assert status.value.endswith(".")
-    succeeded = {Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD}
+    succeeded = {Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED}
     assert status.success == (status in succeeded)
 
 

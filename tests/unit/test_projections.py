@@ -330,7 +330,7 @@ def test_a_box_that_misses_the_cone_is_found_out(lower, upper):
     for seed in range(3):
         M = symmetric(len(lower), seed)
         found = project_box_psd(M, lower, upper)
-        assert found.status is Status.STALLED
+        assert found.status is Status.INFEASIBLE
         assert found.infeasible
         assert not found.status.success
         assert found.violation > 0.01

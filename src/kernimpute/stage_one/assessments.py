@@ -122,8 +122,7 @@ def saddle_gap(
     problem : StageOneProblem
         The problem.
     before, state : StageOneState
-        The states around the round; the kernel moments of the second hold the multiplier and the
-        interior.
+        The states around the round; the kernel moments of the second hold the multiplier.
     tol : float
         Gap wanted.
     last : bool
@@ -136,18 +135,13 @@ def saddle_gap(
         are certified.
     """
     moments: SpectrumMoments = state.kernel_moments
+    bound = saddle_value(problem, state.dual_coef, moments.multiplier)
     if not (last or _is_due(state.iteration)):
-        bound = saddle_value(problem, state.dual_coef, moments.multiplier)
         return Assessment(bound, math.nan, math.inf)
     certificate = certify(
-        problem,
-        state.adjustment,
-        state.dual_coef,
-        moments.multiplier,
-        moments.interior,
-        math.inf if last else tol,
+        problem, state.adjustment, state.dual_coef, bound, math.inf if last else tol
     )
-    return Assessment(certificate.value, certificate.gap, certificate.gap, certificate)
+    return Assessment(bound, certificate.gap, certificate.gap, certificate)
 
 
 def _is_due(iteration: int) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 
-from kernimpute.stage_one.kernel_steps import saddle_value
 from kernimpute.stage_one.problem import StageOneProblem
 
 __all__ = ["SaddleCertificate", "certify"]
@@ -52,8 +51,7 @@ def certify(
     problem: StageOneProblem,
     adjustment: FloatArray,
     dual_coef: FloatArray,
-    multiplier: FloatArray,
-    interior: FloatArray,
+    bound: float,
     tol: float,
 ) -> SaddleCertificate:
     """Return the best certificate that can be had near an adjustment.
@@ -65,11 +63,9 @@ def certify(
     adjustment : ndarray of shape (n_samples, n_samples)
         A matrix between the bounds, nearly positive semidefinite.
     dual_coef : ndarray of shape (n_samples, n_problems)
-        Feasible signed coefficients, for the lower bound.
-    multiplier : ndarray of shape (n_samples, n_samples)
-        Positive semidefinite multiplier, for the lower bound.
-    interior : ndarray of shape (n_samples, n_samples)
-        A matrix of the set with room on every side.
+        Signed coefficients, for a first look at the upper bound.
+    bound : float
+        A lower bound of the saddle value.
     tol : float
         Gap wanted: where the matrix as it stands already misses it, it is not repaired.
 
@@ -78,7 +74,6 @@ def certify(
     SaddleCertificate
         With K mixed with as little as suffices of a point between the anchor and the interior.
     """
-    bound = saddle_value(problem, dual_coef, multiplier)
     if _is_psd(adjustment):
         return _at(problem, adjustment, bound)
     # The primal value at any coefficients bounds the machine's maximum, and costs no solve.
@@ -86,6 +81,7 @@ def certify(
     if _relative(unrepaired - bound, unrepaired) > tol:
         return SaddleCertificate(adjustment, dual_coef, unrepaired, math.inf)
     anchor = problem.relaxation.anchor
+    interior = anchor if problem.relaxation.interior is None else problem.relaxation.interior
     mixtures = (
         _least_mixture(adjustment, (1.0 - share) * anchor + share * interior)
         for share in (0.1, 1.0)

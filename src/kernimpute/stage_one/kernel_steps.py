@@ -222,8 +222,6 @@ class SpectrumMoments:
     ----------
     multiplier, previous : ndarray of shape (n_samples, n_samples)
         Multiplier Z of the cone after this round and the one before.
-    interior : ndarray of shape (n_samples, n_samples)
-        A matrix of the set with room on every side, for the certificate.
     pace : float
         Nesterov's sequence; 1 after a restart.
     value : float
@@ -232,7 +230,6 @@ class SpectrumMoments:
 
     multiplier: FloatArray
     previous: FloatArray
-    interior: FloatArray
     pace: float = 1.0
     value: float = -math.inf
 
@@ -319,5 +316,5 @@ def spectrum_step(problem: StageOneProblem, state: StageOneState) -> Move:
     if float(np.vdot(ahead - raised, raised - Z)) > 0.0:
         next_pace = 1.0
     adjustment = clipped_adjustment(problem, state.dual_coef, raised)
-    moments_next = SpectrumMoments(raised, Z, moments.interior, next_pace, value)
+    moments_next = SpectrumMoments(raised, Z, next_pace, value)
     return Move(adjustment, moments_next, inner_iterations=1)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -113,7 +114,7 @@ def learn_kernel(
     task : {"classification", "regression"}, default="classification"
         What y holds. More than two classes are learned one against the rest, with one kernel.
     categorical : array-like or None, default=None
-        Mask or indices of the columns that hold category codes, on top of the kernel's own.
+        Mask or indices of the columns that hold category codes; None keeps the kernel's own.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `anchored` is anchored at, and what the default eta is taken from; see
         `kernimpute.reference`.
@@ -248,16 +249,17 @@ def _run(
         best = _better(best, assessment)
         record = _record(iteration, moves, began, relative_steps(before, state), assessment)
         records.append(record)
+        asked_to_stop = callback is not None and bool(callback(record))
         if assessment.watched <= stop.tol:
             status = Status.CONVERGED
             break
-        if callback is not None and callback(record):
+        if asked_to_stop:
             status = Status.INTERRUPTED
             break
     if best is None or not math.isfinite(best.gap):
         best = variant.assess(problem, state, state, stop.tol, last=True)
-    if status is Status.CONVERGED and problem.relaxation.ridge > 0.0:
-        status = Status.NOT_PSD
+    if status is Status.CONVERGED:
+        status = _settled(problem)
     solution = variant.finish(problem, state, best)
     return _learned(problem, solution, status, best.gap, Trace(tuple(records)))
 
@@ -288,7 +290,7 @@ def _record(
         iteration=iteration,
         objective=math.nan if assessment is None else assessment.objective,
         gap=math.nan if assessment is None else assessment.gap,
-        step_norms=norms or {},
+        step_norms=MappingProxyType(dict(norms or {})),
         inner_iterations=sum(move.inner_iterations for move in moves),
         seconds=time.perf_counter() - began,
         note=" ".join(move.note for move in moves if move.note),
@@ -313,7 +315,14 @@ def _learned_anchor(problem: StageOneProblem) -> LearnedKernel:
     K = problem.relaxation.anchor
     dual_coef = problem.dual.solve(K)
     solution = Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
-    return _learned(problem, solution, Status.CONVERGED, 0.0, Trace())
+    return _learned(problem, solution, _settled(problem), 0.0, Trace())
+
+
+def _settled(problem: StageOneProblem) -> Status:
+    """Return the status of a run that met its stop rule."""
+    if problem.relaxation.ridge == 0.0:
+        return Status.CONVERGED
+    return Status.RAISED if problem.kernel.is_positive_semidefinite else Status.NOT_PSD
 
 
 def _plain_machine(rows: LabelledRows) -> LearnedKernel:

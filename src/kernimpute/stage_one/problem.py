@@ -42,8 +42,10 @@ class Relaxation:
     lower, upper : ndarray of shape (n_samples, n_samples)
         Bounds of the adjustment.
     ridge : float
-        Multiple of the identity by which a kernel that is not positive semidefinite was raised,
-        and which the learned kernel gives back; 0 otherwise.
+        Multiple of the identity by which kernel matrices are raised where the set would have no
+        interior, and which the learned kernel gives back; 0 otherwise.
+    interior : ndarray of shape (n_samples, n_samples) or None
+        A matrix of the set with room on every side, for `anchored`'s certificate.
     """
 
     base: FloatArray
@@ -51,6 +53,7 @@ class Relaxation:
     lower: FloatArray
     upper: FloatArray
     ridge: float = 0.0
+    interior: FloatArray | None = None
 
 
 @dataclass(frozen=True)

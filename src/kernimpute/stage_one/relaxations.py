@@ -17,6 +17,11 @@ BoolArray = NDArray[np.bool_]
 
 ONES = np.ones((1, 1))
 """11', by broadcasting."""
+LEAST_ROOM = 1e-7
+"""Smallest eigenvalue of an interior matrix, relative to its diagonal, that leaves any room."""
+RIDGE = 1e-3
+"""What the matrices are raised by where there is less, relative to the diagonal. With a tenth of
+it the certificate takes a thousand rounds; ten times as much is no longer small."""
 
 
 def ratio(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference) -> Relaxation:
@@ -138,18 +143,27 @@ def kernel_itself(
     Returns
     -------
     Relaxation
-        Base 11', anchor the reference kernel. A kernel that is not positive semidefinite in
-        general is raised by a ridge that makes the anchor so; else the set could be empty.
+        Base 11', anchor the reference kernel. Where a matrix of the set that should be inside it
+        is not positive definite, everything is raised by a ridge: because the kernel is not
+        positive semidefinite in general, or because complete rows repeat or, for some kernels,
+        depend on each other linearly; all matrices of the set are then singular.
     """
     lower, upper = (kernel.link(sums) for sums in kernel.bounds(X, observed))
     if kernel.is_decreasing:
         lower, upper = upper, lower
     # A matrix product's rounding may leave the reference outside by the last digits.
     anchor = np.clip(reference_kernel(X, kernel, reference, "learn_kernel"), lower, upper)
-    if kernel.is_positive_semidefinite:
-        return Relaxation(ONES, anchor, lower, upper)
     interior = mean_kernel_of_completions(X, kernel)
-    smallest = min(float(np.linalg.eigvalsh(K)[0]) for K in (anchor, interior))
-    ridge = max(0.0, -1.01 * smallest)
+    room = float(np.linalg.eigvalsh(interior)[0])
+    scale = float(np.diagonal(interior).mean())
+    ridge = 0.0
+    if room < LEAST_ROOM * scale:
+        ridge = RIDGE * scale + max(0.0, -room)
+    if not kernel.is_positive_semidefinite:
+        ridge = max(ridge, -1.01 * float(np.linalg.eigvalsh(anchor)[0]))
+    if ridge == 0.0:
+        return Relaxation(ONES, anchor, lower, upper, interior=interior)
     raised = ridge * np.eye(X.shape[0])
-    return Relaxation(ONES, anchor + raised, lower + raised, upper + raised, ridge)
+    return Relaxation(
+        ONES, anchor + raised, lower + raised, upper + raised, ridge, interior + raised
+    )

@@ -22,7 +22,7 @@ class Move(NamedTuple):
     moments : object
         What the step wants back in the next round.
     status : Status
-        Anything but ``CONVERGED`` and ``MAX_ITER`` (inexact, and the loop goes on) stops the loop.
+        ``DIVERGED`` stops the loop; anything else is an exact or an inexact step.
     inner_iterations : int
         Inner iterations made.
     note : str

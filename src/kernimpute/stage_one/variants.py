@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from kernimpute.convergence import StopRule
 from kernimpute.kernels import Kernel
-from kernimpute.reference import Reference, mean_kernel_of_completions
+from kernimpute.reference import Reference
 from kernimpute.stage_one import (
     dual_steps,
     kernel_steps,
@@ -142,9 +142,7 @@ def _start_at_anchor(problem: StageOneProblem) -> StageOneState:
     anchor = problem.relaxation.anchor
     dual_coef = problem.dual.solve(anchor)
     zeros = np.zeros_like(anchor)
-    interior = mean_kernel_of_completions(problem.X, problem.kernel)
-    interior += problem.relaxation.ridge * np.eye(problem.n_samples)
-    moments = kernel_steps.SpectrumMoments(zeros, zeros, interior)
+    moments = kernel_steps.SpectrumMoments(zeros, zeros)
     return StageOneState(anchor, relaxations.ONES, dual_coef, kernel_moments=moments)
 
 

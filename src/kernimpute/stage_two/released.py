@@ -107,10 +107,11 @@ def recover_features_released(
             stage="Stage II",
         )
         records.append(record)
+        asked_to_stop = callback is not None and bool(callback(record))
         if sweep > 1 and abs(previous - objective) < stop.tol:
             status = Status.CONVERGED
             break
-        if callback is not None and callback(record):
+        if asked_to_stop:
             status = Status.INTERRUPTED
             break
     return RecoveredFeatures(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
 
-from kernimpute.kernels import Gaussian, Linear, Sigmoid
+from kernimpute.convergence import Status
+from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.stage_one import learn_kernel
 from kernimpute.stage_one.certificate import certify
+from kernimpute.stage_one.kernel_steps import saddle_value
 from tests.unit.stage_one.conftest import problem_of, small_rows
 
 
@@ -67,16 +70,59 @@ def test_the_learned_kernel_is_feasible_and_its_gap_recomputable():
     )
 
 
-def test_a_matrix_far_from_the_cone_is_not_repaired_for_a_small_gap():
+def test_a_matrix_far_from_the_cone_gets_no_small_gap():
     rows = small_rows(20)
     problem = problem_of(rows, "anchored", eta=1.0)
-    zeros = np.zeros((20, 20))
-    certificate = certify(
-        problem,
-        problem.relaxation.lower,
-        np.zeros((20, 1)),
-        zeros,
-        problem.relaxation.anchor,
-        tol=1e-3,
+    zeros = np.zeros((20, 1))
+    bound = saddle_value(problem, zeros, np.zeros((20, 20)))
+    apart = (np.add.outer(np.arange(20), np.arange(20)) // 2) % 2 == 0
+    far = np.where(apart, problem.relaxation.lower, problem.relaxation.upper)
+    assert np.linalg.eigvalsh(far)[0] < -0.1
+    assert certify(problem, far, zeros, bound, tol=1e-3).gap == np.inf
+    # Without a limit it is repaired, and the gap is what the distance costs.
+    repaired = certify(problem, far, zeros, bound, tol=np.inf)
+    assert np.linalg.eigvalsh(repaired.K)[0] >= -1e-10
+    assert repaired.gap > 0.1
+
+
+DEGENERATE = {
+    "two equal complete rows": (Gaussian(1.0), "repeat"),
+    "a table of zeros and ones": (Laplacian(1.0), "binary"),
+    "more complete rows than columns": (Linear(), "many"),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_complete_rows_that_leave_no_room_are_raised_and_still_certified(case):
+    kernel, kind = DEGENERATE[case]
+    generator = np.random.default_rng(0)
+    X = generator.random((40, 4))
+    if kind == "binary":
+        X = np.round(X)
+    y = (X[:, 0] > 0.5).astype(int)
+    X[generator.random(X.shape) < 0.4] = np.nan
+    complete = {"repeat": 2, "binary": 12, "many": 8}[kind]
+    X[:complete] = np.where(np.isnan(X[:complete]), 1.0, X[:complete])
+    if kind == "repeat":
+        X[1] = X[0]
+    learned = learn_kernel(X, y, kernel=kernel)
+    assert learned.status is Status.RAISED
+    assert learned.gap <= 1e-3
+    scale = np.diagonal(learned.K).mean()
+    assert np.linalg.eigvalsh(learned.K)[0] >= -2e-3 * scale
+
+
+@pytest.mark.parametrize("missing_rate", [0.2, 0.4, 0.6, 0.8])
+def test_the_gap_is_reached_on_the_authors_splits(data_dir, missing_rate):
+    table = pd.read_csv(data_dir / "australian.csv")
+    splits = np.load(data_dir / "australian_splits.npz")
+    X = table.iloc[:, :-1].to_numpy(float)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    train = splits["train"][0]
+    gaps = splits["missing"][round(missing_rate * 10) - 1, 0]
+    learned = learn_kernel(
+        np.where(gaps, np.nan, X[train]), table["target"].to_numpy()[train], kernel="gaussian"
     )
-    assert certificate.gap == np.inf or certificate.gap > 1e-3
+    assert learned.status is Status.CONVERGED
+    assert learned.gap <= 1e-3
+    assert np.linalg.eigvalsh(learned.K)[0] >= -1e-10
