@@ -373,25 +373,57 @@ def make_dual(
     """
     penalty = check_real(owner, "C", C, 0.0)
     check_choice(owner, "task", task, TASKS)
-    labels = np.asarray(y)
+    labels = _plain_labels(y, owner)
     if labels.shape != (n_samples,):
         got = f"an array of shape {labels.shape}"
         must_be = f"of shape ({n_samples},), one label a row"
         raise ValueError(f"The 'y' parameter of {owner} must be {must_be}. Got {got} instead.")
-    if _has_gaps(labels):
-        raise ValueError(refusal(owner, "y", "complete, without NaN or None", "gaps"))
+    tube = check_real(owner, "epsilon", epsilon, 0.0, low_included=True)
     if task == "regression":
-        tube = check_real(owner, "epsilon", epsilon, 0.0, low_included=True)
         return _regression(labels, penalty, tube, owner)
     return _classification(labels, penalty, owner)
 
 
-def _has_gaps(labels: NDArray[np.generic]) -> bool:
-    if labels.dtype.kind in "fc":
-        return bool(np.isnan(labels).any())
-    if labels.dtype.kind == "O":
-        return any(label is None or label != label for label in labels)
-    return False
+def _plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
+    """Return labels as an array of numbers, booleans or text, without gaps."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O" and labels.ndim == 1:
+        if any(_is_gap(label) for label in labels):
+            raise ValueError(_gap_refusal(owner))
+        if len({isinstance(label, str) for label in labels}) > 1:
+            raise TypeError(
+                f"The 'y' parameter of {owner} must be of one kind. Got text and other labels "
+                "instead."
+            )
+        # Of one kind, they get its type: [True, False] as booleans, [1, 2] as integers.
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind not in "biufUT":
+        must_be = "made of numbers, booleans or text"
+        raise TypeError(
+            f"The 'y' parameter of {owner} must be {must_be}. Got {labels.dtype} instead."
+        )
+    if labels.dtype.kind == "f":
+        if np.isnan(labels).any():
+            raise ValueError(_gap_refusal(owner))
+        if np.isinf(labels).any():
+            raise ValueError(
+                f"The 'y' parameter of {owner} must be finite. Got an infinite value instead."
+            )
+    return labels
+
+
+def _is_gap(label: object) -> bool:
+    """Whether a label is None, NaN, NaT or pandas' NA, which refuses to be compared."""
+    if label is None:
+        return True
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
+def _gap_refusal(owner: str) -> str:
+    return f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead."
 
 
 def _regression(y: NDArray[np.generic], C: float, epsilon: float, owner: str) -> Dual:
@@ -399,8 +431,6 @@ def _regression(y: NDArray[np.generic], C: float, epsilon: float, owner: str) ->
         targets = y.astype(float)[:, None]
     except (TypeError, ValueError) as error:
         raise TypeError(refusal(owner, "y", "numeric for a regression", y.dtype)) from error
-    if not np.isfinite(targets).all():
-        raise ValueError(refusal(owner, "y", "finite for a regression", "an infinite value"))
     upper = np.full(targets.shape, C)
     return Dual(targets, -upper, upper, epsilon, C, "regression", None)
 

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from kernimpute.convergence import Callback, Status, StopRule, Trace
 from kernimpute.direct import impute_directly
 from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
-from kernimpute.parameters import check_choice, check_real
+from kernimpute.labelled_rows import LabelledRows, check_labelled_rows, check_weights
+from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference, reference_table
 from kernimpute.stage_one import VARIANTS as STAGE_ONE_VARIANTS
 from kernimpute.stage_one import LearnedKernel
@@ -168,6 +168,7 @@ def impute(
         epsilon=epsilon,
         categorical=categorical,
     )
+    check_weights(OWNER, eta, rho, radius)
     if variant == "direct":
         return _direct(rows, eta, reference, tol, max_iter, callback)
     stages = impute_in_two_stages(
@@ -212,8 +213,7 @@ def _direct(
     max_iter: int | None,
     callback: Callback | None,
 ) -> ImputationResult:
-    default = DIRECT_ETA * rows.dual.C
-    weight = default if eta is None else check_real(OWNER, "eta", eta, 0.0, high_included=True)
+    weight = DIRECT_ETA * rows.dual.C if eta is None else float(eta)
     stop = StopRule(
         DIRECT_STOP.tol if tol is None else tol,
         DIRECT_STOP.max_iter if max_iter is None else max_iter,

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from kernimpute.dual import Dual, make_dual
 from kernimpute.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.missing import check_incomplete, check_matrix, observed_cells
-from kernimpute.parameters import check_choice, refusal
+from kernimpute.parameters import check_choice, check_real, refusal
 
-__all__ = ["LabelledRows", "check_labelled_rows", "scaled_kernel"]
+__all__ = ["LabelledRows", "check_labelled_rows", "check_weights", "scaled_kernel"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -136,3 +136,34 @@ def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -
     # A table of constants has no distances: any gamma will do.
     gamma = 2.0 / distance if distance > 0.0 else 1.0
     return make_kernel(name, gamma, categorical)
+
+
+def check_weights(
+    owner: str, eta: float | None, rho: float | None, radius: float | None
+) -> tuple[float | None, float | None, float | None]:
+    """Return the weights of the anchor and of the perturbation, or refuse them.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameters these are, for the messages.
+    eta, rho : float or None
+        In (0, inf].
+    radius : float or None
+        In [0, inf).
+
+    Returns
+    -------
+    tuple of (float or None)
+        The three as floats; None stays None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is not a number in its range.
+    """
+    return (
+        None if eta is None else check_real(owner, "eta", eta, 0.0, high_included=True),
+        None if rho is None else check_real(owner, "rho", rho, 0.0, high_included=True),
+        None if radius is None else check_real(owner, "radius", radius, 0.0, low_included=True),
+    )

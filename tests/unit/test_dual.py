@@ -364,7 +364,7 @@ def test_arrays_are_not_written_to(any_case):
         ([0, 1, 0], {"C": -1.0}, "'C' .* Got -1.0"),
         ([0, 1, 0], {"C": np.inf}, "'C' .* Got inf"),
         ([0, 1, 0], {"task": "ranking"}, "'task' .* one of 'classification', 'regression'"),
-        ([0.0, 1.0, np.inf], {"task": "regression"}, "'y' .* finite for a regression"),
+        ([0.0, 1.0, np.inf], {"task": "regression"}, "'y' .* must be finite"),
         ([0.0, 1.0, np.nan], {"task": "regression"}, "complete, without NaN"),
         ([0, 1, 2], {"task": "regression", "epsilon": -0.1}, "'epsilon' .* Got -0.1"),
     ],

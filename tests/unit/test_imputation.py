@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.impute import KNNImputer
 from sklearn.svm import SVC
@@ -152,6 +153,9 @@ def test_swapping_the_classes_changes_the_sign_of_the_machine_only(variant):
         ({"variant": "best"}, "'variant' parameter of impute must be one of 'anchored', 'app"),
         ({"kernel": "rbf"}, "'kernel' parameter of impute must be one of 'chi2', 'gaussian'"),
         ({"eta": -1.0}, r"'eta' parameter of impute must be a float in \(0, inf\]"),
+        ({"rho": -1.0}, r"'rho' parameter of impute must be a float in \(0, inf\]"),
+        ({"radius": -1.0}, r"'radius' parameter of impute must be a float in \[0, inf\)"),
+        ({"epsilon": -1.0}, r"'epsilon' parameter of impute must be a float in \[0, inf\)"),
         ({"C": -1.0}, r"'C' parameter of impute must be a float in \(0, inf\)"),
         ({"reference": "expected"}, "where a table is needed"),
         ({"epsilon": -1.0, "task": "regression"}, "'epsilon' parameter of impute"),
@@ -162,6 +166,39 @@ def test_what_is_refused(change, message):
     X, y = table()
     with pytest.raises(ValueError, match=message):
         impute(X, y, **change)
+
+
+@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA, pd.NaT], ids=str)
+def test_a_gap_among_the_labels_is_refused_whatever_it_is(gap):
+    X, y = table()
+    labels = y.astype(object)
+    labels[3] = gap
+    with pytest.raises(ValueError, match="complete, without NaN or None"):
+        impute(X, labels)
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array([0, 1] * 12, dtype=object), np.array([False, True] * 12, dtype=object)]
+)
+def test_labels_in_an_object_array_are_labels(labels):
+    X, y = table()
+    np.testing.assert_array_equal(impute(X, labels).X, impute(X, y).X)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.array([1j] * 24), "numbers, booleans or text"),
+        (np.array(["2020-01-01"] * 24, dtype="M8[D]"), "numbers, booleans or text"),
+        (np.array([b"a", b"b"] * 12), "numbers, booleans or text"),
+        (np.array([1, "a"] * 12, dtype=object), "of one kind"),
+    ],
+    ids=str,
+)
+def test_labels_of_no_use_are_refused(labels, message):
+    X, _ = table()
+    with pytest.raises(TypeError, match=message):
+        impute(X, labels)
 
 
 def test_labels_with_gaps_and_continuous_labels_are_refused():

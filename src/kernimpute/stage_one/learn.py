@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import Dual
 from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
-from kernimpute.parameters import check_choice, check_real
+from kernimpute.labelled_rows import LabelledRows, check_labelled_rows, check_weights
+from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference, reference_kernel
 from kernimpute.stage_one.assessments import Assessment, relative_steps
 from kernimpute.stage_one.problem import StageOneProblem
@@ -151,6 +151,7 @@ def learn_kernel(
     rows = check_labelled_rows(
         X, y, kernel, owner=OWNER, C=C, task=task, epsilon=epsilon, categorical=categorical
     )
+    check_weights(OWNER, eta, rho, radius)
     return learn_from_rows(
         rows,
         record,
@@ -196,7 +197,7 @@ def _weights(
     rho: float | None,
     radius: float | None,
 ) -> tuple[float, float, float]:
-    """Return eta, rho and radius, checked or by their default rules."""
+    """Return eta, rho and radius, as given or by their default rules."""
     dual, missing_rate = rows.dual, float((~rows.observed).mean())
     if eta is None:
         K = reference_kernel(rows.X, rows.kernel, reference, OWNER)
@@ -206,11 +207,7 @@ def _weights(
         rho = 5.0 * dual.C / missing_rate
     if radius is None:
         radius = 0.2 * rows.X.shape[0] * missing_rate
-    return (
-        check_real(OWNER, "eta", eta, 0.0, high_included=True),
-        check_real(OWNER, "rho", rho, 0.0, high_included=True),
-        check_real(OWNER, "radius", radius, 0.0, low_included=True),
-    )
+    return float(eta), float(rho), float(radius)
 
 
 def _run(
