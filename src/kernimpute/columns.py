@@ -24,6 +24,7 @@ refused with the column's name and the remedy.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -58,6 +59,7 @@ BoolArray = NDArray[np.bool_]
 Kind = Literal["number", "whole", "category", "constant", "empty"]
 
 _REMEDY = "Drop it, or ignore it to keep it unused (--drop, --ignore)."
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}.*)?)?$")
 _MANY_CATEGORIES = 20
 """A column with more categories than this, most of them seen once, looks like an identifier."""
 
@@ -449,8 +451,17 @@ def _is_category(series: pd.Series, present: pd.Series, name: Hashable, as_categ
         return _objects_are_categories(present, name, as_category)
     is_dictionary = isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("dictionary")
     if is_string_dtype(dtype) or is_dictionary:
+        _refuse_dates(present, name, as_category)
         return True
     raise TableError(_refused_column(name, f"{dtype} values", _REMEDY))
+
+
+def _refuse_dates(present: pd.Series, name: Hashable, as_category: bool) -> None:
+    """Refuse a column of text whose every cell is a date: a most frequent one fills no gap."""
+    if as_category or not all(_ISO_DATE.match(str(text).strip()) for text in present):
+        return
+    remedy = f"{_REMEDY[:-1]}; or name it as categorical if its dates are classes."
+    raise TableError(_refused_column(name, f"dates such as {present.iloc[0]!r}", remedy))
 
 
 def _objects_are_categories(present: pd.Series, name: Hashable, as_category: bool) -> bool:
@@ -458,6 +469,8 @@ def _objects_are_categories(present: pd.Series, name: Hashable, as_category: boo
     booleans = {kind for kind in kinds if issubclass(kind, (bool, np.bool_))}
     text = {kind for kind in kinds if issubclass(kind, str)}
     numbers = {kind for kind in kinds if issubclass(kind, Real)} - booleans
+    if kinds == text:
+        _refuse_dates(present, name, as_category)
     if kinds in (booleans, text):
         return True
     if kinds == numbers:

@@ -122,7 +122,8 @@ def impute(
     epsilon : float, default=0.1
         Half width of the regression tube, in [0, inf).
     task : {"classification", "regression"}, default="classification"
-        What y holds.
+        What y holds. C and `epsilon` of a regression are in the units of y, and the pull of the
+        labels grows with them: bring y to unit variance, as `impute_table` does.
     categorical : array-like or None, default=None
         Mask or indices of the columns that hold category codes.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
@@ -141,7 +142,8 @@ def impute(
     Returns
     -------
     ImputationResult
-        The completed rows, the machine, and how the run ended.
+        The completed rows, the machine, and how the run ended. Nothing is warned of here: look at
+        `ImputationResult.status`.
 
     Raises
     ------

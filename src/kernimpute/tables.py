@@ -261,6 +261,7 @@ def impute_table(
     as_category = [name for name in roles.categorical if name in used]
     encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
     _check_kernel(kernel, encoded)
+    _check_variant(variant, encoded)
     cautions = [
         *labels.cautions,
         *_unused_markers(table, missing_values),
@@ -432,6 +433,16 @@ def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
     return _Labels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.cautions)
 
 
+def _check_variant(variant: str, encoded: EncodedTable) -> None:
+    """Refuse the one variant that has no categories where a column needs them."""
+    names = [column.name for column in encoded.features if column.kind == "category"]
+    if names and variant == "released":
+        raise TableError(
+            "The released variant has no categories. Got the categorical columns "
+            f"{', '.join(map(repr, names))}: use another variant, or drop or ignore these columns."
+        )
+
+
 def _check_kernel(kernel: Kernel | str | None, encoded: EncodedTable) -> None:
     """Refuse a kernel without a categorical term where a column needs one."""
     if kernel is None:
@@ -493,8 +504,20 @@ def _notes(
         notes.append(
             "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
         )
-    if result is not None:
-        notes.extend(result.trace.notes)
+    codes = [
+        str(column.name)
+        for column in encoded.columns
+        if column.kind == "whole"
+        and column.name in filled
+        and encoded.frame[column.name].nunique() <= MOST_CLASSES
+    ]
+    if codes:
+        notes.append(
+            "few whole numbers, filled as quantities; name those that are codes as categorical "
+            "(--categorical): " + ", ".join(codes)
+        )
+    if result is not None and result.stage_one is not None:
+        notes.extend(result.stage_one.trace.notes)
     return tuple(notes)
 
 

@@ -337,3 +337,24 @@ def test_dates_may_be_kept_unused(table):
     table["when"] = pd.Timestamp("2020-01-01")
     imputation = impute_table(table, "outcome", ignore=["id", "when"])
     pd.testing.assert_series_equal(imputation.table["when"], table["when"])
+
+
+def test_released_refuses_categories_before_any_work():
+    table = pd.DataFrame({"a": [0.1, None, 0.3, 0.4], "b": list("xyxy"), "y": [0, 1, 0, 1]})
+    with pytest.raises(TableError, match="released variant has no categories. Got .* 'b'"):
+        impute_table(table, "y", variant="released")
+
+
+def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
+    days = ["2024-01-01", None, "2024-01-03", "2024-01-01", "2024-01-03", "2024-01-01"]
+    table = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "day": days, "y": [0, 1] * 3})
+    with pytest.raises(TableError, match="'day' .*dates such as '2024-01-01'"):
+        impute_table(table, "y")
+    filled = impute_table(table, "y", categorical=["day"]).table
+    assert filled["day"].notna().all()
+
+
+def test_few_whole_numbers_get_a_note():
+    table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
+    notes = impute_table(table, "y").notes
+    assert any("name those that are codes as categorical" in note for note in notes)
