@@ -9,9 +9,11 @@ import pty
 import signal
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 import pytest
 
+from kernimpute.cli import run
 from kernimpute.cli.progress import Progress
 from kernimpute.convergence import Record
 
@@ -140,3 +142,8 @@ def test_otherwise_there_is_no_progress(monkeypatch, quiet, is_terminal):
     with Progress(quiet=quiet) as progress:
         assert progress.callback(Record(iteration=1, stage="Stage I")) is False
     assert stderr.getvalue() == ""
+
+
+def test_the_installed_program_is_this_one():
+    (entry,) = entry_points(group="console_scripts", name="kernimpute")
+    assert entry.load() is run
