@@ -32,6 +32,15 @@ BoolArray = NDArray[np.bool_]
 
 GRADIENTS_KEPT = 10
 """Latest gradients whose smallest convex combination measures the slope."""
+SOLVER_TOL = 1e-8
+"""Tolerance of an exact machine, as `Dual.solve` means it."""
+LEAST_GAIN = 1e-3
+"""Gain promised by all changes of codes, relative to J, that is worth a try."""
+STEPS_LOOKED_BACK = 5
+FLAT_SHARE = 0.1
+"""J is flat once the steps looked back on brought less than this, times tol^2, of the fall so far:
+what is left to fall goes with the square of the slope. Where J can hardly fall its slope hardly
+does, and the steps are not worth their machines."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells get their turn."""
 
@@ -88,17 +97,18 @@ class _Objective:
     X_reference: FloatArray
     eta: float
     numeric: BoolArray
+    tol: float
 
     def __call__(self, X: FloatArray) -> _Point:
         kernel, dual = self.rows.kernel, self.rows.dual
         sums = kernel.sums(X, X)
         K = kernel.link(sums)
         if kernel.is_positive_semidefinite:
-            dual_coef = dual.solve(K)
+            dual_coef = dual.solve(K, self.tol)
             pull = coupling(dual_coef)
         else:
             K, differential = _project_psd_with_differential(K)
-            dual_coef = dual.solve(K)
+            dual_coef = dual.solve(K, self.tol)
             pull = differential(coupling(dual_coef))
         objective = dual.value(K, dual_coef) + self.eta * self._distance(X)
         return _Point(X, sums, K, dual_coef, pull, objective, self._gradient(X, sums, pull))
@@ -164,7 +174,8 @@ def impute_directly(
         Weight of the anchor, in (0, inf]; inf returns the reference.
     stop : StopRule
         Descent ends when the slope is at most tol times that at the start: the smallest norm of a
-        convex combination of the latest projected gradients. max_iter counts descent steps.
+        convex combination of the latest projected gradients. It also ends where the last steps
+        brought next to nothing of the fall so far. max_iter counts descent steps.
     callback : callable or None, default=None
         Called with the `Record` of each step; a true answer stops.
 
@@ -177,10 +188,12 @@ def impute_directly(
     settled = Status.CONVERGED if rows.kernel.is_positive_semidefinite else Status.NOT_PSD
     if math.isinf(eta) or rows.observed.all():
         # Held with infinite weight, or without any gap, the reference is the solution.
-        point = _Objective(rows, X_reference, 0.0, numeric)(X_reference)
+        point = _Objective(rows, X_reference, 0.0, numeric, SOLVER_TOL)(X_reference)
         status = Status.NOTHING_MISSING if rows.observed.all() else settled
         return _result(rows, point, status, 0.0, Trace())
-    objective = _Objective(rows, X_reference, eta, numeric)
+    # A loose stop rule needs no exact machine on the way; the one returned is exact.
+    solver_tol = min(1e-3, 1e-2 * stop.tol) if stop.tol > 0.0 else SOLVER_TOL
+    objective = _Objective(rows, X_reference, eta, numeric, max(solver_tol, SOLVER_TOL))
     free = ~rows.observed & numeric
     codes_are_open = bool((~rows.observed & ~numeric).any())
     point = objective(X_reference)
@@ -235,6 +248,15 @@ class _Log:
         """Slope at the last record, relative to that at the start."""
         return self.records[-1].gap
 
+    def is_flat(self, tol: float) -> bool:
+        """Whether the last steps brought next to nothing of the fall so far."""
+        if self.steps < 2 * STEPS_LOOKED_BACK:
+            return False
+        first, before, now = (
+            self.records[place].objective for place in (0, -1 - STEPS_LOOKED_BACK, -1)
+        )
+        return before - now <= FLAT_SHARE * tol**2 * (first - now)
+
     def forget(self) -> None:
         """Drop the gradients: they belong to other codes."""
         self.gradients.clear()
@@ -259,10 +281,11 @@ class _Log:
 def _result(
     rows: LabelledRows, point: _Point, status: Status, gap: float, trace: Trace
 ) -> DirectImputation:
+    dual_coef = rows.dual.solve(point.K, SOLVER_TOL)
     return DirectImputation(
         X=point.X,
-        dual_coef=point.dual_coef,
-        intercept=rows.dual.intercept(point.K, point.dual_coef),
+        dual_coef=dual_coef,
+        intercept=rows.dual.intercept(point.K, dual_coef),
         status=status,
         objective=point.objective,
         gap=gap,
@@ -319,7 +342,7 @@ def _descend(
         accepted = latest
         if log.write(accepted, step, evaluations):
             status = Status.INTERRUPTED
-        if log.gap <= tol:
+        if log.gap <= tol or log.is_flat(tol):
             status = Status.CONVERGED
         evaluations = 0
         if status is not None:
@@ -342,6 +365,8 @@ def _descend(
 def _recode(objective: _Objective, point: _Point) -> _Point | None:
     """Return a lower point that differs in categorical cells, or None where there is none."""
     changes = _profitable_changes(objective, point)
+    if sum(change[0] for change in changes) <= LEAST_GAIN * abs(point.objective):
+        return None
     while changes:
         X = point.X.copy()
         for _, row, column, code in changes:
@@ -349,8 +374,8 @@ def _recode(objective: _Objective, point: _Point) -> _Point | None:
         tried = objective(X)
         if tried.objective < point.objective - 1e-9 * max(1.0, abs(point.objective)):
             return tried
-        # Together they overshot, for the coefficients answer: try the better half.
-        changes = changes[: len(changes) // 2]
+        # Together they overshot, for the coefficients answer: try the best quarter.
+        changes = changes[: len(changes) // 4]
     return None
 
 

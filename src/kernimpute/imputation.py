@@ -131,8 +131,9 @@ def impute(
         `kernimpute.reference`. "expected" is a kernel without a table: not for `direct`.
     tol : float or None, default=None
         The stop rule. For `direct` the norm of the projected gradient (the smallest convex
-        combination of the last ten) relative to that at the start (0.3); for the others as in
-        `learn_kernel`. None takes the variant's default.
+        combination of the last ten) relative to that at the start (0.3), or five steps that bring
+        less than 0.1 tol^2 of the fall so far; for the others as in `learn_kernel`. None takes
+        the variant's default.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None

@@ -57,7 +57,7 @@ def test_the_gradient_is_that_of_the_objective(kernel, n_classes):
     # Off the mean, where laplacian distances of filled cells would be at their kink.
     generator = np.random.default_rng(5)
     X = np.where(rows.observed, rows.X, 0.2 + 0.6 * generator.random(rows.X.shape))
-    objective = _Objective(rows, start_of(rows), 0.7, numeric)
+    objective = _Objective(rows, start_of(rows), 0.7, numeric, 1e-8)
     gradient = objective(X).gradient
     step = 1e-5
     for row, column in [(0, 0), (3, 2), (7, 4), (12, 1), (20, 3)]:
@@ -125,7 +125,7 @@ def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
 def test_the_gain_of_a_code_is_the_exact_change_at_fixed_coefficients():
     rows = rows_of(Laplacian(1.0), categorical=[0, 1], n_samples=30)
     start = start_of(rows)
-    objective = _Objective(rows, start, 0.1, rows.kernel.numeric(5))
+    objective = _Objective(rows, start, 0.1, rows.kernel.numeric(5), 1e-8)
     point = objective(start)
     changes = _profitable_changes(objective, point)
     assert changes
@@ -183,3 +183,38 @@ def test_the_order_of_the_rows_does_not_matter():
     one = impute_directly(rows, start_of(rows), eta=5.0, stop=stop)
     other = impute_directly(shuffled, start_of(shuffled), eta=5.0, stop=stop)
     np.testing.assert_allclose(other.X, one.X[order], atol=1e-3)
+
+
+def test_a_tighter_tolerance_ends_lower_on_a_mixed_table():
+    rows = rows_of(Gaussian(1.0), categorical=[0, 1], n_samples=40)
+    ends = [
+        impute_directly(rows, start_of(rows), eta=0.2, stop=StopRule(tol, 200)).objective
+        for tol in (0.3, 1e-2, 1e-4)
+    ]
+    assert ends[1] <= ends[0] * 1.01
+    assert ends[2] <= ends[1] * 1.01
+
+
+def test_a_table_of_categories_alone_moves_and_stops_when_asked():
+    generator = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = (generator.random((40, 3)) < 0.3 + 0.4 * y[:, None]).astype(float)
+    X[generator.random(X.shape) < 0.3] = np.nan
+    rows = check_labelled_rows(
+        X,
+        y,
+        Gaussian(1.0),
+        owner="test",
+        C=2.0,
+        task="classification",
+        epsilon=0.1,
+        categorical=[0, 1, 2],
+    )
+    start = start_of(rows)
+    found = impute_directly(rows, start, eta=0.05, stop=STOP)
+    assert found.objective < found.trace.column("objective")[0]
+    none = impute_directly(rows, start, eta=0.05, stop=StopRule(0.1, 0))
+    assert none.status is Status.MAX_ITER
+    stopped = impute_directly(rows, start, eta=0.05, stop=STOP, callback=lambda record: True)
+    assert stopped.status is Status.INTERRUPTED
+    assert len(stopped.trace) == 1
