@@ -13,6 +13,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -22,16 +23,29 @@ from kernimpute import impute, learn_kernel, recover_features
 from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import scaled_kernel
 
+Result = TypeVar("Result")
 
-def median_seconds(work: Callable[[], object], repeats: int = 7) -> float:
-    """Return the median time of some work, after one run that is not counted."""
-    work()
-    seconds = []
-    for _ in range(repeats):
+
+def measured(
+    work: Callable[[], Result], repeats: int, n_samples: int
+) -> tuple[Result, float, float]:
+    """Return a result, the median time of some work, and its peak in n x n float64 matrices.
+
+    The peak is NumPy's, by tracemalloc, in a run of its own; a single repeat is also that run.
+    """
+    tracemalloc.start()
+    began = time.perf_counter()
+    result = work()
+    seconds = [time.perf_counter() - began]
+    peak = tracemalloc.get_traced_memory()[1] / (8.0 * n_samples**2)
+    tracemalloc.stop()
+    if repeats > 1:
+        seconds = []
+    while len(seconds) < repeats:
         began = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - began)
-    return float(np.median(seconds))
+    return result, float(np.median(seconds)), peak
 
 
 def simulated(n_samples: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -42,15 +56,6 @@ def simulated(n_samples: int, n_features: int = 20) -> tuple[np.ndarray, np.ndar
     return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
 
 
-def peak_multiple(work: Callable[[], object], n_samples: int) -> float:
-    """Return the peak of NumPy's allocations during some work, in n x n float64 matrices."""
-    tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak / (8.0 * n_samples**2)
-
-
 def measure(
     X: np.ndarray, y: np.ndarray, truth: np.ndarray, repeats: int
 ) -> dict[str, float | str | int]:
@@ -59,14 +64,15 @@ def measure(
     kernel = scaled_kernel("gaussian", X)
     K_true = kernel(truth, truth)
     target = kernel.inverse_link(K_true)
-    one_eigh = median_seconds(lambda: eigh(K_true), repeats)
-    learned = learn_kernel(X, y, kernel=kernel)
-    anchored = median_seconds(lambda: learn_kernel(X, y, kernel=kernel), repeats)
-    found = impute(X, y, kernel=kernel)
-    direct = median_seconds(lambda: impute(X, y, kernel=kernel), repeats)
-    recovered = recover_features(X, target, kernel=kernel)
-    recovery = median_seconds(lambda: recover_features(X, target, kernel=kernel), repeats)
-    default = median_seconds(lambda: impute(X, y), repeats)
+    _, one_eigh, _ = measured(lambda: eigh(K_true), max(repeats, 3), n)
+    learned, anchored, anchored_peak = measured(
+        lambda: learn_kernel(X, y, kernel=kernel), repeats, n
+    )
+    found, direct, direct_peak = measured(lambda: impute(X, y, kernel=kernel), repeats, n)
+    recovered, recovery, _ = measured(
+        lambda: recover_features(X, target, kernel=kernel), max(repeats, 3), n
+    )
+    _, default, _ = measured(lambda: impute(X, y), repeats, n)
     missing = int(np.isnan(X).sum())
     return {
         "n_samples": n,
@@ -79,12 +85,12 @@ def measure(
         "anchored_rounds": learned.n_iter,
         "anchored_gap": learned.gap,
         "anchored_status": learned.status.name,
-        "anchored_peak_matrices": peak_multiple(lambda: learn_kernel(X, y, kernel=kernel), n),
+        "anchored_peak_matrices": anchored_peak,
         "direct_eighs": direct / one_eigh,
         "direct_seconds": direct,
         "direct_steps": len(found.trace) - 1,
         "direct_status": found.status.name,
-        "direct_peak_matrices": peak_multiple(lambda: impute(X, y, kernel=kernel), n),
+        "direct_peak_matrices": direct_peak,
         "default_run_seconds": default,
         "recovery_seconds": recovery,
         "recovery_sweeps": recovered.n_sweeps,
