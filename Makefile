@@ -25,6 +25,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.recovery
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/python -m benchmarks.anchor
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
