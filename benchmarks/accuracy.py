@@ -128,7 +128,8 @@ def split_readings(
     repetition: int, rate: float, known: frozenset[str]
 ) -> Iterator[dict[str, float | str]]:
     """Yield the rows of one split at one rate, but for the methods whose rows are known."""
-    X, y, splits = australian_split(repetition, rate)
+    split = australian_split(repetition, rate)
+    X, y, splits = split.X, split.y, split.held_out
     test, C_mean, gamma_mean = mean_imputation(X, y, splits)
     where = {"missing_rate": rate, "repetition": repetition}
     if "mean" not in known:

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from benchmarks.setting import amputed, dataset, one_thread, write_results
+from benchmarks.setting import amputed, dataset, one_thread, unit_range, write_results
 from kernimpute import impute
 
 TABLES = ("breast_cancer", "heart", "pima", "australian", "german_numer")
@@ -30,7 +30,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     if name != "breast_cancer":
         return dataset(name)
     X, y = load_breast_cancer(return_X_y=True)
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
+    return unit_range(X), y
 
 
 def scores(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> list[float]:

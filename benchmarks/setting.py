@@ -9,6 +9,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 __all__ = [
+    "AustralianSplit",
     "amputed",
     "australian_split",
     "dataset",
     "data_folder",
     "one_thread",
     "seed_of",
+    "unit_range",
     "write_results",
 ]
 
@@ -53,12 +56,17 @@ def seed_of(*axes: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(axes).encode()).digest()[:4], "big")
 
 
+def unit_range(X: FloatArray) -> FloatArray:
+    """Return X with every column scaled to [0, 1] by its range."""
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0)
+
+
 def dataset(name: str) -> tuple[FloatArray, NDArray[np.int64]]:
     """Return a dataset with columns scaled to [0, 1] over all rows, and labels 0 and 1."""
     table = pd.read_csv(data_folder() / f"{name}.csv")
     X = table.iloc[:, :-1].to_numpy(float)
     y = table.iloc[:, -1].to_numpy()
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0), (y == y.max()).astype(np.int64)
+    return unit_range(X), (y == y.max()).astype(np.int64)
 
 
 def amputed(X: FloatArray, missing_rate: float, *axes: object) -> FloatArray:
@@ -69,17 +77,39 @@ def amputed(X: FloatArray, missing_rate: float, *axes: object) -> FloatArray:
     return holed
 
 
-def australian_split(
-    repetition: int, missing_rate: float
-) -> tuple[FloatArray, NDArray[np.int64], list[tuple[FloatArray, NDArray[np.int64]]]]:
-    """Return the authors' own split: incomplete training rows, labels, (holdout, test)."""
+@dataclass(frozen=True)
+class AustralianSplit:
+    """One of the authors' own splits at one missing rate.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        Incomplete training rows of shape (276, 14), and their labels.
+    truth : ndarray of shape (276, 14)
+        The same rows before cells were removed.
+    held_out : list of (ndarray, ndarray)
+        Complete rows and labels of the holdout and of the test set.
+    """
+
+    X: FloatArray
+    y: NDArray[np.int64]
+    truth: FloatArray
+    held_out: list[tuple[FloatArray, NDArray[np.int64]]]
+
+
+def australian_split(repetition: int, missing_rate: float) -> AustralianSplit:
+    """Return the authors' own split of a repetition."""
     X, y = dataset("australian")
-    splits = np.load(data_folder() / "australian_splits.npz")
-    rate = int(round(missing_rate * 10)) - 1
-    train = splits["train"][repetition]
-    X_train = np.where(splits["missing"][rate, repetition], np.nan, X[train])
-    rest = [splits["holdout"][repetition], splits["test"][repetition]]
-    return X_train, y[train], [(X[rows], y[rows]) for rows in rest]
+    with np.load(data_folder() / "australian_splits.npz") as splits:
+        train = splits["train"][repetition]
+        gaps = splits["missing"][round(missing_rate * 10) - 1, repetition]
+        held_out = [splits[name][repetition] for name in ("holdout", "test")]
+    return AustralianSplit(
+        X=np.where(gaps, np.nan, X[train]),
+        y=y[train],
+        truth=X[train],
+        held_out=[(X[rows], y[rows]) for rows in held_out],
+    )
 
 
 @contextmanager

@@ -18,7 +18,13 @@ from typing import TypeVar
 import numpy as np
 from scipy.linalg import eigh
 
-from benchmarks.setting import amputed, australian_split, dataset, one_thread, write_results
+from benchmarks.setting import (
+    amputed,
+    australian_split,
+    one_thread,
+    unit_range,
+    write_results,
+)
 from kernimpute import impute, learn_kernel, recover_features
 from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import scaled_kernel
@@ -53,7 +59,7 @@ def simulated(n_samples: int, n_features: int = 20) -> tuple[np.ndarray, np.ndar
     generator = np.random.default_rng(n_samples)
     y = np.arange(n_samples) % 2
     X = generator.standard_normal((n_samples, n_features)) + 0.5 * y[:, None]
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
+    return unit_range(X), y
 
 
 def measure(
@@ -125,10 +131,8 @@ def main() -> None:
     """Measure, print and write."""
     cases = {}
     with one_thread():
-        X, y, _ = australian_split(0, 0.6)
-        splits = dataset("australian")[0]
-        truth = splits[_train_rows()]
-        cases["australian split 1, 60 %"] = measure(X, y, truth, repeats=7)
+        split = australian_split(0, 0.6)
+        cases["australian split 1, 60 %"] = measure(split.X, split.y, split.truth, repeats=7)
         for n_samples in (1000, 2000):
             truth, y = simulated(n_samples)
             holed = amputed(truth, 0.5, "simulated", n_samples)
@@ -142,12 +146,6 @@ def main() -> None:
     write_results(
         "speed", {"cases": cases, "process": {**first_run_seconds(), "peak_rss_mib": peak}}
     )
-
-
-def _train_rows() -> np.ndarray:
-    from benchmarks.setting import data_folder
-
-    return np.load(data_folder() / "australian_splits.npz")["train"][0]
 
 
 if __name__ == "__main__":

@@ -192,8 +192,8 @@ def impute_directly(
         status = Status.NOTHING_MISSING if rows.observed.all() else settled
         return _result(rows, point, status, 0.0, Trace())
     # A loose stop rule needs no exact machine on the way; the one returned is exact.
-    solver_tol = min(1e-3, 1e-2 * stop.tol) if stop.tol > 0.0 else SOLVER_TOL
-    objective = _Objective(rows, X_reference, eta, numeric, max(solver_tol, SOLVER_TOL))
+    solver_tol = max(SOLVER_TOL, min(1e-3, 1e-2 * stop.tol))
+    objective = _Objective(rows, X_reference, eta, numeric, solver_tol)
     free = ~rows.observed & numeric
     codes_are_open = bool((~rows.observed & ~numeric).any())
     point = objective(X_reference)

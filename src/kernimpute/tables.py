@@ -493,24 +493,17 @@ def _notes(
     if constant:
         listed = ", ".join(f"{column.name} = {_plain(column.values[0])}" for column in constant)
         notes.append(f"columns with one observed value were not used: {listed}")
-    rounded = [
-        str(column.name)
+    whole = [
+        column.name
         for column in encoded.columns
-        if column.kind == "whole"
-        and column.name in filled
-        and is_float_dtype(encoded.frame[column.name].dtype)
+        if column.kind == "whole" and column.name in filled
     ]
+    rounded = [str(name) for name in whole if is_float_dtype(encoded.frame[name].dtype)]
     if rounded:
         notes.append(
             "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
         )
-    codes = [
-        str(column.name)
-        for column in encoded.columns
-        if column.kind == "whole"
-        and column.name in filled
-        and encoded.frame[column.name].nunique() <= MOST_CLASSES
-    ]
+    codes = [str(name) for name in whole if encoded.frame[name].nunique() <= MOST_CLASSES]
     if codes:
         notes.append(
             "few whole numbers, filled as quantities; name those that are codes as categorical "
