@@ -1,0 +1,83 @@
+"""How the documentation site is built: `make docs`.
+
+Nothing is fetched from the network, and every warning is an error. A name in single backticks is a
+link wherever it is a name of the reference, so docstrings need no markup of Sphinx's own.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# Before NumPy is loaded: the examples' small matrices gain nothing from threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import kernimpute  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "kernimpute"
+author = "The kernimpute developers"
+project_copyright = author
+version = release = kernimpute.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+nitpicky = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"kernimpute {version}"
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_end": ["theme-switcher"],
+}
+
+# Headings can be linked to, as on GitHub: differences.md#the-paper.
+myst_heading_anchors = 3
+
+autosummary_generate = True
+# Shapes and ranges are in the docstrings; the annotations would only repeat them.
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"demo\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "doc_module": ("kernimpute",),
+    "backreferences_dir": None,
+    "plot_gallery": "True",
+}
+
+
+def shorten_inherited(app, what, name, obj, options, lines):
+    """Cut what is inherited from scikit-learn to its first paragraph.
+
+    The rest links to pages of scikit-learn's own site.
+    """
+    if what == "method" and (getattr(obj, "__module__", "") or "").startswith("sklearn."):
+        end = lines.index("") if "" in lines else len(lines)
+        del lines[end:]
+
+
+def setup(app):
+    """Register the hook ahead of numpydoc's, which has priority 500."""
+    app.connect("autodoc-process-docstring", shorten_inherited, priority=400)
