@@ -1,21 +1,17 @@
-"""Mixed-type tables as numeric matrices with categorical columns marked, and back.
-
-`encode_table` turns a DataFrame into the matrix that the solvers take: numbers scaled to
-[0, 1] by their observed range, the categories of a column as codes, NaN at the gaps.
-`EncodedTable.decode` writes a filled matrix back into a copy of the table. Only gaps are
-written: every observed cell, and every column without a gap, is the one that came in.
+"""The columns of a table: what each holds, where it is observed, and its numbers or codes.
 
 How a column is read:
 
 - **number**: integer and float dtypes (NumPy's, nullable, pyarrow's) and object columns of
-  numbers. Filled values stay inside the observed range. Where every observed value is a whole
-  number, filled values are rounded to whole numbers, whatever the dtype: an integer column
-  with gaps is a float column in pandas.
-- **category**: category dtypes (ordered or not), strings, booleans, object columns of strings
-  or of booleans, and any column that the caller names. Filled values are observed categories.
+  numbers. Filled values stay inside the observed range, or inside the one that the caller
+  declares. Filled values of a column of whole numbers are rounded; which columns are whole is
+  the caller's choice (`read_column`).
+- **category**: category and dictionary dtypes (ordered or not), strings, booleans, object
+  columns of strings or of booleans, and any column that the caller names. Filled values are
+  observed categories.
 - **constant**: one observed value, of either kind. It says nothing about a label, so it never
   reaches the matrix; its gaps become that value exactly.
-- **empty**: nothing observed. It never reaches the matrix and is left as it is.
+- **empty**: nothing observed. It never reaches the matrix.
 
 Everything else (dates, durations, periods, complex numbers, lists, numbers mixed with text) is
 refused with the column's name and the remedy.
@@ -24,6 +20,7 @@ refused with the column's name and the remedy.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,6 +29,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.api.types import (
     is_bool_dtype,
@@ -41,31 +39,40 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
-from kernimpute.missing import ObservedRange, observed_range
-from kernimpute.parameters import refusal
-
 __all__ = [
     "Column",
-    "EncodedTable",
+    "Source",
     "TableError",
+    "TableTypeError",
     "check_column_names",
     "check_table",
-    "encode_table",
+    "column_codes",
+    "dictionary_values",
+    "listed",
     "observed_in_table",
+    "read_column",
+    "source_of",
+    "the_column",
 ]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Kind = Literal["number", "whole", "category", "constant", "empty"]
+Source = Literal[
+    "integer", "float", "boolean", "text", "object", "category", "dictionary", "null", "other"
+]
+Whole = Literal["values", "dtype"]
 
 _REMEDY = "Drop it, or ignore it to keep it unused (--drop, --ignore)."
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}.*)?)?$")
-_MANY_CATEGORIES = 20
-"""A column with more categories than this, most of them seen once, looks like an identifier."""
 
 
 class TableError(ValueError):
     """A table, or one of its columns, that cannot be imputed as it is."""
+
+
+class TableTypeError(TableError, TypeError):
+    """A column whose cells are no values of a table, such as lists."""
 
 
 @dataclass(frozen=True)
@@ -77,127 +84,33 @@ class Column:
     name : hashable
         Its name.
     kind : {"number", "whole", "category", "constant", "empty"}
-        What it holds; "whole" is a number whose observed values are all whole.
+        What it holds; "whole" is a number whose fills are whole numbers.
     values : tuple
-        By kind: the smallest and the largest observed number; the categories, in the order of
-        their codes; the one observed value; nothing.
+        By kind: the smallest and the largest number that may be filled; the categories, in the
+        order of their codes; the one observed value; nothing.
+    source : {"integer", "float", "boolean", "text", "object", "category", "dictionary", \
+            "null", "other"}, default="object"
+        The family of its dtype.
+    categorical : bool, default=False
+        Whether its values are categories, which a constant's may be too.
+    levels : tuple, default=()
+        Every category of a category or dictionary dtype, observed or not, in its order.
+    ordered : bool, default=False
+        Whether these are ordered.
     """
 
     name: Hashable
     kind: Kind
     values: tuple[object, ...] = ()
+    source: Source = "object"
+    categorical: bool = False
+    levels: tuple[object, ...] = ()
+    ordered: bool = False
 
     @property
     def in_matrix(self) -> bool:
         """Whether the column is one of the matrix's."""
         return self.kind not in ("constant", "empty")
-
-
-@dataclass(frozen=True)
-class EncodedTable:
-    """A table and the matrix that stands for it.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table as it came.
-    columns : tuple of Column
-        How each of its columns is coded, in the table's order.
-    observed : ndarray of bool of shape (n_rows, n_columns)
-        True where a cell of the table is observed.
-    matrix : ndarray of shape (n_rows, n_features)
-        One column for each column of the table that is neither constant nor empty, in the
-        table's order: numbers in [0, 1] (rows encoded later may leave it), category codes
-        0, 1, …, NaN at the gaps.
-    scale : ObservedRange
-        The map between the matrix's columns and [0, 1]; the identity for category codes.
-    cautions : tuple of str
-        What the user should know about the table before trusting the result.
-    """
-
-    frame: pd.DataFrame
-    columns: tuple[Column, ...]
-    observed: BoolArray
-    matrix: FloatArray
-    scale: ObservedRange
-    cautions: tuple[str, ...] = ()
-
-    @property
-    def features(self) -> tuple[Column, ...]:
-        """The columns of the matrix, in order."""
-        return tuple(column for column in self.columns if column.in_matrix)
-
-    @property
-    def categorical(self) -> BoolArray:
-        """The mask of the matrix's columns that hold category codes, of shape (n_features,)."""
-        return np.array([column.kind == "category" for column in self.features], dtype=bool)
-
-    @property
-    def left_missing(self) -> tuple[Hashable, ...]:
-        """The names of the columns in which nothing is observed, so that gaps stay gaps."""
-        return tuple(column.name for column in self.columns if column.kind == "empty")
-
-    def decode(self, X: FloatArray) -> pd.DataFrame:
-        """Return the table with its gaps filled from a matrix.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            The matrix with its gaps filled; what stands at observed cells is not read.
-
-        Returns
-        -------
-        DataFrame of shape (n_rows, n_columns)
-            A copy of the table with the same columns, order, index and dtypes. Gaps are left
-            only in the columns that `left_missing` names.
-
-        Raises
-        ------
-        ValueError
-            If X has another shape than the matrix, or holds NaN or no category's code at a
-            gap.
-        """
-        X = np.asarray(X, dtype=float)
-        if X.shape != self.matrix.shape:
-            must_be = f"an array of shape {self.matrix.shape}"
-            raise ValueError(refusal("EncodedTable.decode", "X", must_be, X.shape))
-        filled = self.frame.copy()
-        values = self.scale.from_unit(X)
-        feature = 0
-        for position, column in enumerate(self.columns):
-            gaps = ~self.observed[:, position]
-            if column.kind != "empty" and gaps.any():
-                cells = _cells(column, values[gaps, feature] if column.in_matrix else gaps)
-                series = _with_cells(self.frame.iloc[:, position], gaps, cells)
-                filled.isetitem(position, series)  # type: ignore[arg-type]
-            feature += column.in_matrix
-        return filled
-
-    def encode_rows(self, frame: pd.DataFrame) -> EncodedTable:
-        """Return other rows of the same table, coded as this one is.
-
-        Parameters
-        ----------
-        frame : DataFrame of shape (n_other_rows, n_columns)
-            Rows with the same columns in the same order; gaps where pandas says so.
-
-        Returns
-        -------
-        EncodedTable
-            The rows; numbers outside the range of this table land outside [0, 1].
-
-        Raises
-        ------
-        TableError
-            If the columns differ, a column holds another kind of values, or a category is not
-            one of this table's.
-        """
-        check_table(frame, may_be_empty=True)
-        names, own = list(frame.columns), [column.name for column in self.columns]
-        if names != own:
-            raise TableError(_different_columns(names, own))
-        observed = observed_in_table(frame)
-        return _encoded(frame, self.columns, observed, self.scale)
 
 
 def check_table(frame: pd.DataFrame, *, may_be_empty: bool = False) -> None:
@@ -222,7 +135,7 @@ def check_table(frame: pd.DataFrame, *, may_be_empty: bool = False) -> None:
     repeated = frame.columns[frame.columns.duplicated()].unique()
     if len(repeated):
         raise TableError(
-            f"The columns of the table must have distinct names. Got {_listed(repeated)} more "
+            f"The columns of the table must have distinct names. Got {listed(repeated)} more "
             "than once: rename the copies."
         )
     if not may_be_empty and len(frame) == 0:
@@ -282,177 +195,176 @@ def observed_in_table(frame: pd.DataFrame, missing_values: Sequence[object] = ()
     return observed
 
 
-def encode_table(
-    frame: pd.DataFrame,
-    *,
-    categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
-) -> EncodedTable:
-    """Return a table with the matrix that stands for it.
+# ---------------------------------------------------------------------- what a column holds
+
+
+def source_of(dtype: object) -> Source:
+    """Return the family of a column's dtype.
 
     Parameters
     ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table, without the label; it is never changed.
-    categorical : iterable of hashable, default=()
-        Names of columns whose values are categories although they are numbers.
-    missing_values : sequence of str or number, default=()
-        Values that stand for a gap besides None, NaN, NaT and NA.
+    dtype : dtype
+        A dtype of pandas or NumPy.
 
     Returns
     -------
-    EncodedTable
-        The table, its matrix and how to get back.
+    str
+        One of `Source`; "other" is never coded.
+    """
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if isinstance(dtype, pd.ArrowDtype):
+        if pa.types.is_dictionary(dtype.pyarrow_dtype):
+            return "dictionary"
+        if pa.types.is_null(dtype.pyarrow_dtype):
+            return "null"
+    if isinstance(dtype, pd.SparseDtype):
+        return "other"
+    families: tuple[tuple[Source, object], ...] = (
+        ("boolean", is_bool_dtype),
+        ("integer", is_integer_dtype),
+        ("float", is_float_dtype),
+        ("object", is_object_dtype),
+        ("text", is_string_dtype),
+    )
+    return next((family for family, is_it in families if is_it(dtype)), "other")  # type: ignore[operator]
+
+
+def dictionary_values(series: pd.Series) -> tuple[object, ...]:
+    """Return every value of an arrow dictionary column's dictionary, used or not.
+
+    Parameters
+    ----------
+    series : Series of shape (n_rows,)
+        A column of an arrow dictionary dtype.
+
+    Returns
+    -------
+    tuple
+        The values, in the dictionary's order.
+    """
+    chunks = series.array.__arrow_array__().unify_dictionaries().chunks  # type: ignore[attr-defined]
+    return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
+
+
+def read_column(
+    series: pd.Series,
+    observed: BoolArray,
+    name: Hashable,
+    *,
+    as_category: bool = False,
+    bounds: tuple[float, float] | None = None,
+    whole: Whole = "values",
+) -> Column:
+    """Return how a column is coded.
+
+    Parameters
+    ----------
+    series : Series of shape (n_rows,)
+        The column.
+    observed : ndarray of bool of shape (n_rows,)
+        True where it is observed.
+    name : hashable
+        Its name.
+    as_category : bool, default=False
+        Whether its values are categories although they are numbers.
+    bounds : (float, float), default=None
+        The range of its fills; None means the observed one.
+    whole : {"values", "dtype"}, default="values"
+        Which fills are rounded: where every observed value is whole, or where the dtype is of
+        integers or the objects all are.
+
+    Returns
+    -------
+    Column
+        The column.
 
     Raises
     ------
-    TypeError
-        If `frame` is not a DataFrame.
     TableError
-        If it has no rows, column names that repeat, an infinite value or a column of a kind
-        that cannot be imputed; the message names the column.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"age": [20, 40, None], "pet": ["cat", None, "dog"]})
-    >>> encoded = encode_table(table)
-    >>> encoded.matrix
-    array([[ 0.,  0.],
-           [ 1., nan],
-           [nan,  1.]])
-    >>> encoded.decode(np.array([[0.0, 0.0], [1.0, 1.0], [0.26, 1.0]]))
-        age  pet
-    0  20.0  cat
-    1  40.0  dog
-    2  25.0  dog
+        If its kind cannot be imputed, it holds an infinite value, its range is beyond floats,
+        or `bounds` is given for categories or does not hold its values.
     """
-    check_table(frame)
-    as_category = set(check_column_names("categorical", categorical, list(frame.columns)))
-    observed = observed_in_table(frame, missing_values)
-    columns = tuple(
-        _column(frame.iloc[:, position], observed[:, position], name, name in as_category)
-        for position, name in enumerate(frame.columns)
-    )
-    cautions = _cautions(columns, observed)
-    return _encoded(frame, columns, observed, None, cautions)
-
-
-# ---------------------------------------------------------------------- from table to matrix
-
-
-def _encoded(
-    frame: pd.DataFrame,
-    columns: tuple[Column, ...],
-    observed: BoolArray,
-    scale: ObservedRange | None,
-    cautions: tuple[str, ...] = (),
-) -> EncodedTable:
-    """Return the coded table; the scale is taken from it where there is none yet."""
-    coded = [
-        _codes(frame.iloc[:, position], observed[:, position], column)
-        for position, column in enumerate(columns)
-        if column.in_matrix
-    ]
-    raw = np.column_stack(coded) if coded else np.empty((len(frame), 0))
-    if scale is None:
-        scale = _scale(raw, [column for column in columns if column.in_matrix])
-    return EncodedTable(frame, columns, observed, scale.to_unit(raw), scale, cautions)
-
-
-def _scale(raw: FloatArray, features: list[Column]) -> ObservedRange:
-    """Return the observed range of the numbers, and the identity for category codes."""
-    codes = np.array([column.kind == "category" for column in features], dtype=bool)
-    found = observed_range(raw)
-    return ObservedRange(
-        minimum=np.where(codes, 0.0, found.minimum), width=np.where(codes, 1.0, found.width)
-    )
-
-
-def _missing(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
-    """Return where a column is missing, of shape (n_rows,)."""
-    missing = np.array(series.isna(), dtype=bool)
-    dtype = series.dtype
-    if is_float_dtype(dtype) and not isinstance(dtype, pd.SparseDtype):
-        # A NaN inside a nullable or pyarrow float is a value to pandas and a gap to us.
-        missing |= np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
-    for marker in missing_values:
-        missing |= _equal(series, missing, marker)
-    return missing
-
-
-def _equal(series: pd.Series, missing: BoolArray, marker: object) -> BoolArray:
-    """Return where a column equals a value of its own kind, of shape (n_rows,)."""
-    equal = np.zeros(len(series), dtype=bool)
-    if not isinstance(marker, (str, Real)) or isinstance(marker, (bool, np.bool_)):
-        return equal
-    dtype = series.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        matches = np.array([_same(value, marker) for value in dtype.categories], dtype=bool)
-        codes = np.asarray(series.cat.codes)
-        equal[~missing] = matches[codes[~missing]]
-    elif _holds_numbers(series):
-        if isinstance(marker, Real):
-            equal[~missing] = np.asarray(series.array[~missing], dtype=float) == float(marker)
-    elif not is_bool_dtype(dtype):
-        equal[~missing] = [_same(value, marker) for value in series.array[~missing]]
-    return equal
-
-
-def _same(value: object, marker: object) -> bool:
-    """Return whether two values are equal text or equal numbers; booleans are neither."""
-    if isinstance(value, (bool, np.bool_)) or isinstance(value, str) != isinstance(marker, str):
-        return False
-    return isinstance(value, (str, Real)) and bool(value == marker)
-
-
-def _holds_numbers(series: pd.Series) -> bool:
-    dtype = series.dtype
-    return bool(is_integer_dtype(dtype) or is_float_dtype(dtype)) and not isinstance(
-        dtype, pd.SparseDtype
-    )
-
-
-def _column(series: pd.Series, observed: BoolArray, name: Hashable, as_category: bool) -> Column:
-    """Return how a column is coded; refuse what cannot be."""
+    source, levels, ordered = source_of(series.dtype), *_levels(series)
     if not observed.any():
-        return Column(name, "empty")
+        return Column(name, "empty", (), source, False, levels, ordered)
     present = series[observed]
-    is_category = _is_category(series, present, name, as_category)
-    if is_category:
-        categories = _categories(series, present)
-        if len(categories) == 1:
-            return Column(name, "constant", categories)
-        return Column(name, "category", categories)
+    if _is_category(series, present, name, as_category):
+        if bounds is not None:
+            raise TableError(
+                f"{the_column(name)} must hold numbers for its range to be declared. Got "
+                f"{series.dtype} values."
+            )
+        values = _categories(series, present)
+        kind: Kind = "constant" if len(values) == 1 else "category"
+        return Column(name, kind, values, source, True, levels, ordered)
     numbers = _numbers(present, name)
     low, high = int(numbers.argmin()), int(numbers.argmax())
+    smallest, largest = _scalar(present.iloc[low]), _scalar(present.iloc[high])
+    if bounds is not None:
+        _refuse_outside(name, bounds, float(numbers[low]), float(numbers[high]))
     if numbers[low] == numbers[high]:
-        return Column(name, "constant", (present.iloc[low],))
+        return Column(name, "constant", (smallest,), source)
     if np.isinf(float(numbers[high]) - float(numbers[low])):
         raise TableError(
-            f"The {name!r} column of the table must span a range that a float can hold. Got "
+            f"{the_column(name)} must span a range that a float can hold. Got "
             f"{float(numbers[low])!r} to {float(numbers[high])!r}. {_REMEDY}"
         )
-    whole = bool(np.all(numbers == np.rint(numbers)))
-    return Column(name, "whole" if whole else "number", (present.iloc[low], present.iloc[high]))
+    integers = source == "integer" or (
+        source == "object" and all(isinstance(value, Integral) for value in present)
+    )
+    is_whole = integers or (whole == "values" and bool(np.all(numbers == np.rint(numbers))))
+    if bounds is not None:
+        smallest, largest = bounds
+        if integers:
+            # A range of whole numbers, of which the fills are to be.
+            smallest, largest = math.ceil(bounds[0]), math.floor(bounds[1])
+    return Column(name, "whole" if is_whole else "number", (smallest, largest), source)
+
+
+def _levels(series: pd.Series) -> tuple[tuple[object, ...], bool]:
+    """Return all categories of a column's dtype, and whether they are ordered."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return tuple(dtype.categories), bool(dtype.ordered)
+    if source_of(dtype) == "dictionary":
+        return dictionary_values(series), bool(dtype.pyarrow_dtype.ordered)  # type: ignore[union-attr]
+    return (), False
+
+
+def _refuse_outside(
+    name: Hashable, bounds: tuple[float, float], smallest: float, largest: float
+) -> None:
+    if smallest < bounds[0] or largest > bounds[1]:
+        outside = smallest if smallest < bounds[0] else largest
+        raise TableError(
+            f"{the_column(name)} must hold numbers in its declared range "
+            f"[{bounds[0]}, {bounds[1]}]. Got {outside!r}."
+        )
+
+
+def _scalar(value: object) -> object:
+    """Return a number as one of Python's or NumPy's own, so that it can be stored anywhere."""
+    if isinstance(value, (int, float, np.generic)):
+        return value
+    return float(value)  # type: ignore[arg-type]
 
 
 def _is_category(series: pd.Series, present: pd.Series, name: Hashable, as_category: bool) -> bool:
     """Return whether a column holds categories rather than numbers; refuse what is neither."""
-    dtype = series.dtype
+    dtype, source = series.dtype, source_of(series.dtype)
+    if source in ("category", "boolean"):
+        return True
+    if source in ("integer", "float"):
+        return as_category
+    if source == "object":
+        return _objects_are_categories(present, name, as_category)
+    if source in ("text", "dictionary"):
+        _refuse_dates(present, name, as_category)
+        return True
     if isinstance(dtype, pd.SparseDtype):
         remedy = "Make it dense with `.sparse.to_dense()`."
         raise TableError(_refused_column(name, f"{dtype} values", remedy))
-    if isinstance(dtype, pd.CategoricalDtype) or is_bool_dtype(dtype):
-        return True
-    if is_integer_dtype(dtype) or is_float_dtype(dtype):
-        return as_category
-    if is_object_dtype(dtype):
-        return _objects_are_categories(present, name, as_category)
-    is_dictionary = isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("dictionary")
-    if is_string_dtype(dtype) or is_dictionary:
-        _refuse_dates(present, name, as_category)
-        return True
     raise TableError(_refused_column(name, f"{dtype} values", _REMEDY))
 
 
@@ -481,7 +393,9 @@ def _objects_are_categories(present: pd.Series, name: Hashable, as_category: boo
     if kinds == booleans | text | numbers:
         remedy = "Name it as categorical, or list the stray values as missing_values."
         raise TableError(_refused_column(name, got, remedy))
-    raise TableError(_refused_column(name, got, _REMEDY))
+    # The clause is the one by which scikit-learn's checks know this refusal.
+    got = f"{got}, where the argument must be a string or a real number,"
+    raise TableTypeError(_refused_column(name, got, _REMEDY))
 
 
 def _categories(series: pd.Series, present: pd.Series) -> tuple[object, ...]:
@@ -505,148 +419,168 @@ def _numbers(present: pd.Series, name: Hashable) -> FloatArray:
     infinite = np.isinf(numbers)
     if infinite.any():
         raise TableError(
-            f"The {name!r} column of the table must hold finite numbers. Got "
+            f"{the_column(name)} must hold finite numbers. Got "
             f"{float(numbers[infinite][0])!r} in {int(infinite.sum())} of its cells: is it a gap? "
             "List it in missing_values (--missing-values)."
         )
     return numbers
 
 
-def _codes(series: pd.Series, observed: BoolArray, column: Column) -> FloatArray:
-    """Return a column's numbers or category codes, NaN at the gaps, of shape (n_rows,)."""
-    codes = np.full(len(series), np.nan)
-    if not observed.any():
-        return codes
-    present = series[observed]
-    is_category = column.kind == "category"
-    if _is_category(series, present, column.name, is_category) != is_category:
-        must_be = "categories" if is_category else "numbers"
-        raise TableError(
-            f"The {column.name!r} column of the table must hold {must_be}, as it did before. "
-            f"Got {series.dtype} values."
-        )
-    if not is_category:
-        codes[observed] = _numbers(present, column.name)
-        return codes
-    inverse, unique = pd.factorize(present)
-    code_of = {value: code for code, value in enumerate(column.values)}
-    unseen = [value for value in unique if value not in code_of]
-    if unseen:
-        raise TableError(
-            f"The {column.name!r} column of the table must hold the categories it held before "
-            f"({_listed(column.values)}). Got {_listed(unseen)} besides."
-        )
-    codes[observed] = np.array([code_of[value] for value in unique], dtype=float)[inverse]
-    return codes
+# ---------------------------------------------------------------------- numbers and codes
 
 
-# ---------------------------------------------------------------------- from matrix to table
-
-
-def _cells(column: Column, values: FloatArray | BoolArray) -> list[object]:
-    """Return what to write into the gaps of a column.
+def column_codes(
+    series: pd.Series, observed: BoolArray, column: Column, *, unknown_is_gap: bool = False
+) -> tuple[FloatArray, tuple[object, ...]]:
+    """Return the numbers or the category codes of a column's cells.
 
     Parameters
     ----------
+    series : Series of shape (n_rows,)
+        The cells.
+    observed : ndarray of bool of shape (n_rows,)
+        True where they are observed.
     column : Column
-        The column.
-    values : ndarray of shape (n_gaps,), or ndarray of bool of shape (n_rows,)
-        Numbers or codes at its gaps; for a constant column, the mask of its gaps.
+        How the column is coded; the one of these cells or of earlier rows.
+    unknown_is_gap : bool, default=False
+        Whether a category that the column does not know is a gap; else it is refused.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,)
+        Numbers, or codes 0, 1, …; NaN at gaps and at unknown categories.
+    unknown : tuple
+        The unknown categories.
+
+    Raises
+    ------
+    TableError
+        If the cells are of another kind than the column, infinite, or of an unknown category.
     """
-    if column.kind == "constant":
-        return [column.values[0]] * int(values.sum())
-    if np.isnan(values).any():
-        raise ValueError(
-            f"The 'X' parameter of EncodedTable.decode must hold no NaN at a gap. Got NaN in the "
-            f"{column.name!r} column."
+    codes = np.full(len(series), np.nan)
+    if not observed.any():
+        return codes, ()
+    present = series if observed.all() else series[observed]
+    if column.kind == "empty":
+        if source_of(series.dtype) == "float":
+            _numbers(present, column.name)
+        return codes, ()
+    if _is_category(series, present, column.name, column.categorical) != column.categorical:
+        must_be = "categories" if column.categorical else "numbers"
+        raise TableError(
+            f"{the_column(column.name)} must hold {must_be}, as it did before. "
+            f"Got {series.dtype} values."
         )
-    if column.kind == "category":
-        codes = np.rint(values)
-        inside = (codes >= 0) & (codes < len(column.values))
-        if not (inside & (np.abs(values - codes) < 1e-6)).all():
-            raise ValueError(
-                f"The 'X' parameter of EncodedTable.decode must hold codes in 0 … "
-                f"{len(column.values) - 1} in the {column.name!r} column. "
-                f"Got {float(values[~inside][0] if (~inside).any() else values[0])!r} instead."
-            )
-        return [column.values[code] for code in codes.astype(int)]
-    low, high = column.values
-    if column.kind == "whole":
-        # Python's integers, for a float does not hold every one of 64 bits.
-        smallest, largest = int(low), int(high)  # type: ignore[call-overload]
-        whole = [min(max(int(value), smallest), largest) for value in np.rint(values)]
-        return [*whole] if isinstance(low, Integral) else [float(value) for value in whole]
-    cells: list[object] = np.clip(values, float(low), float(high)).tolist()  # type: ignore[arg-type]
-    return cells
+    if not column.categorical:
+        codes[observed] = _numbers(present, column.name)
+        return codes, ()
+    if source_of(series.dtype) == "dictionary":
+        # Else every value of the dictionary is taken for one of the column.
+        present = present.astype(pd.ArrowDtype(series.dtype.pyarrow_dtype.value_type))  # type: ignore[union-attr]
+    inverse, unique = pd.factorize(present)
+    code_of = {value: float(code) for code, value in enumerate(column.values)}
+    unknown = tuple(value for value in unique if value not in code_of)
+    if unknown and not unknown_is_gap:
+        raise TableError(
+            f"{the_column(column.name)} must hold the categories it held before "
+            f"({listed(column.values)}). Got {listed(unknown)} besides."
+        )
+    codes[observed] = np.array([code_of.get(value, np.nan) for value in unique])[inverse]
+    return codes, unknown
 
 
-def _with_cells(series: pd.Series, gaps: BoolArray, cells: list[object]) -> pd.Series:
-    """Return a copy of a column with its gaps written; dtype, index and other cells as before."""
-    if isinstance(series.dtype, np.dtype):
-        # pandas' wrapper of a NumPy array refuses Python's integers for its narrow ones.
-        array = series.to_numpy(copy=True)
-    else:
-        array = series.array.copy()
-    array[gaps] = cells
-    return pd.Series(array, index=series.index, dtype=series.dtype, name=series.name)
+# ---------------------------------------------------------------------- where it is observed
+
+
+def _missing(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
+    """Return where a column is missing, of shape (n_rows,)."""
+    missing = np.array(series.isna(), dtype=bool)
+    if source_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
+        # A NaN inside a nullable or pyarrow float is a value to pandas and a gap to us.
+        missing |= np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
+    for marker in missing_values:
+        missing |= _equal(series, missing, marker)
+    return missing
+
+
+def _equal(series: pd.Series, missing: BoolArray, marker: object) -> BoolArray:
+    """Return where a column equals a value of its own kind, of shape (n_rows,)."""
+    equal = np.zeros(len(series), dtype=bool)
+    if not isinstance(marker, (str, Real)) or isinstance(marker, (bool, np.bool_)):
+        return equal
+    source = source_of(series.dtype)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        matches = np.array([_same(value, marker) for value in series.dtype.categories], dtype=bool)
+        codes = np.asarray(series.cat.codes)
+        equal[~missing] = matches[codes[~missing]]
+    elif source in ("integer", "float"):
+        if isinstance(marker, Real):
+            equal[~missing] = np.asarray(series.array[~missing], dtype=float) == float(marker)
+    elif source != "boolean":
+        equal[~missing] = [_same(value, marker) for value in series.array[~missing]]
+    return equal
+
+
+def _same(value: object, marker: object) -> bool:
+    """Return whether two values are equal text or equal numbers; booleans are neither."""
+    if isinstance(value, (bool, np.bool_)) or isinstance(value, str) != isinstance(marker, str):
+        return False
+    return isinstance(value, (str, Real)) and bool(value == marker)
 
 
 # ---------------------------------------------------------------------- what the user is told
 
 
-def _cautions(columns: Sequence[Column], observed: BoolArray) -> tuple[str, ...]:
-    """Return what looks like a mistake in columns of categories."""
-    identifiers, alike = [], []
-    for position, column in enumerate(columns):
-        if column.kind != "category":
-            continue
-        n_categories, n_observed = len(column.values), int(observed[:, position].sum())
-        if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
-            identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
-            continue
-        groups = ["/".join(group) for group in _alike(column.values)]
-        if groups:
-            alike.append(f"{column.name} ({', '.join(groups)})")
-    found = []
-    if identifiers:
-        found.append(
-            "so many categories look like an identifier, to be dropped or ignored: "
-            + ", ".join(identifiers)
-        )
-    if alike:
-        found.append(
-            "categories that differ only in letter case or blanks count as different: "
-            + ", ".join(alike)
-        )
-    return tuple(found)
+def the_column(name: Hashable) -> str:
+    """Return the start of a sentence about a column.
 
+    Parameters
+    ----------
+    name : hashable
+        Its name; an integer is taken for its index.
 
-def _alike(categories: Sequence[object]) -> list[list[str]]:
-    """Return the groups of categories that differ only in letter case or outer blanks."""
-    groups: dict[str, list[str]] = {}
-    for value in categories:
-        if isinstance(value, str):
-            groups.setdefault(value.strip().casefold(), []).append(value)
-    return [group for group in groups.values() if len(group) > 1]
+    Returns
+    -------
+    str
+        The column, called by its name.
+
+    Examples
+    --------
+    >>> the_column("age")
+    "The 'age' column of the table"
+    >>> the_column(2)
+    "The table's column 2"
+    """
+    if isinstance(name, Integral):
+        return f"The table's column {name}"
+    return f"The {name!r} column of the table"
 
 
 def _refused_column(name: Hashable, got: str, remedy: str) -> str:
     return (
-        f"The {name!r} column of the table must hold numbers, text, booleans or categories. "
+        f"{the_column(name)} must hold numbers, text, booleans or categories. "
         f"Got {got} instead. {remedy}"
     )
 
 
-def _different_columns(names: Sequence[Hashable], own: Sequence[Hashable]) -> str:
-    lacking = [name for name in own if name not in names]
-    extra = [name for name in names if name not in own]
-    if lacking:
-        got = f"Got a table without {_listed(lacking)}."
-    elif extra:
-        got = f"Got {_listed(extra)} besides."
-    else:
-        got = "Got them in another order."
-    return f"The rows must have the columns of the table that was encoded. {got}"
+def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
+    """Return values as a list for a message, cut where it gets long.
+
+    Parameters
+    ----------
+    values : collection
+        The values.
+    most : int, default=5
+        How many are shown.
+
+    Returns
+    -------
+    str
+        Their ``repr``, separated by commas.
+    """
+    shown = [repr(value) for value in list(values)[:most]]
+    more = len(values) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
@@ -656,11 +590,4 @@ def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=3, cutoff=0.6)
     if close:
         return "Did you mean " + " or ".join(repr(folded[text]) for text in close) + "?"
-    return f"The columns are: {_listed(columns, most=12)}."
-
-
-def _listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
-    """Return values as a list for a message, cut where it gets long."""
-    shown = [repr(value) for value in list(values)[:most]]
-    more = len(values) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return f"The columns are: {listed(columns, most=12)}."

@@ -1,6 +1,6 @@
 """From a table with a label column and gaps to the same table without gaps.
 
-`impute_table` splits the label off, codes the other columns (`kernimpute.columns`), fills the
+`impute_table` splits the label off, codes the other columns (`kernimpute.table_code`), fills the
 rows that have a label with `kernimpute.imputation.impute`, fills the rows that have none as new
 rows, and writes the result back into the table.
 """
@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
 from kernimpute.columns import (
-    EncodedTable,
     TableError,
     check_column_names,
     check_table,
-    encode_table,
     observed_in_table,
 )
 from kernimpute.convergence import Callback, Status
@@ -33,6 +31,7 @@ from kernimpute.kernels import KERNELS, Kernel
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
+from kernimpute.table_code import EncodedTable, encode_table
 
 __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
 
@@ -152,7 +151,7 @@ def infer_task(labels: pd.Series) -> Task:
     >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
     'regression'
     """
-    column = encode_table(labels.to_frame()).columns[0]
+    column = encode_table(labels.to_frame()).code.columns[0]
     if column.kind == "number":
         return "regression"
     if column.kind == "whole":
@@ -266,7 +265,7 @@ def impute_table(
         *labels.cautions,
         *_unused_markers(table, missing_values),
         *_left_missing([name for name in roles.features if not seen[name]], labelled),
-        *encoded.cautions,
+        *encoded.code.cautions,
     ]
 
     X, result, new_rows = _filled(encoded, labelled, labels, options, reference, callback)
@@ -334,7 +333,7 @@ def _filled(
         labels.values,
         **options,
         task=labels.task,
-        categorical=encoded.categorical,
+        categorical=encoded.code.categorical,
         reference=reference,
         callback=callback,
     )
@@ -342,7 +341,7 @@ def _filled(
     if not gaps[~labelled].any():
         return X, result, None
     new_rows = recover_new_rows(
-        X[~labelled], result.X, kernel=result.kernel, categorical=encoded.categorical
+        X[~labelled], result.X, kernel=result.kernel, categorical=encoded.code.categorical
     )
     X[~labelled] = new_rows.X
     return X, result, new_rows
@@ -403,7 +402,7 @@ def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
     rows = column[labelled]
     chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
     encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
-    coded = encoded.columns[0]
+    coded = encoded.code.columns[0]
     if coded.kind == "constant":
         what = "two classes" if chosen == "classification" else "two values"
         raise TableError(
@@ -419,7 +418,7 @@ def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
                 "classification."
             )
         numbers = encoded.matrix[:, 0]
-        return _Labels((numbers - numbers.mean()) / numbers.std(), chosen, encoded.cautions)
+        return _Labels((numbers - numbers.mean()) / numbers.std(), chosen, encoded.code.cautions)
     classes = coded.values
     if len(classes) == n_labelled and n_labelled > 2:
         raise TableError(
@@ -430,12 +429,12 @@ def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
         # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
         names = np.array([str(name) for name in classes])
-    return _Labels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.cautions)
+    return _Labels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
 
 
 def _check_variant(variant: str, encoded: EncodedTable) -> None:
     """Refuse the one variant that has no categories where a column needs them."""
-    names = [column.name for column in encoded.features if column.kind == "category"]
+    names = [column.name for column in encoded.code.features if column.kind == "category"]
     if names and variant == "released":
         raise TableError(
             "The released variant has no categories. Got the categorical columns "
@@ -451,7 +450,7 @@ def _check_kernel(kernel: Kernel | str | None, encoded: EncodedTable) -> None:
         kind = KERNELS[check_choice("impute_table", "kernel", kernel, KERNELS)]
     else:
         kind = type(kernel)
-    names = [column.name for column in encoded.features if column.kind == "category"]
+    names = [column.name for column in encoded.code.features if column.kind == "category"]
     if names and not kind.is_distance:
         raise TableError(
             f"The {kind.__name__.lower()} kernel has no term for categories. Got the "
@@ -489,13 +488,13 @@ def _notes(
         how = ", filled as new rows from those that have one" if has_new_rows else ""
         count = int((~labelled).sum())
         notes.append(f"rows without a label: {count}{how}; the label is left missing")
-    constant = [column for column in encoded.columns if column.kind == "constant"]
+    constant = [column for column in encoded.code.columns if column.kind == "constant"]
     if constant:
         listed = ", ".join(f"{column.name} = {_plain(column.values[0])}" for column in constant)
         notes.append(f"columns with one observed value were not used: {listed}")
     whole = [
         column.name
-        for column in encoded.columns
+        for column in encoded.code.columns
         if column.kind == "whole" and column.name in filled
     ]
     rounded = [str(name) for name in whole if is_float_dtype(encoded.frame[name].dtype)]

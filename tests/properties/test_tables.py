@@ -7,8 +7,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernimpute.columns import encode_table
 from kernimpute.missing import observed_cells
+from kernimpute.table_code import encode_table
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 INTEGERS = st.integers(-100, 100)
@@ -52,7 +52,7 @@ def filled_tables(draw):
     """Return a coded table, and its matrix with some number or code at each gap."""
     encoded = encode_table(draw(tables()))
     X = encoded.matrix.copy()
-    for feature, column in enumerate(encoded.features):
+    for feature, column in enumerate(encoded.code.features):
         gaps = np.isnan(X[:, feature])
         if column.kind == "category":
             cells = st.integers(0, len(column.values) - 1)
@@ -67,10 +67,10 @@ def filled_tables(draw):
 @given(tables())
 def test_the_matrix_has_numbers_in_the_unit_interval_and_gaps_where_the_table_has_them(frame):
     encoded = encode_table(frame)
-    features = [column.in_matrix for column in encoded.columns]
+    features = [column.in_matrix for column in encoded.code.columns]
     np.testing.assert_array_equal(observed_cells(encoded.matrix), encoded.observed[:, features])
     np.testing.assert_array_equal(encoded.observed, frame.notna())
-    numbers = encoded.matrix[:, ~encoded.categorical]
+    numbers = encoded.matrix[:, ~encoded.code.categorical]
     assert np.nanmin(numbers, initial=0.0) >= 0.0
     assert np.nanmax(numbers, initial=1.0) <= 1.0
 
@@ -86,7 +86,7 @@ def test_decoding_writes_gaps_only_and_keeps_everything_else(case):
     assert filled.columns.equals(frame.columns)
     assert filled.index.equals(frame.index)
     assert (filled.dtypes == frame.dtypes).all()
-    for position, column in enumerate(encoded.columns):
+    for position, column in enumerate(encoded.code.columns):
         before, after = frame.iloc[:, position], filled.iloc[:, position]
         seen = encoded.observed[:, position]
         pd.testing.assert_series_equal(before[seen], after[seen], check_exact=True)
@@ -98,7 +98,7 @@ def test_decoding_writes_gaps_only_and_keeps_everything_else(case):
 def test_filled_values_lie_in_the_observed_domain(case):
     encoded, X = case
     filled = encoded.decode(X)
-    for position, column in enumerate(encoded.columns):
+    for position, column in enumerate(encoded.code.columns):
         seen = encoded.observed[:, position]
         written = filled.iloc[:, position][~seen]
         known = encoded.frame.iloc[:, position][seen]
@@ -117,6 +117,6 @@ def test_a_filled_table_coded_again_has_the_same_matrix(frame):
     encoded = encode_table(frame)
     X = np.where(np.isnan(encoded.matrix), 0.0, encoded.matrix)
     filled = encoded.decode(X)
-    again = encoded.encode_rows(filled)
+    again = encoded.code.encode(filled)
     np.testing.assert_array_equal(again.matrix, X)
     pd.testing.assert_frame_equal(again.decode(again.matrix), filled)

@@ -12,9 +12,9 @@ import pytest
 from kernimpute.columns import (
     TableError,
     check_column_names,
-    encode_table,
     observed_in_table,
 )
+from kernimpute.table_code import encode_table
 
 NUMBERS = [1.5, None, 3.0, 2.0, None, 5.0]
 WHOLE = [1, None, 3, 2, None, 5]
@@ -52,7 +52,7 @@ COLUMNS = {
 
 def filled_somehow(encoded):
     """Return the matrix with a number or a code at each gap."""
-    somehow = np.where(encoded.categorical, 1.0, 0.3)
+    somehow = np.where(encoded.code.categorical, 1.0, 0.3)
     return np.where(np.isnan(encoded.matrix), somehow, encoded.matrix)
 
 
@@ -80,7 +80,7 @@ def test_numbers_are_scaled_by_their_observed_range_and_categories_are_codes():
     np.testing.assert_array_equal(
         encoded.matrix, [[0.0, 0.0], [1.0, 2.0], [np.nan, 1.0], [0.5, np.nan]]
     )
-    np.testing.assert_array_equal(encoded.categorical, [False, True])
+    np.testing.assert_array_equal(encoded.code.categorical, [False, True])
     np.testing.assert_array_equal(encoded.observed, frame.notna())
 
 
@@ -122,7 +122,7 @@ def test_values_stay_inside_the_observed_range_to_the_last_bit():
 def test_a_constant_column_never_reaches_the_matrix_and_is_filled_exactly():
     frame = pd.DataFrame({"a": [1.5, 2.5, 3.0], "b": [7.1, np.nan, 7.1], "c": ["x", "x", None]})
     encoded = encode_table(frame)
-    assert [column.name for column in encoded.features] == ["a"]
+    assert [column.name for column in encoded.code.features] == ["a"]
     filled = encoded.decode(encoded.matrix)
     assert filled["b"].tolist() == [7.1, 7.1, 7.1]
     assert filled["c"].tolist() == ["x", "x", "x"]
@@ -132,7 +132,7 @@ def test_an_empty_column_never_reaches_the_matrix_and_is_left_as_it_is():
     frame = pd.DataFrame({"a": [1.5, np.nan, 3.0], "b": [np.nan] * 3, "t": [pd.NaT] * 3})
     encoded = encode_table(frame)
     assert encoded.matrix.shape == (3, 1)
-    assert encoded.left_missing == ("b", "t")
+    assert encoded.code.left_missing == ("b", "t")
     filled = encoded.decode(np.array([[0.0], [0.5], [1.0]]))
     pd.testing.assert_frame_equal(filled[["b", "t"]], frame[["b", "t"]])
     assert filled["a"].tolist() == [1.5, 2.25, 3.0]
@@ -147,7 +147,7 @@ def test_nothing_missing_comes_back_equal():
 def test_unused_categories_are_kept_and_never_filled():
     frame = pd.DataFrame({"c": pd.Categorical(["b", "a", None], categories=["z", "a", "b"])})
     encoded = encode_table(frame)
-    assert encoded.columns[0].values == ("a", "b")
+    assert encoded.code.columns[0].values == ("a", "b")
     filled = encoded.decode(np.array([[1.0], [0.0], [0.0]]))
     assert list(filled["c"].cat.categories) == ["z", "a", "b"]
     assert filled["c"].tolist() == ["b", "a", "a"]
@@ -189,7 +189,7 @@ def test_a_nan_inside_a_nullable_float_is_a_gap():
 def test_numbers_that_the_caller_names_are_categories():
     frame = pd.DataFrame({"code": [3.0, 7.0, np.nan, 3.0], "n": [1.5, 2.5, 3.5, 4.5]})
     encoded = encode_table(frame, categorical=["code"])
-    np.testing.assert_array_equal(encoded.categorical, [True, False])
+    np.testing.assert_array_equal(encoded.code.categorical, [True, False])
     filled = encoded.decode(np.nan_to_num(encoded.matrix, nan=1.0))
     assert filled["code"].tolist() == [3.0, 7.0, 7.0, 3.0]
 
@@ -219,7 +219,7 @@ def test_numbers_mixed_with_text_are_refused_with_the_remedy():
     with pytest.raises(TableError, match="'a' column.*int and str values.*missing_values"):
         encode_table(frame)
     encoded = encode_table(frame, categorical=["a"])
-    assert encoded.columns[0].values == (1, 2, "x")
+    assert encoded.code.columns[0].values == (1, 2, "x")
 
 
 def test_sparse_columns_are_refused_with_the_remedy():
@@ -268,34 +268,34 @@ def test_rows_encoded_later_use_the_codes_and_the_range_of_the_table():
     )
     rows = pd.DataFrame({"n": [20.0, None], "c": [None, "b"], "k": [None, 1], "e": ["x", None]})
     encoded = encode_table(table)
-    later = encoded.encode_rows(rows)
+    later = encoded.code.encode(rows)
     np.testing.assert_array_equal(later.matrix, [[2.0, np.nan], [np.nan, 1.0]])
     filled = later.decode(np.array([[2.0, 0.0], [0.5, 1.0]]))
     assert filled["n"].tolist() == [20.0, 5.0]
     assert filled["c"].tolist() == ["a", "b"]
     assert filled["k"].tolist() == [1, 1]
-    assert encoded.encode_rows(rows.iloc[:0]).matrix.shape == (0, 2)
+    assert encoded.code.encode(rows.iloc[:0]).matrix.shape == (0, 2)
 
 
 def test_rows_encoded_later_that_do_not_fit_are_refused():
     encoded = encode_table(pd.DataFrame({"n": [0.0, 1.0], "c": ["a", "b"]}))
     with pytest.raises(TableError, match="'c' column.*'a', 'b'.*Got 'z' besides"):
-        encoded.encode_rows(pd.DataFrame({"n": [0.5], "c": ["z"]}))
+        encoded.code.encode(pd.DataFrame({"n": [0.5], "c": ["z"]}))
     with pytest.raises(TableError, match="'n' column.*must hold numbers, as it did before"):
-        encoded.encode_rows(pd.DataFrame({"n": ["x"], "c": ["a"]}))
+        encoded.code.encode(pd.DataFrame({"n": ["x"], "c": ["a"]}))
     with pytest.raises(TableError, match="without 'c'"):
-        encoded.encode_rows(pd.DataFrame({"n": [0.5]}))
+        encoded.code.encode(pd.DataFrame({"n": [0.5]}))
     with pytest.raises(TableError, match="'d' besides"):
-        encoded.encode_rows(pd.DataFrame({"n": [0.5], "c": ["a"], "d": [1]}))
+        encoded.code.encode(pd.DataFrame({"n": [0.5], "c": ["a"], "d": [1]}))
     with pytest.raises(TableError, match="another order"):
-        encoded.encode_rows(pd.DataFrame({"c": ["a"], "n": [0.5]}))
+        encoded.code.encode(pd.DataFrame({"c": ["a"], "n": [0.5]}))
     with pytest.raises(TableError, match="'n' column.*finite"):
-        encoded.encode_rows(pd.DataFrame({"n": [np.inf], "c": ["a"]}))
+        encoded.code.encode(pd.DataFrame({"n": [np.inf], "c": ["a"]}))
 
 
 def test_rows_that_lack_a_known_category_are_fine():
     encoded = encode_table(pd.DataFrame({"c": pd.Categorical(["a", "b", None])}))
-    rows = encoded.encode_rows(pd.DataFrame({"c": ["a", None]}))
+    rows = encoded.code.encode(pd.DataFrame({"c": ["a", None]}))
     assert rows.decode(np.array([[0.0], [1.0]]))["c"].tolist() == ["a", "b"]
 
 
@@ -317,7 +317,7 @@ def test_doubtful_categories_are_named():
     frame = pd.DataFrame(
         {"id": [f"row{k}" for k in range(30)], "answer": ["Yes", "yes", "no"] * 10}
     )
-    identifier, alike = encode_table(frame).cautions
+    identifier, alike = encode_table(frame).code.cautions
     assert "identifier" in identifier
     assert "id (30 in 30 observed cells)" in identifier
     assert "answer (Yes/yes)" in alike

@@ -1,0 +1,256 @@
+"""Numbers and codes back into the columns of a table.
+
+Only gaps are written, and the column keeps its dtype. Two dtypes gain something: a categorical
+one gets the categories that were known when the code was learned, and a column without any
+observed cell, whose dtype (such as pyarrow's null) cannot hold the fill, gets one that can.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kernimpute.columns import Column, Source, dictionary_values, source_of
+
+__all__ = ["filled_column"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Cells = list[object] | FloatArray | NDArray[np.int64]
+
+_EXACT = 2**53
+"""Up to here a float holds every whole number."""
+_CONSTANTS: dict[Source, object] = {
+    "integer": 0,
+    "float": 0.0,
+    "boolean": False,
+    "text": "missing",
+    "object": "missing",
+    "category": "missing",
+    "dictionary": "missing",
+    "null": 0.0,
+}
+"""What fills a column in which nothing was ever observed."""
+
+
+def filled_column(
+    series: pd.Series,
+    gaps: BoolArray,
+    column: Column,
+    values: FloatArray | None,
+    *,
+    fill_empty: bool = False,
+) -> pd.Series:
+    """Return a column with its gaps written.
+
+    Parameters
+    ----------
+    series : Series of shape (n_rows,)
+        The column as it came; never changed.
+    gaps : ndarray of bool of shape (n_rows,)
+        Where to write.
+    column : Column
+        How it is coded.
+    values : ndarray of shape (n_rows,) or None
+        Numbers or codes, of which those at the gaps are read; None where the column is not one
+        of the matrix's.
+    fill_empty : bool, default=False
+        Whether the gaps of a column in which nothing was observed get a constant: 0, False,
+        "missing" or the first category.
+
+    Returns
+    -------
+    Series of shape (n_rows,)
+        `series` itself where there is nothing to write; else a new one with the same index,
+        name and, but for new categories, dtype.
+
+    Raises
+    ------
+    ValueError
+        If a value at a gap is NaN or no category's code.
+    """
+    writes = bool(gaps.any()) and (column.kind != "empty" or fill_empty)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = _with_categories(series, column)
+    if not writes:
+        return series
+    target = source_of(series.dtype)
+    if column.kind == "empty":
+        if target == "other":
+            return series
+        constant = _constant(series, column, target)
+        cells: Cells = [constant] * int(gaps.sum())
+    elif values is None:
+        cells = [column.values[0]] * int(gaps.sum())
+    else:
+        cells = _cells(column, values[gaps], series, target)
+    return _written(series, gaps, cells, column, target)
+
+
+def _constant(series: pd.Series, column: Column, target: Source) -> object:
+    """Return what fills a column in which nothing was observed."""
+    if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
+        return series.dtype.categories[0]
+    if column.levels:
+        return column.levels[0]
+    source = column.source if column.source in _CONSTANTS else target
+    constant = _CONSTANTS[source]
+    return constant if _can_hold(target, [constant]) else _CONSTANTS[target]
+
+
+# ---------------------------------------------------------------------- what to write
+
+
+def _cells(column: Column, values: FloatArray, series: pd.Series, target: Source) -> Cells:
+    """Return what the numbers or codes at the gaps of a column stand for, of shape (n_gaps,)."""
+    if np.isnan(values).any():
+        raise ValueError(
+            f"The 'X' parameter of EncodedTable.decode must hold no NaN at a gap. Got NaN in the "
+            f"{column.name!r} column."
+        )
+    if column.kind == "category":
+        return _categories_of(column, values)
+    low, high = column.values
+    if column.kind == "whole" or target == "integer":
+        smallest, largest = _whole_bounds(low, high, series, target)
+        as_integers = target == "integer" or isinstance(low, Integral)
+        if max(abs(smallest), abs(largest)) <= _EXACT:
+            whole = np.clip(np.rint(values), smallest, largest)
+            return whole.astype(np.int64) if as_integers else whole
+        # Python's integers, for a float does not hold every one of 64 bits.
+        exact = [min(max(int(value), smallest), largest) for value in np.rint(values)]
+        return [*exact] if as_integers else [float(value) for value in exact]
+    return np.clip(values, float(low), float(high))  # type: ignore[arg-type]
+
+
+def _categories_of(column: Column, values: FloatArray) -> list[object]:
+    codes = np.rint(values)
+    inside = (codes >= 0) & (codes < len(column.values)) & (np.abs(values - codes) < 1e-6)
+    if not inside.all():
+        raise ValueError(
+            f"The 'X' parameter of EncodedTable.decode must hold codes in 0 … "
+            f"{len(column.values) - 1} in the {column.name!r} column. "
+            f"Got {float(values[~inside][0])!r} instead."
+        )
+    return [column.values[code] for code in codes.astype(int)]
+
+
+def _whole_bounds(low: object, high: object, series: pd.Series, target: Source) -> tuple[int, int]:
+    """Return the smallest and the largest whole number that may be filled."""
+    smallest, largest = math.ceil(low), math.floor(high)  # type: ignore[call-overload]
+    if smallest > largest:
+        # No whole number lies in between: the two next to the range.
+        smallest, largest = largest, smallest
+    if target == "integer":
+        info = np.iinfo(_numpy_dtype(series))
+        smallest, largest = (
+            min(max(bound, int(info.min)), int(info.max)) for bound in (smallest, largest)
+        )
+    return smallest, largest
+
+
+def _numpy_dtype(series: pd.Series) -> np.dtype:
+    """Return NumPy's dtype of a column of integers."""
+    dtype = series.dtype
+    return dtype if isinstance(dtype, np.dtype) else dtype.numpy_dtype  # type: ignore[attr-defined,no-any-return]
+
+
+# ---------------------------------------------------------------------- writing it
+
+
+def _written(
+    series: pd.Series, gaps: BoolArray, cells: Cells, column: Column, target: Source
+) -> pd.Series:
+    """Return a copy of a column with its gaps written; index and other cells as before."""
+    if not _can_hold(target, cells):
+        series = _that_can_hold(series, column)
+        target = source_of(series.dtype)
+    if target == "integer" and isinstance(cells, list) and not _fit_exactly(series, cells):
+        series = series.astype("float64")
+    if target == "dictionary":
+        array = _dictionary(series, gaps, list(cells), column)
+    elif isinstance(series.dtype, np.dtype):
+        # pandas' wrapper of a NumPy array refuses Python's integers for its narrow ones.
+        array = series.to_numpy(copy=True)
+        array[gaps] = cells.tolist() if isinstance(cells, np.ndarray) else _objects(cells)
+    else:
+        array = series.array.copy()
+        array[gaps] = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    return pd.Series(array, index=series.index, dtype=series.dtype, name=series.name)
+
+
+def _objects(cells: Sequence[object]) -> NDArray[np.object_]:
+    """Return cells as an array of objects, also where they are sequences themselves."""
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _can_hold(target: Source, cells: Cells) -> bool:
+    """Return whether a family of dtypes holds values of the kind of the first of some cells."""
+    if target in ("object", "category"):
+        return True
+    first = cells[0]
+    if isinstance(first, (bool, np.bool_)):
+        return target == "boolean"
+    if isinstance(first, str):
+        return target in ("text", "dictionary")
+    return target in ("integer", "float", "dictionary")
+
+
+def _that_can_hold(series: pd.Series, column: Column) -> pd.Series:
+    """Return a column of gaps only as one that holds the values of the code."""
+    dtype: object = "float64"
+    if column.source == "category":
+        dtype = pd.CategoricalDtype([*column.levels], ordered=column.ordered)
+    elif column.categorical or column.source not in ("integer", "float", "null"):
+        dtype = object
+    return pd.Series(np.nan, index=series.index, name=series.name).astype(dtype)  # type: ignore[call-overload,no-any-return]
+
+
+def _fit_exactly(series: pd.Series, cells: list[object]) -> bool:
+    """Return whether a dtype of integers holds some numbers as they are."""
+    info = np.iinfo(_numpy_dtype(series))
+    return all(info.min <= cell <= info.max and int(cell) == cell for cell in cells)  # type: ignore[operator,call-overload]
+
+
+def _with_categories(series: pd.Series, column: Column) -> pd.Series:
+    """Return a categorical column with the code's categories first, then its own others."""
+    dtype = series.dtype
+    assert isinstance(dtype, pd.CategoricalDtype)
+    known = column.levels or column.values if column.source == "category" else column.values
+    if column.source != "category":
+        # The code has no order of its own to impose: what is lacking goes to the end.
+        lacking = [value for value in known if value not in dtype.categories]
+        return series.cat.add_categories(lacking) if column.categorical and lacking else series
+    others = [value for value in dtype.categories if value not in set(known)]
+    both = [*known, *others]
+    if both == [*dtype.categories] and bool(dtype.ordered) == column.ordered:
+        return series
+    return series.cat.set_categories(both, ordered=column.ordered)
+
+
+def _dictionary(
+    series: pd.Series, gaps: BoolArray, cells: list[object], column: Column
+) -> pd.api.extensions.ExtensionArray:
+    """Return an arrow dictionary column with its gaps written."""
+    known = column.levels or (column.values if column.categorical else ())
+    both = [*dict.fromkeys([*known, *dictionary_values(series), *cells])]
+    code_of = {value: code for code, value in enumerate(both)}
+    values = _objects(list(series.array))
+    values[gaps] = _objects(cells)
+    codes = [code_of.get(value) for value in values]
+    of = series.dtype.pyarrow_dtype  # type: ignore[union-attr]
+    index = of.index_type if len(both) <= np.iinfo(of.index_type.to_pandas_dtype()).max else None
+    array = pa.DictionaryArray.from_arrays(
+        pa.array(codes, type=index or pa.int64()),
+        pa.array(both, type=of.value_type),
+        ordered=of.ordered,
+    )
+    return pd.array(array, dtype=pd.ArrowDtype(array.type))  # type: ignore[call-overload,no-any-return]

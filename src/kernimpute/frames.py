@@ -1,0 +1,242 @@
+"""Containers of tables: any of them as a pandas DataFrame, and the filled one as what came in.
+
+pandas, polars and pyarrow tables, every other eager table that narwhals knows, and arrays.
+Tables of other libraries go through arrow: their columns arrive with `pandas.ArrowDtype`, so that
+no dtype is guessed, and only columns in which something was filled go back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+__all__ = ["is_frame", "like", "to_pandas"]
+
+BoolArray = NDArray[np.bool_]
+
+
+def is_frame(X: object) -> bool:
+    """Return whether X is a table with named columns.
+
+    Parameters
+    ----------
+    X : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for pandas, polars and pyarrow tables and any other eager one that narwhals knows;
+        False for arrays, lists and lazy tables.
+    """
+    if isinstance(X, (pd.DataFrame, pa.Table)):
+        # narwhals refuses their repeated column names, for which we have our own sentence.
+        return True
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def to_pandas(X: Any) -> pd.DataFrame:
+    """Return a table or an array as a DataFrame.
+
+    Parameters
+    ----------
+    X : table or array-like of shape (n_rows, n_columns)
+        What `is_frame` takes, or a matrix.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns)
+        X itself where it is one. Columns of other tables have `pandas.ArrowDtype`. Columns of
+        arrays are numbered; integers and wide floats become float64, text becomes objects,
+        other dtypes stay.
+
+    Raises
+    ------
+    TypeError
+        If X is a table that is not there yet, such as a polars LazyFrame.
+    ValueError
+        If X is an array of other than two dimensions.
+    """
+    if isinstance(X, pd.DataFrame):
+        return X
+    if isinstance(X, pa.Table):
+        return _from_arrow(X)
+    table = nw.from_native(X, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        raise TypeError(
+            "The table must be in memory. Got a lazy "
+            f"{type(X).__module__.split('.')[0]} {type(X).__name__}: collect it first."
+        )
+    if isinstance(table, nw.DataFrame):
+        return _from_arrow(table.to_arrow())
+    return pd.DataFrame(_array(X), copy=False)
+
+
+def like(X: Any, filled: pd.DataFrame, changed: BoolArray | None = None) -> Any:
+    """Return a filled table in the container of the one that came in.
+
+    Parameters
+    ----------
+    X : table or array-like of shape (n_rows, n_columns)
+        What came in.
+    filled : DataFrame of shape (n_rows, n_columns_out)
+        `to_pandas(X)` with gaps filled; columns may lack, and new ones of booleans may follow.
+    changed : ndarray of bool of shape (n_columns,) or (n_rows, n_columns), default=None
+        Which columns of X, or which of its cells, were written; None means to compare.
+
+    Returns
+    -------
+    table or ndarray of shape (n_rows, n_columns_out)
+        For pandas, `filled` itself. For other tables one of the same library and dtypes, whose
+        columns without a written cell are X's own; a dtype with fixed categories gains those
+        that were filled and that it lacks. For arrays an array: of X's dtype where it is of
+        floats, objects, or of booleans that are all known; else float64 or object.
+    """
+    if isinstance(X, pd.DataFrame):
+        return filled
+    if not is_frame(X):
+        return _array_like(_array(X), filled)
+    before = to_pandas(X)
+    written = _written_columns(before, filled, changed)
+    if isinstance(X, pa.Table):
+        return _arrow_like(X, filled, written)
+    return _narwhals_like(nw.from_native(X, eager_only=True), filled, written)
+
+
+# ---------------------------------------------------------------------- in
+
+
+def _from_arrow(table: pa.Table) -> pd.DataFrame:
+    columns = [_without_views(column) for column in table.columns]
+    known = pa.table(columns, names=table.column_names)
+    return known.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)  # type: ignore[no-any-return]
+
+
+def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with its views of text, which pandas doesn't know, as text."""
+    of = column.type
+    if pa.types.is_string_view(of):
+        return column.cast(pa.large_string())
+    if pa.types.is_dictionary(of) and pa.types.is_string_view(of.value_type):
+        return _with_dictionary_of(column, pa.large_string())
+    return column
+
+
+def _with_dictionary_of(column: pa.ChunkedArray, value_type: pa.DataType) -> pa.ChunkedArray:
+    """Return a dictionary column with the values of its dictionary as another type."""
+    of = pa.dictionary(column.type.index_type, value_type, column.type.ordered)
+    chunks = [
+        pa.DictionaryArray.from_arrays(
+            chunk.indices, chunk.dictionary.cast(value_type), ordered=of.ordered
+        )
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, type=of)
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """Return a matrix as an array of floats, booleans or objects."""
+    array = np.asarray(X)
+    if array.dtype.kind in "US":
+        # From the cells themselves: NumPy has turned numbers among the text of a list into text.
+        array = np.asarray(X, dtype=object)
+    elif array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
+        array = array.astype(np.float64)
+    if array.ndim != 2:
+        raise ValueError(
+            f"The table must be an array of two dimensions. Got an array of shape {array.shape}."
+        )
+    return array
+
+
+# ---------------------------------------------------------------------- out
+
+
+def _array_like(array: NDArray[Any], filled: pd.DataFrame) -> NDArray[Any]:
+    if array.dtype.kind in "fO":
+        return filled.to_numpy(dtype=array.dtype)
+    if all(dtype.kind == "b" for dtype in filled.dtypes):
+        return filled.to_numpy(dtype=bool)
+    return filled.to_numpy(dtype=object if array.dtype.kind == "b" else None)
+
+
+def _written_columns(
+    before: pd.DataFrame, filled: pd.DataFrame, changed: BoolArray | None
+) -> set[str]:
+    """Return the names of the columns of `filled` that are not those of `before`."""
+    if changed is not None:
+        cells = np.asarray(changed, dtype=bool)
+        columns = cells.any(axis=0) if cells.ndim == 2 else cells
+        kept = {
+            name for name, is_written in zip(before.columns, columns, strict=True) if not is_written
+        }
+    else:
+        kept = {
+            name
+            for name in before.columns
+            if name in filled.columns and before[name].equals(filled[name])
+        }
+    return {name for name in filled.columns if name not in kept}
+
+
+def _arrow_like(X: pa.Table, filled: pd.DataFrame, written: set[str]) -> pa.Table:
+    columns, fields = [], []
+    for name in filled.columns:
+        own = X.schema.field(name) if name in X.schema.names else None
+        if name not in written:
+            columns.append(X.column(name))
+            fields.append(own)
+            continue
+        values = _arrow_column(filled[name])
+        if own is not None and not pa.types.is_null(own.type):
+            if not pa.types.is_dictionary(own.type):
+                values = values.cast(own.type)
+            elif own.type.value_type != values.type.value_type:
+                values = _with_dictionary_of(values, own.type.value_type)
+        columns.append(values)
+        fields.append(own.with_type(values.type) if own else pa.field(str(name), values.type))
+    return pa.table(columns, schema=pa.schema(fields, metadata=X.schema.metadata))
+
+
+def _narwhals_like(X: nw.DataFrame[Any], filled: pd.DataFrame, written: set[str]) -> Any:
+    names = [str(name) for name in filled.columns]
+    arrays = {}
+    for name in filled.columns:
+        if name in written:
+            values = _arrow_column(filled[name])
+            is_dictionary = pa.types.is_dictionary(values.type)
+            arrays[str(name)] = (
+                pa.chunked_array([chunk.dictionary_decode() for chunk in values.chunks])
+                if is_dictionary
+                else values
+            )
+    if not arrays:
+        return X.select(names).to_native()
+    new = nw.from_arrow(pa.table(arrays), backend=X.implementation)
+    schema = X.schema
+    casts = [
+        nw.col(name).cast(_dtype_for(schema[name], filled[name]))
+        for name in arrays
+        if name in schema and schema[name] != nw.Unknown
+    ]
+    new = new.with_columns(*casts) if casts else new
+    return X.with_columns(*[new.get_column(name) for name in arrays]).select(names).to_native()
+
+
+def _dtype_for(dtype: Any, series: pd.Series) -> Any:
+    """Return a dtype of narwhals, with the categories of a filled column where they are fixed."""
+    if not isinstance(dtype, nw.Enum):
+        return dtype
+    lacking = [value for value in series.unique() if value not in dtype.categories]
+    return nw.Enum([*dtype.categories, *lacking]) if lacking else dtype
+
+
+def _arrow_column(series: pd.Series) -> pa.ChunkedArray:
+    """Return a column as arrow's, gaps as null."""
+    column = pa.array(series, from_pandas=not isinstance(series.dtype, pd.ArrowDtype))
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])

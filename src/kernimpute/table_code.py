@@ -1,0 +1,456 @@
+"""Mixed-type tables as numeric matrices with categorical columns marked, and back.
+
+`learn_code` reads what each column of a table holds (`kernimpute.columns`) and keeps that as a
+`TableCode`: ranges and categories, no row. The code turns the same or other rows into the matrix
+that the solvers take: numbers scaled to [0, 1] by their range, the categories of a column as
+codes, NaN at the gaps. `EncodedTable.decode` writes a filled matrix back into a copy of the
+rows. Only gaps are written: every observed cell, and every column without a gap, is the one that
+came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kernimpute import indicators as _indicators
+from kernimpute.columns import (
+    Column,
+    TableError,
+    Whole,
+    check_column_names,
+    check_table,
+    column_codes,
+    listed,
+    observed_in_table,
+    read_column,
+)
+from kernimpute.filled_columns import filled_column
+from kernimpute.indicators import IndicatorColumn, indicator_columns
+from kernimpute.missing import ObservedRange, observed_range
+from kernimpute.parameters import check_choice, refusal
+
+__all__ = ["EncodedTable", "TableCode", "encode_table", "learn_code"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Unknown = tuple[Hashable, tuple[object, ...], int]
+
+_MANY_CATEGORIES = 20
+"""A column with more categories than this, most of them seen once, looks like an identifier."""
+
+
+@dataclass(frozen=True)
+class TableCode:
+    """How the rows of a table become a matrix; it holds ranges and categories, no rows.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        How each column of the table is coded, in the table's order.
+    scale : ObservedRange
+        The map between the matrix's columns and [0, 1]; the identity for category codes.
+    cautions : tuple of str
+        What the user should know about the table before trusting the result.
+    """
+
+    columns: tuple[Column, ...]
+    scale: ObservedRange
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the table."""
+        return len(self.columns)
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        """The columns of the matrix, in order."""
+        return tuple(column for column in self.columns if column.in_matrix)
+
+    @property
+    def categorical(self) -> BoolArray:
+        """The mask of the matrix's columns that hold category codes, of shape (n_features,)."""
+        return np.array([column.kind == "category" for column in self.features], dtype=bool)
+
+    @property
+    def left_missing(self) -> tuple[Hashable, ...]:
+        """The names of the columns in which nothing is observed, so that gaps stay gaps."""
+        return tuple(column.name for column in self.columns if column.kind == "empty")
+
+    @property
+    def indicator_columns(self) -> tuple[IndicatorColumn, ...]:
+        """What each column of the indicator matrix holds: (position in the matrix, code).
+
+        The code is None for numbers. A column of two categories has one indicator, of the
+        second.
+        """
+        return indicator_columns(
+            [len(column.values) * (column.kind == "category") for column in self.features]
+        )
+
+    def encode(
+        self,
+        frame: pd.DataFrame,
+        *,
+        missing_values: Sequence[object] = (),
+        handle_unknown: str = "error",
+    ) -> EncodedTable:
+        """Return rows with the matrix that stands for them.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n_rows, n_columns)
+            Rows with the columns of the table, in its order; it is never changed. No row is
+            fine.
+        missing_values : sequence of str or number, default=()
+            Values that stand for a gap besides None, NaN, NaT and NA.
+        handle_unknown : {"error", "missing"}, default="error"
+            What a category is that the table did not hold.
+
+        Returns
+        -------
+        EncodedTable
+            The rows; numbers outside the range of the code land outside [0, 1].
+
+        Raises
+        ------
+        TypeError
+            If `frame` is not a DataFrame.
+        TableError
+            If the columns differ, a column holds another kind of values or an infinite one, or
+            a category is unknown and to be refused.
+        """
+        check_table(frame, may_be_empty=True)
+        check_choice("TableCode.encode", "handle_unknown", handle_unknown, ("error", "missing"))
+        names, own = list(frame.columns), [column.name for column in self.columns]
+        if names != own:
+            raise TableError(_different_columns(names, own))
+        observed = observed_in_table(frame, missing_values)
+        return _encoded(frame, observed, self, unknown_is_gap=handle_unknown == "missing")
+
+    def to_indicators(self, matrix: FloatArray) -> FloatArray:
+        """Return a matrix with indicators for its category codes.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_rows, n_features)
+            Numbers and codes, NaN at the gaps.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_indicators)
+            Numbers and indicators, NaN in each indicator of a gap.
+        """
+        return _indicators.to_indicators(matrix, self.indicator_columns)
+
+    def to_codes(
+        self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
+    ) -> FloatArray:
+        """Return a matrix with its gaps filled from indicators.
+
+        Parameters
+        ----------
+        indicators : ndarray of shape (n_rows, n_indicators)
+            Filled: no NaN.
+        matrix : ndarray of shape (n_rows, n_features)
+            Numbers and codes, NaN at the gaps; its observed cells are kept.
+        reference : ndarray of shape (n_rows, n_indicators), default=None
+            The indicators before labels moved them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            At a gap of a category, the one with the largest indicator, the first of equal
+            ones. With a reference, a category leaves the reference's own largest only for one
+            whose indicator gained more than half the range relative to it.
+
+        Raises
+        ------
+        ValueError
+            If `indicators` holds NaN.
+        """
+        if np.isnan(indicators).any():
+            raise ValueError(
+                refusal("TableCode.to_codes", "indicators", "an array without NaN", np.nan)
+            )
+        return _indicators.to_codes(indicators, matrix, self.indicator_columns, reference)
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """Rows of a table and the matrix that stands for them.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        The rows as they came.
+    code : TableCode
+        How they are coded.
+    observed : ndarray of bool of shape (n_rows, n_columns)
+        True where a cell is observed, and of a known category.
+    matrix : ndarray of shape (n_rows, n_features)
+        One column for each column of the table that is neither constant nor empty, in the
+        table's order: numbers in [0, 1] (rows that the code was not learned from may leave
+        it), category codes 0, 1, …, NaN at the gaps.
+    unknown : tuple of (hashable, tuple, int)
+        For each column with categories that the code does not know, and that count as gaps:
+        its name, these categories, and how many cells held them.
+    """
+
+    frame: pd.DataFrame
+    code: TableCode
+    observed: BoolArray
+    matrix: FloatArray
+    unknown: tuple[Unknown, ...] = ()
+
+    def decode(self, X: FloatArray, *, fill_empty: bool = False) -> pd.DataFrame:
+        """Return the rows with their gaps filled from a matrix.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            The matrix with its gaps filled; what stands at observed cells is not read.
+        fill_empty : bool, default=False
+            Whether the gaps of a column in which nothing was observed when the code was learned
+            are filled too: with 0, False, "missing" or the first category, by its dtype.
+
+        Returns
+        -------
+        DataFrame of shape (n_rows, n_columns)
+            A copy of the rows with the same columns, order, index and dtypes; a categorical
+            dtype has the code's categories, followed by its own others. Gaps are left only in
+            the columns that `TableCode.left_missing` names.
+
+        Raises
+        ------
+        ValueError
+            If X has another shape than the matrix, or holds NaN or no category's code at a
+            gap.
+        """
+        X = np.asarray(X, dtype=float)
+        if X.shape != self.matrix.shape:
+            must_be = f"an array of shape {self.matrix.shape}"
+            raise ValueError(refusal("EncodedTable.decode", "X", must_be, X.shape))
+        filled = self.frame.copy()
+        numbers = self.code.scale.from_unit(X)
+        feature = 0
+        for position, column in enumerate(self.code.columns):
+            series = self.frame.iloc[:, position]
+            gaps = ~self.observed[:, position]
+            values = numbers[:, feature] if column.in_matrix else None
+            written = filled_column(series, gaps, column, values, fill_empty=fill_empty)
+            if written is not series:
+                filled.isetitem(position, written)  # type: ignore[arg-type]
+            feature += column.in_matrix
+        return filled
+
+
+def learn_code(
+    frame: pd.DataFrame,
+    *,
+    categorical: Iterable[Hashable] = (),
+    missing_values: Sequence[object] = (),
+    ranges: Mapping[Hashable, tuple[float, float]] | None = None,
+    whole: Whole = "values",
+) -> TableCode:
+    """Return how a table becomes a matrix.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table, without the label; it is never changed.
+    categorical : iterable of hashable, default=()
+        Names of columns whose values are categories although they are numbers.
+    missing_values : sequence of str or number, default=()
+        Values that stand for a gap besides None, NaN, NaT and NA.
+    ranges : mapping of hashable to (float, float), default=None
+        For the named columns of numbers, the range that is scaled to [0, 1] and that their
+        fills keep to; the others have their observed range.
+    whole : {"values", "dtype"}, default="values"
+        Which numbers are filled with whole ones. "values": where every observed value is
+        whole, whatever the dtype, for an integer column with gaps is a float column in pandas.
+        "dtype": where the dtype is of integers, or the objects all are.
+
+    Returns
+    -------
+    TableCode
+        The code.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is not a DataFrame.
+    TableError
+        If it has no rows, column names that repeat, an infinite value, a column of a kind that
+        cannot be imputed, or a declared range that is none or does not hold the values; the
+        message names the column.
+    """
+    check_table(frame)
+    observed = observed_in_table(frame, missing_values)
+    return _learned(frame, observed, categorical, ranges or {}, whole)
+
+
+def encode_table(
+    frame: pd.DataFrame,
+    *,
+    categorical: Iterable[Hashable] = (),
+    missing_values: Sequence[object] = (),
+) -> EncodedTable:
+    """Return a table with the matrix that stands for it, by a code learned from it.
+
+    Parameters
+    ----------
+    frame, categorical, missing_values
+        As in `learn_code`.
+
+    Returns
+    -------
+    EncodedTable
+        The table, its matrix and how to get back.
+
+    Raises
+    ------
+    TypeError, TableError
+        As `learn_code` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [20, 40, None], "pet": ["cat", None, "dog"]})
+    >>> encoded = encode_table(table)
+    >>> encoded.matrix
+    array([[ 0.,  0.],
+           [ 1., nan],
+           [nan,  1.]])
+    >>> encoded.decode(np.array([[0.0, 0.0], [1.0, 1.0], [0.26, 1.0]]))
+        age  pet
+    0  20.0  cat
+    1  40.0  dog
+    2  25.0  dog
+    """
+    check_table(frame)
+    observed = observed_in_table(frame, missing_values)
+    code = _learned(frame, observed, categorical, {}, "values")
+    return _encoded(frame, observed, code)
+
+
+def _learned(
+    frame: pd.DataFrame,
+    observed: BoolArray,
+    categorical: Iterable[Hashable],
+    ranges: Mapping[Hashable, tuple[float, float]],
+    whole: Whole,
+) -> TableCode:
+    names = list(frame.columns)
+    check_choice("learn_code", "whole", whole, ("values", "dtype"))
+    as_category = set(check_column_names("categorical", categorical, names))
+    check_column_names("feature_range", ranges, names)
+    columns = tuple(
+        read_column(
+            frame.iloc[:, position],
+            observed[:, position],
+            name,
+            as_category=name in as_category,
+            bounds=_checked_bounds(name, ranges[name]) if name in ranges else None,
+            whole=whole,
+        )
+        for position, name in enumerate(names)
+    )
+    return TableCode(columns, _scale(columns), _cautions(columns, observed))
+
+
+def _checked_bounds(name: Hashable, bounds: tuple[float, float]) -> tuple[float, float]:
+    low, high = bounds
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high and np.isfinite(high - low)):
+        raise TableError(
+            f"feature_range: the range of the column {name!r} must be two finite numbers, the "
+            f"smaller first. Got {bounds!r}."
+        )
+    return low, high
+
+
+def _scale(columns: Sequence[Column]) -> ObservedRange:
+    """Return the range of the numbers, and the identity for category codes."""
+    ends = [
+        (0.0, 1.0) if column.kind == "category" else column.values
+        for column in columns
+        if column.in_matrix
+    ]
+    return observed_range(np.array(ends, dtype=float).reshape(-1, 2).T)
+
+
+def _encoded(
+    frame: pd.DataFrame, observed: BoolArray, code: TableCode, *, unknown_is_gap: bool = False
+) -> EncodedTable:
+    raw = np.empty((len(frame), len(code.features)))
+    unknown: list[Unknown] = []
+    feature = 0
+    for position, column in enumerate(code.columns):
+        seen = observed[:, position]
+        codes, unseen = column_codes(
+            frame.iloc[:, position], seen, column, unknown_is_gap=unknown_is_gap
+        )
+        if unseen:
+            known = ~np.isnan(codes)
+            unknown.append((column.name, unseen, int((seen & ~known).sum())))
+            observed[:, position] = known
+        if column.in_matrix:
+            raw[:, feature] = codes
+            feature += 1
+    return EncodedTable(frame, code, observed, code.scale.to_unit(raw), tuple(unknown))
+
+
+# ---------------------------------------------------------------------- what the user is told
+
+
+def _cautions(columns: Sequence[Column], observed: BoolArray) -> tuple[str, ...]:
+    """Return what looks like a mistake in columns of categories."""
+    identifiers, alike = [], []
+    for position, column in enumerate(columns):
+        if column.kind != "category":
+            continue
+        n_categories, n_observed = len(column.values), int(observed[:, position].sum())
+        if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
+            identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
+            continue
+        groups = ["/".join(group) for group in _alike(column.values)]
+        if groups:
+            alike.append(f"{column.name} ({', '.join(groups)})")
+    found = []
+    if identifiers:
+        found.append(
+            "so many categories look like an identifier, to be dropped or ignored: "
+            + ", ".join(identifiers)
+        )
+    if alike:
+        found.append(
+            "categories that differ only in letter case or blanks count as different: "
+            + ", ".join(alike)
+        )
+    return tuple(found)
+
+
+def _alike(categories: Sequence[object]) -> list[list[str]]:
+    """Return the groups of categories that differ only in letter case or outer blanks."""
+    groups: dict[str, list[str]] = {}
+    for value in categories:
+        if isinstance(value, str):
+            groups.setdefault(value.strip().casefold(), []).append(value)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _different_columns(names: Sequence[Hashable], own: Sequence[Hashable]) -> str:
+    lacking = [name for name in own if name not in names]
+    extra = [name for name in names if name not in own]
+    if lacking:
+        got = f"Got a table without {listed(lacking)}."
+    elif extra:
+        got = f"Got {listed(extra)} besides."
+    else:
+        got = "Got them in another order."
+    return f"The rows must have the columns of the table that was encoded. {got}"
