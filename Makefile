@@ -1,12 +1,14 @@
 # Two commands do everything on a fresh machine with Python >= 3.11 and make:
 #   make demo   imputes a real table and says what it did and where the results are
 #   make test   lint, types, import rules and the test suite
+# and a third builds the documentation:
+#   make docs   the site, into docs/_build/html
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -19,6 +21,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Runs the gallery's examples; every warning is an error. Nothing is fetched while it builds.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
 # Speed, recovery and accuracy figures; minutes to hours, see benchmarks/README.md.
 bench: $(VENV)/.test
@@ -38,5 +44,9 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@ $(VENV)/.demo
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@ $(VENV)/.demo
+
 clean:
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

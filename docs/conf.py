@@ -32,7 +32,10 @@ extensions = [
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 templates_path = ["_templates"]
 default_role = "py:obj"
+# A name in single backticks may also be a parameter or a variant, which have no page to link to.
+# Whole paths into the package must lead somewhere, and so must every explicit role.
 nitpicky = True
+nitpick_ignore_regex = [("py:obj", r"(?!kernimpute\.).*")]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"kernimpute {version}"
@@ -64,8 +67,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "doc_module": ("kernimpute",),
     "backreferences_dir": None,
-    "plot_gallery": "True",
-}
+    }
 
 
 def shorten_inherited(app, what, name, obj, options, lines):
