@@ -1,11 +1,17 @@
 """The one-stage variant: features moved by the gradient of the dual.
 
-    min over missing cells of  J(X) = max over b of D(b; K(X)) + eta ||X - X_ref||^2,
+    min over missing cells of  J(X) = max over b of D(b; K(X)) + eta sum of w_i ||x_i - x_ref,i||^2,
 
-K(X) the ordinary kernel matrix of the completed rows. By the envelope theorem the gradient of
-the maximum needs only the maximiser b and the rows with b != 0, so no eigendecomposition, and
-there is no Stage II: the features are the variable. Not convex in X; it starts at the reference
-imputation and never rises. A categorical cell that differs from its reference costs eta.
+w_i the weight of row i (1 where there are none), which is in the bounds of b_i too, and K(X) the
+ordinary kernel matrix of the completed rows. By the envelope theorem the gradient of the maximum
+needs only the maximiser b and the rows with b != 0, so no eigendecomposition, and there is no
+Stage II: the features are the variable. Not convex in X; it starts at the reference
+imputation and never rises. A categorical cell that differs from its reference costs eta w_i.
+
+A row of weight w is as good as w copies of it that move together. L-BFGS sees the cells of a row
+times the root of its weight: in these its steps are those that it would take with the copies, and
+however far the weights lie apart, the anchor bends alike everywhere. A row of weight 0 has no say,
+and stays at its reference.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,16 +114,21 @@ class _Objective:
             dual_coef = dual.solve(K, self.tol)
             pull = coupling(dual_coef)
         else:
-            K, differential = _project_psd_with_differential(K)
+            # Rows of weight 0 have no part in the machine, so none in what is done for it.
+            rows = np.flatnonzero(self.rows.sample_weight > 0.0)
+            block = np.ix_(rows, rows)
+            K = K.copy()
+            K[block], differential = _project_psd_with_differential(K[block])
             dual_coef = dual.solve(K, self.tol)
-            pull = differential(coupling(dual_coef))
+            pull = np.zeros(K.shape)
+            pull[block] = differential(coupling(dual_coef[rows]))
         objective = dual.value(K, dual_coef) + self.eta * self._distance(X)
         return _Point(X, sums, K, dual_coef, pull, objective, self._gradient(X, sums, pull))
 
     def _distance(self, X: FloatArray) -> float:
         offset = X - self.X_reference
         offset[:, ~self.numeric] = offset[:, ~self.numeric] != 0.0
-        return float(np.vdot(offset, offset))
+        return float(np.vdot(offset, self.rows.sample_weight[:, None] * offset))
 
     def _gradient(self, X: FloatArray, sums: FloatArray, pull: FloatArray) -> FloatArray:
         """Return the gradient in the numeric cells, 0 in the others, shape (n, n_features)."""
@@ -125,7 +137,7 @@ class _Objective:
         active = np.flatnonzero(np.any(pull != 0.0, axis=1))
         block = np.ix_(active, active)
         weights = pull[block] * kernel.link_gradient(sums[block])
-        gradient = 2.0 * self.eta * (X - self.X_reference)
+        gradient = (2.0 * self.eta * self.rows.sample_weight[:, None]) * (X - self.X_reference)
         gradient[:, ~self.numeric] = 0.0
         gradient[active] -= kernel.sums_gradient(X[active], X[active], weights)
         return gradient
@@ -171,7 +183,7 @@ def impute_directly(
     X_reference : ndarray of shape (n_samples, n_features)
         Completed rows to start from and to be held at.
     eta : float
-        Weight of the anchor, in (0, inf]; inf returns the reference.
+        Weight of the anchor of a row of weight 1, in (0, inf]; inf returns the reference.
     stop : StopRule
         Descent ends when the slope is at most tol times that at the start: the smallest norm of a
         convex combination of the latest projected gradients. It also ends where the last steps
@@ -185,8 +197,9 @@ def impute_directly(
         The completed rows and the support vector machine on them.
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
+    weights = rows.sample_weight
     settled = Status.CONVERGED if rows.kernel.is_positive_semidefinite else Status.NOT_PSD
-    if math.isinf(eta) or rows.observed.all():
+    if math.isinf(2.0 * eta * float(weights.max())) or rows.observed.all():
         # Held with infinite weight, or without any gap, the reference is the solution.
         point = _Objective(rows, X_reference, 0.0, numeric, SOLVER_TOL)(X_reference)
         status = Status.NOTHING_MISSING if rows.observed.all() else settled
@@ -194,8 +207,9 @@ def impute_directly(
     # A loose stop rule needs no exact machine on the way; the one returned is exact.
     solver_tol = max(SOLVER_TOL, min(1e-3, 1e-2 * stop.tol))
     objective = _Objective(rows, X_reference, eta, numeric, solver_tol)
-    free = ~rows.observed & numeric
-    codes_are_open = bool((~rows.observed & ~numeric).any())
+    open_cells = ~rows.observed & (weights > 0.0)[:, None]
+    free = _FreeCells(open_cells & numeric, weights)
+    codes_are_open = bool((open_cells & ~numeric).any())
     point = objective(X_reference)
     log = _Log(callback, free, point)
     status = Status.INTERRUPTED if log.write(point, 0.0, evaluations=1) else Status.CONVERGED
@@ -227,13 +241,54 @@ def impute_directly(
     return _result(rows, point, status, log.gap, Trace(tuple(log.records)))
 
 
+@dataclass(frozen=True)
+class _FreeCells:
+    """The numeric cells that may move, and the variables that L-BFGS sees of them.
+
+    Parameters
+    ----------
+    mask : ndarray of bool of shape (n_samples, n_features)
+        True where a cell may move; only in rows of positive weight.
+    sample_weight : ndarray of shape (n_samples,)
+        Weight of each row.
+    """
+
+    mask: BoolArray
+    sample_weight: FloatArray
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        """Root of the weight of each free cell's row, of shape (n_cells,)."""
+        return np.sqrt(self.sample_weight)[np.nonzero(self.mask)[0]]
+
+    def variables(self, X: FloatArray) -> FloatArray:
+        """Return the variables of a table, of shape (n_cells,)."""
+        return X[self.mask] * self.roots
+
+    def placed(self, variables: FloatArray, X: FloatArray) -> FloatArray:
+        """Return a copy of a table with the cells that variables stand for."""
+        moved = X.copy()
+        moved[self.mask] = variables / self.roots
+        return moved
+
+    def gradient(self, point: _Point) -> FloatArray:
+        """Return the gradient in the variables, of shape (n_cells,)."""
+        return point.gradient[self.mask] / self.roots
+
+    def projected_gradient(self, point: _Point) -> FloatArray:
+        """Return the gradient in the variables, without what pushes against the box."""
+        gradient, cells = self.gradient(point), point.X[self.mask]
+        blocked = ((cells <= 0.0) & (gradient > 0.0)) | ((cells >= 1.0) & (gradient < 0.0))
+        return np.where(blocked, 0.0, gradient)
+
+
 class _Log:
     """The records and the latest gradients; the one thing that changes during a descent."""
 
-    def __init__(self, callback: Callback | None, free: BoolArray, start: _Point) -> None:
+    def __init__(self, callback: Callback | None, free: _FreeCells, start: _Point) -> None:
         self.callback = callback
         self.free = free
-        self.steepest = float(np.linalg.norm(_projected_gradient(start, free)))
+        self.steepest = float(np.linalg.norm(free.projected_gradient(start)))
         self.gradients: deque[FloatArray] = deque(maxlen=GRADIENTS_KEPT)
         self.records: list[Record] = []
         self.began = time.perf_counter()
@@ -263,7 +318,7 @@ class _Log:
 
     def write(self, point: _Point, step: float, evaluations: int) -> bool:
         """Append a record and return whether the callback asks to stop."""
-        self.gradients.append(_projected_gradient(point, self.free))
+        self.gradients.append(self.free.projected_gradient(point))
         slope = _smallest_combination(np.stack(list(self.gradients)))
         record = Record(
             iteration=len(self.records),
@@ -293,13 +348,6 @@ def _result(
     )
 
 
-def _projected_gradient(point: _Point, free: BoolArray) -> FloatArray:
-    """Return the gradient in the free cells, without what pushes against the box."""
-    gradient, cells = point.gradient[free], point.X[free]
-    blocked = ((cells <= 0.0) & (gradient > 0.0)) | ((cells >= 1.0) & (gradient < 0.0))
-    return np.where(blocked, 0.0, gradient)
-
-
 def _smallest_combination(gradients: FloatArray) -> float:
     """Return the smallest norm of a convex combination of gradients, of shape (m, n_cells).
 
@@ -319,7 +367,7 @@ def _smallest_combination(gradients: FloatArray) -> float:
 
 
 def _descend(
-    objective: _Objective, start: _Point, free: BoolArray, tol: float, budget: int, log: _Log
+    objective: _Objective, start: _Point, free: _FreeCells, tol: float, budget: int, log: _Log
 ) -> tuple[_Point, Status]:
     """Descend in the numeric cells by L-BFGS in the box, from a point, by so many steps."""
     if budget <= 0:
@@ -328,13 +376,11 @@ def _descend(
     evaluations = 0
     status: Status | None = None
 
-    def evaluate(cells: FloatArray) -> tuple[float, FloatArray]:
+    def evaluate(variables: FloatArray) -> tuple[float, FloatArray]:
         nonlocal latest, evaluations
-        X = start.X.copy()
-        X[free] = cells
-        latest = objective(X)
+        latest = objective(free.placed(variables, start.X))
         evaluations += 1
-        return latest.objective, latest.gradient[free]
+        return latest.objective, free.gradient(latest)
 
     def record(intermediate_result: OptimizeResult) -> None:
         nonlocal accepted, evaluations, status
@@ -350,10 +396,10 @@ def _descend(
 
     outcome = minimize(
         evaluate,
-        start.X[free],
+        free.variables(start.X),
         jac=True,
         method="L-BFGS-B",
-        bounds=Bounds(0.0, 1.0),
+        bounds=Bounds(0.0, free.roots),
         callback=record,
         options={"gtol": 0.0, "ftol": 0.0, "maxiter": budget, "maxfun": 20 * budget},
     )
@@ -390,13 +436,17 @@ def _profitable_changes(
         With positive gains, largest first.
     """
     rows, kernel = objective.rows, objective.rows.kernel
-    active = np.flatnonzero(np.any(point.pull != 0.0, axis=1))
+    weights = rows.sample_weight
+    pulls = np.any(point.pull != 0.0, axis=1)
+    active = np.flatnonzero(pulls)
     best: dict[int, tuple[float, int, int, float]] = {}
     for column in kernel.categorical:
-        open_rows = np.flatnonzero(~rows.observed[:, column] & np.any(point.pull != 0.0, axis=1))
+        known = rows.observed[:, column]
+        open_rows = np.flatnonzero(~known & pulls & (weights > 0.0))
         if open_rows.size == 0:
             continue
-        codes = np.unique(rows.X[rows.observed[:, column], column])
+        # A row of weight 0 offers no code; a reference may have taken its.
+        codes = np.union1d(rows.X[known & (weights > 0.0), column], point.X[open_rows, column])
         pull = point.pull[np.ix_(open_rows, active)]
         pull = np.where(open_rows[:, None] == active[None, :], 0.0, pull)
         sums = point.sums[np.ix_(open_rows, active)]
@@ -406,7 +456,7 @@ def _profitable_changes(
         # A row's kernel values stand in its row and in its column: -2 / 2 = -1.
         costs = np.stack(
             [
-                objective.eta * (code != reference)
+                objective.eta * weights[open_rows] * (code != reference)
                 - np.sum(pull * kernel.link(without + (code != others)[None, :]), axis=1)
                 for code in codes
             ],

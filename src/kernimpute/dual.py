@@ -9,6 +9,10 @@ with y = +-1, epsilon = 0 and ``y_i b_i in [0, C]`` for classification (eq. (2) 
 y the target, ``|b_i| <= C`` for regression (the paper's appendix E). One-vs-rest is the sum of
 one such problem a class, all on the same kernel matrix, so that labels reach the kernel only
 through the `coupling` ``sum over k of b_k b_k'``.
+
+A row of weight w counts as w copies of it: its bounds are w times as wide, for the copies share
+their kernel values, so that only the sum of their coefficients matters. A row of weight 0 has the
+bounds 0 and 0 and takes part in nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from kernimpute.interior_point import near_solution
 from kernimpute.parameters import check_choice, check_real, refusal
 from kernimpute.projections import project_box_hyperplane
 
-__all__ = ["TASKS", "Dual", "coupling", "make_dual"]
+__all__ = ["TASKS", "Dual", "check_sample_weight", "coupling", "make_dual"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,16 +65,16 @@ class Dual:
     targets : ndarray of shape (n_samples, n_problems)
         Linear term y of each problem.
     lower, upper : ndarray of shape (n_samples, n_problems)
-        Bounds of the signed coefficients, ``lower <= 0 <= upper``.
+        Bounds of the signed coefficients, ``lower <= 0 <= upper``; both 0 for a row of weight 0.
     epsilon : float
         Half width of the tube; 0 for classification.
     C : float
-        Largest magnitude of a coefficient.
+        Penalty: largest magnitude of the coefficient of a row of weight 1.
     task : {"classification", "regression"}
         What the labels are.
     classes : ndarray of shape (n_classes,) or None
-        The labels in ascending order; None for regression. With two of them there is one
-        problem, in which the second is positive; with more, one problem each.
+        The labels of the rows of positive weight, in ascending order; None for regression. With
+        two of them there is one problem, in which the second is positive; with more, one each.
     """
 
     targets: FloatArray
@@ -202,9 +206,27 @@ class Dual:
         return np.stack(columns, axis=1)
 
     def _solve_column(self, K: FloatArray, k: int, tol: float) -> FloatArray:
-        problem = (K, self.targets[:, k], self.lower[:, k], self.upper[:, k], self.epsilon)
+        """Solve one problem among the rows that have room: neither solver takes the others."""
+        lower, upper = self.lower[:, k], self.upper[:, k]
+        column = np.zeros(lower.size)
+        room = lower < upper
+        if not (lower < 0.0).any() or not (upper > 0.0).any():
+            # All that may move would move to one side: nothing can.
+            return column
+        if room.all():
+            return self._solve_with_room(K, self.targets[:, k], lower, upper, tol)
+        rows = np.flatnonzero(room)
+        column[rows] = self._solve_with_room(
+            K[rows[:, None], rows], self.targets[rows, k], lower[rows], upper[rows], tol
+        )
+        return column
+
+    def _solve_with_room(
+        self, K: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray, tol: float
+    ) -> FloatArray:
+        problem = (K, y, lower, upper, self.epsilon)
         solution = None
-        guess = self._libsvm(K, k)
+        guess = self._libsvm(K, y, np.maximum(upper, -lower))
         if guess is not None:
             solution = solve_dual(*problem, guess, tol=tol, max_rounds=50)
             if solution.converged:
@@ -214,9 +236,16 @@ class Dual:
             return other.point
         return solution.point
 
-    def _libsvm(self, K: FloatArray, k: int) -> FloatArray | None:
-        """Return libsvm's coefficients; None if it takes longer than an interior-point method."""
-        y = self.targets[:, k]
+    def _libsvm(self, K: FloatArray, y: FloatArray, largest: FloatArray) -> FloatArray | None:
+        """Return libsvm's coefficients; None if it takes longer than an interior-point method.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n, n)
+            The kernel matrix of the rows that have room.
+        y, largest : ndarray of shape (n,)
+            Their linear term, and the largest magnitudes of their coefficients.
+        """
         scale = 0.5 * float(y.max() - y.min()) or 1.0
         # A smaller tolerance drowns in the rounding of single precision, and takes forever. So
         # many iterations, each of O(n), take as long as the interior-point method, of O(n^3).
@@ -232,7 +261,7 @@ class Dual:
         with unchecked, warnings.catch_warnings():
             # Its only warning here, of max_iter, is answered below.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            machine.fit(K, y / scale)
+            machine.fit(K, y / scale, sample_weight=largest / self.C)
         if machine.fit_status_ != 0:
             return None
         column = np.zeros(y.size)
@@ -264,7 +293,8 @@ class Dual:
         )
 
     def _intercept_column(self, residual: FloatArray, column: FloatArray, k: int) -> float:
-        margin = 1e-9 * self.C
+        # Each row's own: a row whose bounds are 0 and 0 can neither rise nor fall, nor is it free.
+        margin = 1e-9 * np.maximum(self.upper[:, k], -self.lower[:, k])
         can_rise = column < self.upper[:, k] - margin
         can_fall = column > self.lower[:, k] + margin
         free = can_rise & can_fall & (np.abs(column) > margin)
@@ -290,7 +320,8 @@ class Dual:
         Returns
         -------
         float
-            ``sum over k of b_k'K b_k / 2 + C sum of losses``, hinge or epsilon-insensitive.
+            ``sum over k of b_k'K b_k / 2 + C weighted sum of losses``, hinge or
+            epsilon-insensitive.
         """
         scores = K @ dual_coef
         residual = self.targets - scores
@@ -329,9 +360,66 @@ def _smallest_loss(
     kinks = np.concatenate([residual - epsilon, residual + epsilon])
     order = np.argsort(kinks)
     slopes = np.cumsum(np.concatenate([above, below])[order]) - above.sum()
-    b = kinks[order[int(np.searchsorted(slopes, 0.0))]]
+    # Rounding may keep the last slope, the sum of `below`, under 0 where that is next to nothing.
+    b = kinks[order[min(int(np.searchsorted(slopes, 0.0)), slopes.size - 1)]]
     over, under = residual - b - epsilon, b - residual - epsilon
     return float(above @ np.maximum(over, 0.0) + below @ np.maximum(under, 0.0))
+
+
+def check_sample_weight(
+    owner: str, sample_weight: ArrayLike | None, n_samples: int, *, name: str = "sample_weight"
+) -> FloatArray:
+    """Return the weights of rows, or refuse them.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameter it is, for the messages.
+    sample_weight : array-like of shape (n_samples,) or None
+        Finite, nonnegative and not all 0; a weight w counts as w copies of the row. None weights
+        every row 1.
+    n_samples : int
+        Number of rows.
+    name : str, default="sample_weight"
+        The parameter's name, for the messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The weights.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the weights are not as described.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    try:
+        dtype = np.asarray(sample_weight).dtype
+        weights = None if dtype.kind in "USVcmM" else np.array(sample_weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    if weights is None:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric. Got {dtype} instead.")
+    if weights.shape != (n_samples,):
+        got = f"an array of shape {weights.shape}"
+        must_be = f"of shape ({n_samples},), one weight a row"
+        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    refused = ~(np.isfinite(weights) & (weights >= 0.0))
+    if refused.any():
+        row = int(np.flatnonzero(refused)[0])
+        raise ValueError(
+            f"The {name!r} parameter of {owner} must be finite and nonnegative. "
+            f"Got {float(weights[row])!r} in row {row} instead."
+        )
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 0.0 < total < np.inf:
+        must_be = "positive for one row at least, and finite in sum"
+        got = "only zeros" if total == 0.0 else "a sum that overflows"
+        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    return weights
 
 
 def make_dual(
@@ -341,6 +429,7 @@ def make_dual(
     C: float = 1.0,
     task: str = "classification",
     epsilon: float = 0.1,
+    sample_weight: ArrayLike | None = None,
     owner: str = "make_dual",
 ) -> Dual:
     """Return the dual of labels or targets.
@@ -357,6 +446,9 @@ def make_dual(
         What y holds.
     epsilon : float, default=0.1
         Half width of the regression tube, in [0, inf); not used for classification.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows: the bounds of a coefficient are those of weight 1 times its row's
+        weight, in every problem. None weights every row 1.
     owner : str, default="make_dual"
         The function whose parameters these are, for the messages.
 
@@ -369,7 +461,7 @@ def make_dual(
     ------
     TypeError, ValueError
         If a parameter is out of its range, y does not match the rows, has gaps, holds a single
-        class, or holds continuous values for a classification.
+        class among the rows of positive weight, or continuous values for a classification.
     """
     penalty = check_real(owner, "C", C, 0.0)
     check_choice(owner, "task", task, TASKS)
@@ -379,9 +471,16 @@ def make_dual(
         must_be = f"of shape ({n_samples},), one label a row"
         raise ValueError(f"The 'y' parameter of {owner} must be {must_be}. Got {got} instead.")
     tube = check_real(owner, "epsilon", epsilon, 0.0, low_included=True)
+    weights = check_sample_weight(owner, sample_weight, n_samples)
+    # Of the ranges of the two, the product may leave that of floats.
+    with np.errstate(over="ignore"):
+        largest = penalty * weights
+    if not np.isfinite(largest).all():
+        must_be = f"so small that C = {penalty:g} times a weight is finite"
+        raise ValueError(refusal(owner, "sample_weight", must_be, float(weights.max())))
     if task == "regression":
-        return _regression(labels, penalty, tube, owner)
-    return _classification(labels, penalty, owner)
+        return _regression(labels, penalty, largest, tube, owner)
+    return _classification(labels, penalty, largest, owner)
 
 
 def _plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
@@ -426,24 +525,28 @@ def _gap_refusal(owner: str) -> str:
     return f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead."
 
 
-def _regression(y: NDArray[np.generic], C: float, epsilon: float, owner: str) -> Dual:
+def _regression(
+    y: NDArray[np.generic], C: float, largest: FloatArray, epsilon: float, owner: str
+) -> Dual:
     try:
         targets = y.astype(float)[:, None]
     except (TypeError, ValueError) as error:
         raise TypeError(refusal(owner, "y", "numeric for a regression", y.dtype)) from error
-    upper = np.full(targets.shape, C)
+    upper = largest[:, None]
     return Dual(targets, -upper, upper, epsilon, C, "regression", None)
 
 
-def _classification(y: NDArray[np.generic], C: float, owner: str) -> Dual:
+def _classification(y: NDArray[np.generic], C: float, largest: FloatArray, owner: str) -> Dual:
     if type_of_target(y) not in ("binary", "multiclass"):
         must_be = "made of class labels for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(y)} values"))
-    classes = np.unique(y)
+    # A class whose rows all have weight 0 is as one that is not there.
+    classes = np.unique(y[largest > 0.0])
     if classes.size < 2:
-        must_be = "of at least 2 classes for task='classification'"
+        among = "" if (largest > 0.0).all() else " among the rows of positive weight"
+        must_be = f"of at least 2 classes{among} for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}"))
     positive = classes[1:] if classes.size == 2 else classes
     targets = np.where(y[:, None] == positive[None, :], 1.0, -1.0)
-    upper = np.where(targets > 0.0, C, 0.0)
-    return Dual(targets, upper - C, upper, 0.0, C, "classification", classes)
+    upper = np.where(targets > 0.0, largest[:, None], 0.0)
+    return Dual(targets, upper - largest[:, None], upper, 0.0, C, "classification", classes)

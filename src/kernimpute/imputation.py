@@ -93,6 +93,7 @@ def impute(
     task: str = "classification",
     categorical: ArrayLike | None = None,
     reference: Reference = None,
+    sample_weight: ArrayLike | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
     callback: Callback | None = None,
@@ -129,6 +130,12 @@ def impute(
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
         `kernimpute.reference`. "expected" is a kernel without a table: not for `direct`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows, finite, nonnegative and not all 0; a weight w counts as w copies of
+        the row, None as ones. They enter the machine, a gamma fitted to the table, the means of
+        the reference and `direct`'s anchor; not the four others' anchor on the kernel matrix,
+        which weighs all pairs alike, nor Stage II. A row of weight 0 is filled (by `direct` with
+        its reference) and has no say otherwise; a class needs a row of positive weight.
     tol : float or None, default=None
         The stop rule. For `direct` the norm of the projected gradient (the smallest convex
         combination of the last ten) relative to that at the start (0.3), or five steps that bring
@@ -170,6 +177,7 @@ def impute(
         task=task,
         epsilon=epsilon,
         categorical=categorical,
+        sample_weight=sample_weight,
     )
     check_weights(OWNER, eta, rho, radius)
     if variant == "direct":
@@ -221,7 +229,7 @@ def _direct(
         DIRECT_STOP.tol if tol is None else tol,
         DIRECT_STOP.max_iter if max_iter is None else max_iter,
     )
-    start = reference_table(rows.X, rows.kernel, reference, OWNER)
+    start = reference_table(rows.X, rows.kernel, reference, OWNER, rows.sample_weight)
     found = impute_directly(rows, start, eta=weight, stop=stop, callback=callback)
     dual_coef, intercept = rows.dual.shaped(found.dual_coef, found.intercept)
     return ImputationResult(

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.dual import Dual, make_dual
+from kernimpute.dual import Dual, check_sample_weight, make_dual
 from kernimpute.kernels import KERNELS, Gaussian, Kernel, make_kernel
-from kernimpute.missing import check_incomplete, check_matrix, observed_cells
+from kernimpute.missing import (
+    check_incomplete,
+    check_matrix,
+    codes_and_weights,
+    observed_cells,
+)
 from kernimpute.parameters import check_choice, check_real, refusal
 
 __all__ = ["LabelledRows", "check_labelled_rows", "check_weights", "scaled_kernel"]
@@ -33,13 +38,16 @@ class LabelledRows:
     kernel : Kernel
         The kernel, its categorical columns marked.
     dual : Dual
-        The support vector machine's dual.
+        The support vector machine's dual, the weights in its bounds.
+    sample_weight : ndarray of shape (n_samples,)
+        Weight of each row: w counts as w copies of it. Ones where none were given.
     """
 
     X: FloatArray
     observed: BoolArray
     kernel: Kernel
     dual: Dual
+    sample_weight: FloatArray
 
 
 def check_labelled_rows(
@@ -52,6 +60,7 @@ def check_labelled_rows(
     task: str,
     epsilon: float,
     categorical: ArrayLike | None,
+    sample_weight: ArrayLike | None = None,
 ) -> LabelledRows:
     """Return rows, kernel and dual, or refuse them before any long work.
 
@@ -69,6 +78,8 @@ def check_labelled_rows(
         As in `make_dual`.
     categorical : array-like or None
         Mask or indices of the categorical columns; None keeps the kernel's own.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows, finite, nonnegative and not all 0; None weights every row 1.
 
     Returns
     -------
@@ -90,13 +101,21 @@ def check_labelled_rows(
     marked = marked.with_categorical(categorical, n_features)
     table = check_incomplete(matrix, owner, marked.numeric(n_features))
     observed = observed_cells(table)
+    weights = check_sample_weight(owner, sample_weight, table.shape[0])
     if isinstance(kernel, str):
-        marked = scaled_kernel(kernel, table, marked.categorical)
-    dual = make_dual(y, table.shape[0], C=C, task=task, epsilon=epsilon, owner=owner)
-    return LabelledRows(table, observed, marked, dual)
+        marked = scaled_kernel(kernel, table, marked.categorical, weights)
+    dual = make_dual(
+        y, table.shape[0], C=C, task=task, epsilon=epsilon, sample_weight=weights, owner=owner
+    )
+    return LabelledRows(table, observed, marked, dual, weights)
 
 
-def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -> Kernel:
+def scaled_kernel(
+    name: str,
+    X: FloatArray,
+    categorical: tuple[int, ...] = (),
+    sample_weight: ArrayLike | None = None,
+) -> Kernel:
     """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
 
     Parameters
@@ -107,6 +126,8 @@ def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -
         Rows with NaN at the gaps.
     categorical : tuple of int, default=()
         Columns that hold category codes.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
 
     Returns
     -------
@@ -115,27 +136,56 @@ def scaled_kernel(name: str, X: FloatArray, categorical: tuple[int, ...] = ()) -
         columns are independent): for the gaussian on numeric columns this is 1 over the sum of
         their variances, scikit-learn's "scale" where their means agree (that one counts the
         spread of the means too). Other kernels with their defaults.
+
+    Notes
+    -----
+    Up to `N_QUANTILES` cells of positive weight in a column, the expected distance is that of all
+    pairs of them, exactly as for rows repeated as often as they weigh. More cells are first
+    replaced by that many quantiles, in the middle of equal shares of the weight: Hazen's, in which
+    a cell of weight w has the positions of w copies. (The fraction of a copy has one position, the
+    middle of its share; the positions between two cells are interpolated linearly.)
     """
     kernel = make_kernel(name, categorical=categorical)
     if not kernel.is_decreasing:
         return kernel
     numeric = kernel.numeric(X.shape[1])
+    weights = check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
     distance = 0.0
     for column in range(X.shape[1]):
-        values = X[~np.isnan(X[:, column]), column]
+        known = ~np.isnan(X[:, column]) & (weights > 0.0)
+        values, copies = X[known, column], weights[known]
         if numeric[column] and values.size:
             if values.size > N_QUANTILES:
-                # Quantiles keep this linear in the number of rows. Hazen's at the midpoints are
-                # the values themselves where there are just as many.
-                midpoints = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
-                values = np.quantile(values, midpoints, method="hazen")
-            distance += float(kernel.feature_term(values[:, None], values[None, :]).mean())
+                # They keep this linear in the number of rows.
+                values = _quantiles(values, copies)
+                copies = np.ones(values.size)
+            terms = kernel.feature_term(values[:, None], values[None, :])
+            # Relative to the largest, so that no product of two weights overflows.
+            shares = copies / copies.max()
+            distance += float(np.average(terms, weights=np.outer(shares, shares)))
         elif values.size:
-            shares = np.unique(values, return_counts=True)[1] / values.size
+            shares = codes_and_weights(values, copies)[1]
+            shares = shares / shares.sum()
             distance += 1.0 - float(shares @ shares)
     # A table of constants has no distances: any gamma will do.
     gamma = 2.0 / distance if distance > 0.0 else 1.0
     return make_kernel(name, gamma, categorical)
+
+
+def _quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return Hazen's quantiles at the middles of `N_QUANTILES` equal shares of the weight."""
+    midpoints = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+    if (weights == 1.0).all():
+        # The same up to rounding; these are the values themselves where there are just as many.
+        return np.asarray(np.quantile(values, midpoints, method="hazen"))
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
+    ends = np.cumsum(weights)
+    # The first and the last copy of a value stand half a copy inside its share.
+    inside = 0.5 * np.minimum(weights, 1.0)
+    starts = ends - weights
+    positions = np.stack([starts + inside, ends - inside], axis=1).ravel()
+    return np.asarray(np.interp(ends[-1] * midpoints, positions, np.repeat(values, 2)))
 
 
 def check_weights(

@@ -13,6 +13,7 @@ __all__ = [
     "ObservedRange",
     "check_incomplete",
     "check_matrix",
+    "codes_and_weights",
     "observed_cells",
     "observed_range",
 ]
@@ -37,6 +38,23 @@ def observed_cells(X: FloatArray) -> BoolArray:
         The mask; the package has no mask of the other polarity.
     """
     return ~np.isnan(X)
+
+
+def codes_and_weights(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the codes among the observed cells of a column, and what each weighs.
+
+    Parameters
+    ----------
+    values, weights : ndarray of shape (n_observed,)
+        The cells and the weights of their rows.
+
+    Returns
+    -------
+    codes, total_weights : ndarray of shape (n_codes,)
+        The codes in ascending order and the sums of their rows' weights.
+    """
+    codes, places = np.unique(values, return_inverse=True)
+    return codes, np.bincount(places, weights, minlength=codes.size).astype(float)
 
 
 def check_matrix(X: ArrayLike, owner: str, *, name: str = "X") -> FloatArray:

@@ -6,13 +6,15 @@ reference, so the reference is what the learned kernel must earn its distance fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.dual import check_sample_weight
 from kernimpute.kernels import Kernel
-from kernimpute.missing import observed_cells
+from kernimpute.missing import codes_and_weights, observed_cells
 from kernimpute.parameters import refusal
 
 __all__ = [
@@ -40,7 +42,11 @@ Reference = str | ArrayLike | FittedImputer | None
 
 
 def reference_table(
-    X: FloatArray, kernel: Kernel, reference: Reference, owner: str = "reference_table"
+    X: FloatArray,
+    kernel: Kernel,
+    reference: Reference,
+    owner: str = "reference_table",
+    sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
     """Return the completed table that a reference stands for.
 
@@ -52,10 +58,13 @@ def reference_table(
         Says which columns are categorical.
     reference : None, "mean", array-like of shape (n_samples, n_features) or fitted imputer
         None and "mean" fill a numeric column with the mean of its observed cells (0.5 where
-        there are none) and a categorical one with its most frequent code. A table or what the
-        imputer's ``transform`` returns is taken at the gaps, numeric cells clipped to [0, 1].
+        there are none) and a categorical one with its most frequent code, both weighted; of codes
+        as frequent, with the smallest. A table or what the imputer's ``transform`` returns is
+        taken at the gaps, numeric cells clipped to [0, 1].
     owner : str
         The function whose parameter it is, for the messages.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
 
     Returns
     -------
@@ -73,10 +82,11 @@ def reference_table(
     observed = observed_cells(X)
     numeric = kernel.numeric(X.shape[1])
     if reference is None or (isinstance(reference, str) and reference == "mean"):
+        weights = check_sample_weight(owner, sample_weight, X.shape[0])
         fill = np.array(
             [
-                _typical_value(X[observed[:, p], p], numeric=bool(numeric[p]))
-                for p in range(X.shape[1])
+                _typical_value(X[known, p], weights[known], numeric=bool(numeric[p]))
+                for p, known in enumerate(observed.T)
             ]
         )
         return np.where(observed, X, fill)
@@ -105,17 +115,19 @@ def reference_table(
     return table
 
 
-def _typical_value(values: FloatArray, *, numeric: bool) -> float:
-    if values.size == 0:
-        return 0.5
-    if numeric:
-        return float(values.mean())
-    codes, counts = np.unique(values, return_counts=True)
-    return float(codes[counts.argmax()])
+def _typical_value(values: FloatArray, weights: FloatArray, *, numeric: bool) -> float:
+    if not numeric:
+        codes, shares = codes_and_weights(values, weights)
+        return float(codes[shares.argmax()])
+    return float(np.average(values, weights=weights)) if weights.any() else 0.5
 
 
 def reference_kernel(
-    X: FloatArray, kernel: Kernel, reference: Reference, owner: str = "reference_kernel"
+    X: FloatArray,
+    kernel: Kernel,
+    reference: Reference,
+    owner: str = "reference_kernel",
+    sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
     """Return the kernel matrix that a reference stands for.
 
@@ -129,6 +141,8 @@ def reference_kernel(
         "expected" is `expected_kernel`; anything else the kernel of the completed table.
     owner : str
         The function whose parameter it is, for the messages.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
 
     Returns
     -------
@@ -144,18 +158,21 @@ def reference_kernel(
         if not kernel.is_decreasing:
             must_be = "'mean', a table or an imputer for a kernel that is no exponential"
             raise ValueError(refusal(owner, "reference", must_be, reference))
-        return expected_kernel(X, kernel)
-    table = reference_table(X, kernel, reference, owner)
+        return expected_kernel(X, kernel, sample_weight)
+    table = reference_table(X, kernel, reference, owner, sample_weight)
     return kernel(table, table)
 
 
-def expected_kernel(X: FloatArray, kernel: Kernel) -> FloatArray:
+def expected_kernel(
+    X: FloatArray, kernel: Kernel, sample_weight: ArrayLike | None = None
+) -> FloatArray:
     """Return the expectation of an exponential kernel over independent columns.
 
-    Every gap is an independent draw from the observed cells of its column (from the uniform
-    law on [0, 1] where there are none, by a grid of 101). An exponential kernel is a product over
-    features, so the expectation is one too, without any approximation; between the bounds,
-    and positive semidefinite: a Gram matrix of mean embeddings, its diagonal raised to 1.
+    Every gap is an independent draw from the observed cells of its column, each as likely as its
+    row weighs (from the uniform law on [0, 1] where none weighs anything, by a grid of 101). An
+    exponential kernel is a product over features, so the expectation is one too, without any
+    approximation; between the bounds, and positive semidefinite: a Gram matrix of mean
+    embeddings, its diagonal raised to 1.
 
     Parameters
     ----------
@@ -163,32 +180,47 @@ def expected_kernel(X: FloatArray, kernel: Kernel) -> FloatArray:
         Rows with NaN at the gaps.
     kernel : Kernel
         A gaussian or laplacian kernel.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
 
     Returns
     -------
     ndarray of shape (n_samples, n_samples)
         The expected kernel matrix, with unit diagonal.
     """
-    observed = observed_cells(X)
+    weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
     numeric = kernel.numeric(X.shape[1])
     expected = np.ones((X.shape[0], X.shape[0]))
-    for column in range(X.shape[1]):
-        known = observed[:, column]
-        values = X[known, column] if known.any() else (np.arange(101) + 0.5) / 101
-        if numeric[column]:
-            terms = kernel.feature_term(values[:, None], values[None, :])
-        else:
-            terms = (values[:, None] != values[None, :]).astype(float)
-        factors = kernel.link(terms)
-        one_known = factors.mean(axis=1)
-        factor = np.full(expected.shape, one_known.mean())
-        if known.any():
-            factor[known, :] = one_known[:, None]
-            factor[:, known] = one_known[None, :]
-            factor[np.ix_(known, known)] = factors
+    for column, known in enumerate(observed_cells(X).T):
+        values = _factors_of(kernel, numeric=bool(numeric[column]))
+        cells, shares = X[known, column], weights[known]
+        draws = cells
+        if not shares.any():
+            draws = (np.arange(101) + 0.5) / 101 if numeric[column] else cells
+            shares = np.ones(draws.size)
+        of_both = values(draws, draws)
+        of_one = of_both if draws is cells else values(cells, draws)
+        one_known = np.average(of_one, axis=1, weights=shares)
+        none_known = np.average(np.average(of_both, axis=1, weights=shares), weights=shares)
+        factor = np.full(expected.shape, none_known)
+        factor[known, :] = one_known[:, None]
+        factor[:, known] = one_known[None, :]
+        factor[np.ix_(known, known)] = of_both if draws is cells else values(cells, cells)
         expected *= factor
     np.fill_diagonal(expected, 1.0)
     return expected
+
+
+def _factors_of(kernel: Kernel, *, numeric: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return the function that gives the kernel of all pairs of cells of one column."""
+
+    def factors(x: FloatArray, z: FloatArray) -> FloatArray:
+        left, right = x[:, None], z[None, :]
+        return kernel.link(
+            kernel.feature_term(left, right) if numeric else (left != right).astype(float)
+        )
+
+    return factors
 
 
 def mean_kernel_of_completions(

@@ -156,6 +156,150 @@ def test_the_callback_may_stop_and_the_best_so_far_is_returned():
     assert found.objective == found.trace.records[-1].objective
 
 
+# ------------------------------------------------------------------------ weights of rows
+
+
+def weighted_rows(weights, *, kernel=None, task="classification", categorical=None, n_complete=0):
+    """Return rows with weights, the places of their copies, and as many copies of each row."""
+    generator = np.random.default_rng(6)
+    n = len(weights)
+    X = np.clip(
+        0.35 + 0.3 * (np.arange(n) % 2)[:, None] + 0.2 * generator.standard_normal((n, 5)), 0, 1
+    )
+    if categorical is not None:
+        X[:, categorical] = generator.integers(0, 4, (n, len(categorical)))
+    gaps = generator.random(X.shape) < 0.4
+    gaps[:n_complete] = False
+    X[gaps] = np.nan
+    y = np.arange(n) % 2 if task == "classification" else generator.random(n)
+    copies = np.repeat(np.arange(n), weights)
+
+    def checked(rows, sample_weight):
+        return check_labelled_rows(
+            X[rows],
+            y[rows],
+            Gaussian(1.0) if kernel is None else kernel,
+            owner="test",
+            C=2.0,
+            task=task,
+            epsilon=0.05,
+            categorical=categorical,
+            sample_weight=sample_weight,
+        )
+
+    return checked(np.arange(n), weights), copies, checked(copies, None)
+
+
+def weighted_start(rows):
+    return reference_table(rows.X, rows.kernel, None, sample_weight=rows.sample_weight)
+
+
+WEIGHTS = np.array([1, 2, 3, 0] * 7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_objective_of_weights_is_that_of_as_many_copies(kernel, task):
+    rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
+    generator = np.random.default_rng(5)
+    X = np.where(rows.observed, rows.X, 0.2 + 0.6 * generator.random(rows.X.shape))
+    numeric = kernel.numeric(5)
+    one = _Objective(rows, weighted_start(rows), 0.7, numeric, 1e-10)(X)
+    other = _Objective(repeated, start_of(repeated), 0.7, numeric, 1e-10)(X[copies])
+    if kernel.is_positive_semidefinite:
+        assert one.objective == pytest.approx(other.objective, rel=1e-9)
+        together = np.zeros_like(X)
+        np.add.at(together, copies, other.gradient)
+        np.testing.assert_allclose(one.gradient, together, atol=1e-6 * np.abs(together).max())
+    # A sigmoid's matrix of other rows has another projection on the cone.
+    np.testing.assert_array_equal(one.gradient[WEIGHTS == 0], 0.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_weights_on_complete_rows_fill_as_many_copies_do(task):
+    weights = np.array([1, 2, 3, 0] * 4 + [1, 1, 1, 0] * 4)
+    rows, copies, repeated = weighted_rows(weights, task=task, n_complete=16)
+    stop = StopRule(1e-4, 300)
+    one = impute_directly(rows, weighted_start(rows), eta=2.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=2.0, stop=stop)
+    np.testing.assert_allclose(one.X[copies], other.X, atol=1e-4)
+    assert one.objective == pytest.approx(other.objective, rel=1e-7)
+    assert one.status is other.status is Status.CONVERGED
+
+
+def test_weights_on_incomplete_rows_fill_as_many_copies_do():
+    # At its best the copies lie on each other, where their kernel matrix is singular and J bends
+    # in every direction that takes them apart: descent comes no nearer there than this.
+    rows, copies, repeated = weighted_rows(WEIGHTS)
+    stop = StopRule(1e-7, 1000)
+    one = impute_directly(rows, weighted_start(rows), eta=32.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=32.0, stop=stop)
+    moved = np.abs(one.X - weighted_start(rows)).max()
+    assert moved > 0.05
+    np.testing.assert_allclose(one.X[copies], other.X, atol=0.1 * moved)
+    assert one.objective <= other.objective * (1.0 + 1e-9)
+    assert other.objective == pytest.approx(one.objective, rel=1e-3)
+    K_one = rows.kernel(one.X[copies], one.X)
+    K_other = rows.kernel(other.X, other.X)
+    np.testing.assert_allclose(
+        K_one @ one.dual_coef + one.intercept,
+        K_other @ other.dual_coef + other.intercept,
+        atol=0.02,
+    )
+
+
+def test_rows_without_weight_stay_at_the_reference_and_have_no_say():
+    weights = np.array([1, 1, 0] * 8)
+    rows, copies, dropped = weighted_rows(weights, categorical=[0])
+    start = weighted_start(rows)
+    found = impute_directly(rows, start, eta=0.5, stop=STOP)
+    without = impute_directly(dropped, start_of(dropped), eta=0.5, stop=STOP)
+    np.testing.assert_array_equal(found.X[weights == 0], start[weights == 0])
+    np.testing.assert_array_equal(found.dual_coef[weights == 0], 0.0)
+    np.testing.assert_allclose(found.X[copies], without.X, atol=1e-5)
+    assert np.abs(found.X - start).max() > 0.05
+
+
+def test_a_code_that_only_rows_without_weight_have_fills_nothing():
+    generator = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = generator.random((40, 2))
+    X[:, 0] = y + generator.integers(0, 2, 40)
+    X[:10, 0], X[10:25, 0] = 9.0, np.nan
+    weights = np.where(np.arange(40) < 10, 0.0, 1.0)
+    rows = check_labelled_rows(
+        X,
+        y,
+        Gaussian(1.0),
+        owner="test",
+        C=2.0,
+        task="classification",
+        epsilon=0.1,
+        categorical=[0],
+        sample_weight=weights,
+    )
+    found = impute_directly(rows, weighted_start(rows), eta=1e-3, stop=STOP)
+    assert (found.X[:25, 0] != weighted_start(rows)[:25, 0]).any()
+    assert not (found.X[10:, 0] == 9.0).any()
+    # A reference may bring it there; then it may stay, and leave.
+    given = np.where(rows.observed, X, np.nan_to_num(X, nan=9.0))
+    moved = impute_directly(rows, given, eta=1e-3, stop=STOP)
+    assert np.diff(moved.trace.column("objective")).max() <= 0.0
+
+
+def test_weights_that_lie_far_apart_are_no_harder():
+    generator = np.random.default_rng(3)
+    rows, _, _ = weighted_rows(np.ones(28, dtype=int))
+    weights = 10.0 ** generator.uniform(-12, 12, 28)
+    bounds = {"lower": rows.dual.lower, "upper": rows.dual.upper}
+    bounds = {name: bound * weights[:, None] for name, bound in bounds.items()}
+    rows = replace(rows, dual=replace(rows.dual, **bounds), sample_weight=weights)
+    found = impute_directly(rows, start_of(rows), eta=32.0, stop=StopRule(1e-2, 100))
+    assert np.isfinite(found.X).all()
+    assert np.diff(found.trace.column("objective")).max() <= 0.0
+    assert math.isfinite(found.objective)
+
+
 @pytest.mark.parametrize("max_iter", [0, 1])
 def test_too_few_steps_are_told(max_iter):
     rows = rows_of(Gaussian(1.0))

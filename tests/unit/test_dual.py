@@ -253,6 +253,146 @@ def test_tol_is_the_violation_accepted():
         assert violation <= max(tol, 1e-13)
 
 
+# ------------------------------------------------------------------------ weights of rows
+
+
+def weights_of(n, seed=8):
+    """Return whole weights, a third of them 0."""
+    return np.random.default_rng(seed).choice([0.0, 0.0, 1.0, 1.0, 2.0, 3.0], n)
+
+
+def weighted_case(task, C, epsilon, n=70, n_classes=2):
+    """Return points, their weighted dual, and the rows and the dual of as many copies."""
+    X = points(n)
+    y = labels_of(X, n_classes) if task == "classification" else targets_of(X)
+    weights = weights_of(n)
+    copies = np.repeat(np.arange(n), weights.astype(int))
+    options = {"C": C, "task": task, "epsilon": epsilon}
+    weighted = make_dual(y, n, sample_weight=weights, **options)
+    return X, weights, weighted, copies, make_dual(y[copies], copies.size, **options)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("task", "C", "epsilon"), CASES, ids=str)
+@pytest.mark.parametrize("matrix", ["gaussian", "low rank"])
+def test_a_weight_is_as_many_copies(task, C, epsilon, matrix, n_classes):
+    X, weights, dual, copies, repeated = weighted_case(task, C, epsilon, n_classes=n_classes)
+    K = MATRICES[matrix](X)
+    K_repeated = K[np.ix_(copies, copies)]
+    b, apart = dual.solve(K), repeated.solve(K_repeated)
+    together = np.zeros_like(b)
+    np.add.at(together, copies, apart)
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    np.testing.assert_array_equal(b[weights == 0.0], 0.0)
+    value = repeated.value(K_repeated, apart)
+    assert dual.value(K, b) == pytest.approx(value, rel=1e-9)
+    assert dual.primal_value(K, b) == pytest.approx(value, rel=1e-8)
+    # At any other point the primal values agree too, up to the rounding of large terms.
+    other = repeated.primal_value(K_repeated, np.zeros_like(apart))
+    assert dual.primal_value(K, np.zeros_like(b)) == pytest.approx(other, rel=1e-12)
+    np.testing.assert_allclose(K @ b, K @ together, atol=1e-6)
+    np.testing.assert_allclose(
+        dual.intercept(K, b), repeated.intercept(K_repeated, apart), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
+def test_weighted_classification_agrees_with_scikit_learn(C):
+    X, weights, dual, _, _ = weighted_case("classification", C, 0.0)
+    weights = weights * np.random.default_rng(3).random(70)
+    dual = make_dual(labels_of(X), 70, C=C, sample_weight=weights)
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    # With kernel="precomputed" theirs confuses the rows where some have weight 0.
+    machine = SVC(C=C, gamma=2.0, tol=1e-9).fit(X, labels_of(X), sample_weight=weights)
+    scores = K @ b + dual.intercept(K, b)
+    np.testing.assert_allclose(scores[:, 0], machine.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
+def test_weighted_regression_agrees_with_scikit_learn(C, epsilon):
+    X = points(70)
+    weights = weights_of(70) * np.random.default_rng(3).random(70)
+    dual = make_dual(
+        targets_of(X), 70, C=C, task="regression", epsilon=epsilon, sample_weight=weights
+    )
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    machine = SVR(C=C, epsilon=epsilon, gamma=2.0, tol=1e-9)
+    machine.fit(X, targets_of(X), sample_weight=weights)
+    scores = K @ b + dual.intercept(K, b)
+    np.testing.assert_allclose(scores[:, 0], machine.predict(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_of_one_are_none(task):
+    X = points(50)
+    y = labels_of(X, 3) if task == "classification" else targets_of(X)
+    K = gaussian(X, 2.0)
+    plain, ones = make_dual(y, 50, task=task), make_dual(y, 50, task=task, sample_weight=[1] * 50)
+    b = plain.solve(K)
+    np.testing.assert_array_equal(ones.solve(K), b)
+    np.testing.assert_array_equal(ones.intercept(K, b), plain.intercept(K, b))
+    assert ones.gap(K, b) == plain.gap(K, b)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_that_lie_far_apart(task):
+    X = points(60)
+    y = labels_of(X) if task == "classification" else targets_of(X)
+    weights = 10.0 ** np.random.default_rng(4).uniform(-12, 12, 60)
+    dual = make_dual(y, 60, task=task, epsilon=0.05, sample_weight=weights)
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    assert abs(b.sum()) <= 1e-12 * np.abs(b).sum()
+    # The gap multiplies the last digits of a residual by the largest weight; the slopes do not.
+    slope = dual.gradient(K, b)
+    rises = (slope - np.where(b >= 0.0, dual.epsilon, -dual.epsilon))[b < dual.upper]
+    falls = (slope - np.where(b > 0.0, dual.epsilon, -dual.epsilon))[b > dual.lower]
+    assert rises.max() - falls.min() <= 1e-8
+    assert rises.max() - 1e-8 <= dual.intercept(K, b)[0] <= falls.min() + 1e-8
+    assert abs(dual.gap(K, b)) <= 1e-13 * np.maximum(dual.upper, -dual.lower).sum()
+
+
+def test_the_weighted_solution_is_the_fixed_point_of_proximal_gradient_steps():
+    X, weights, dual, _, _ = weighted_case("regression", 1.0, 0.1)
+    K = gaussian(X, 2.0)
+    b = dual.solve(K)
+    stepped = dual.proximal_point(b + 0.3 * dual.gradient(K, b), 0.3)
+    np.testing.assert_allclose(stepped, b, atol=1e-9)
+    np.testing.assert_array_equal(stepped[weights == 0.0], 0.0)
+
+
+def test_rows_without_weight_neither_move_nor_tell_the_intercept():
+    # Were the third row's margin counted, the middle would be another.
+    K = gaussian(np.array([[0.0], [0.1], [0.5], [0.9], [1.0]]), 1.0)
+    keep = [0, 1, 3, 4]
+    weighted = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 0, 1, 1])
+    dropped = make_dual([0, 0, 1, 1], 4, C=0.1)
+    b = weighted.solve(K)
+    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.0, 0.1, 0.1])
+    K_kept = K[np.ix_(keep, keep)]
+    assert weighted.intercept(K, b) == pytest.approx(dropped.intercept(K_kept, b[keep]), abs=1e-14)
+    assert weighted.gap(K, b) == pytest.approx(0.0, abs=1e-14)
+
+
+def test_a_class_without_weight_is_not_there():
+    y, weights = np.array(["a", "b", "c", "a", "b"]), [1.0, 2.0, 0.0, 1.0, 1.0]
+    dual = make_dual(y, 5, sample_weight=weights)
+    assert dual.classes.tolist() == ["a", "b"]
+    assert dual.n_problems == 1
+    np.testing.assert_array_equal(dual.upper[2], dual.lower[2])
+
+
+def test_a_single_target_with_weight_is_the_intercept():
+    dual = make_dual([1.0, 5.0, 2.0], 3, task="regression", sample_weight=[0.0, 3.0, 0.0])
+    b = dual.solve(np.eye(3))
+    np.testing.assert_array_equal(b, 0.0)
+    np.testing.assert_allclose(dual.intercept(np.eye(3), b), 5.0)
+
+
 # ------------------------------------------------------------------- intercepts and values
 
 
@@ -385,6 +525,28 @@ def test_refusals(y, settings, message):
 def test_refusals_of_a_type(y, settings, message):
     with pytest.raises(TypeError, match=message):
         make_dual(np.array(y), 3, **settings)
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        ([1.0, 1.0], ValueError, r"'sample_weight' .* of shape \(3,\), one weight a row"),
+        ([[1.0], [1.0], [1.0]], ValueError, r"Got an array of shape \(3, 1\)"),
+        ([1.0, -1.0, 1.0], ValueError, "finite and nonnegative. Got -1.0 in row 1"),
+        ([1.0, 1.0, np.nan], ValueError, "finite and nonnegative. Got nan in row 2"),
+        ([np.inf, 1.0, 1.0], ValueError, "finite and nonnegative. Got inf in row 0"),
+        ([0.0, 0.0, 0.0], ValueError, "positive for one row at least.* Got only zeros"),
+        ([1e308, 1e308, 1e308], ValueError, "finite in sum.* a sum that overflows"),
+        ([1e308, 1.0, 1.0], ValueError, "so small that C = 20 times a weight is finite"),
+        ([1.0, 0.0, 1.0], ValueError, "classes among the rows of positive weight .* class 0"),
+        (["a", "b", "c"], TypeError, "'sample_weight' .* must be numeric. Got <U1"),
+        ([[1.0], [1.0, 2.0], 3.0], TypeError, "'sample_weight' .* must be numeric: "),
+    ],
+    ids=str,
+)
+def test_weights_that_are_refused(weights, error, message):
+    with pytest.raises(error, match=message):
+        make_dual([0, 1, 0], 3, C=20.0, sample_weight=weights)
 
 
 def test_a_refusal_names_the_owner():

@@ -147,9 +147,42 @@ def test_swapping_the_classes_changes_the_sign_of_the_machine_only(variant):
     np.testing.assert_allclose(swapped, -decision, atol=1e-2)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_of_one_change_no_bit(variant):
+    X, y = table()
+    plain = impute(X, y, variant=variant, **QUICK[variant])
+    ones = impute(X, y, variant=variant, sample_weight=np.ones(24), **QUICK[variant])
+    assert ones.X.tobytes() == plain.X.tobytes()
+    assert ones.dual_coef.tobytes() == plain.dual_coef.tobytes()
+    assert ones.intercept == plain.intercept
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_takes_weights(variant):
+    X, y = table(n_samples=30, n_classes=3)
+    weights = np.array([1.0, 2.0, 0.0, 0.5, 3.0] * 6)
+    result = impute(X, y, variant=variant, sample_weight=weights, **QUICK[variant])
+    assert np.isfinite(result.X).all()
+    np.testing.assert_array_equal(result.dual_coef[weights == 0.0], 0.0)
+    assert result.X.tobytes() != impute(X, y, variant=variant, **QUICK[variant]).X.tobytes()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_without_gaps_are_those_of_scikit_learn(variant):
+    X, y = table(missing_rate=0.0)
+    weights = np.random.default_rng(2).random(24) * (np.arange(24) % 5 > 0)
+    options = {"kernel": Gaussian(2.0), "C": 1.5, "sample_weight": weights}
+    result = impute(X, y, variant=variant, **options)
+    machine = SVC(C=1.5, gamma=2.0, tol=1e-10).fit(X, y, sample_weight=weights)
+    decision = result.kernel(X, result.X) @ result.dual_coef + result.intercept
+    np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"sample_weight": np.arange(24.0) % 2}, "classes among the rows of positive weight"),
+        ({"sample_weight": np.zeros(24)}, "'sample_weight' parameter of impute must be positive"),
         ({"variant": "best"}, "'variant' parameter of impute must be one of 'anchored', 'app"),
         ({"kernel": "rbf"}, "'kernel' parameter of impute must be one of 'chi2', 'gaussian'"),
         ({"eta": -1.0}, r"'eta' parameter of impute must be a float in \(0, inf\]"),

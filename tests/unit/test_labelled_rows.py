@@ -107,6 +107,48 @@ def test_other_kernels_keep_their_defaults():
     assert scaled_kernel("chi2", rows()[0]) == Chi2()
 
 
+def mixed_table(n, seed=5):
+    """Return a table with gaps, whose last column holds codes, and whole weights, some 0."""
+    generator = np.random.default_rng(seed)
+    X = generator.random((n, 3))
+    X[:, 2] = generator.integers(0, 4, n)
+    X[generator.random(X.shape) < 0.3] = NAN
+    return X, generator.integers(0, 4, n)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplacian"])
+def test_gamma_of_weights_is_that_of_as_many_copies(name):
+    X, weights = mixed_table(40)
+    repeated = np.repeat(X, weights, axis=0)
+    expected = scaled_kernel(name, repeated, (2,)).gamma
+    assert scaled_kernel(name, X, (2,), weights).gamma == pytest.approx(expected, rel=1e-12)
+    assert scaled_kernel(name, X, (2,), 1e290 * weights).gamma == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplacian"])
+def test_gamma_of_many_weighted_rows_is_that_of_as_many_copies(name):
+    # Both from the same quantiles, by two ways.
+    X, weights = mixed_table(400)
+    repeated = np.repeat(X, weights, axis=0)
+    expected = scaled_kernel(name, repeated, (2,)).gamma
+    assert scaled_kernel(name, X, (2,), weights).gamma == pytest.approx(expected, rel=1e-12)
+
+
+def test_gamma_of_fractions_of_copies_is_close_to_that_of_all_pairs():
+    X = np.random.default_rng(2).random((700, 3)) ** 3
+    weights = np.random.default_rng(3).random(700) ** 2
+    terms = [np.square(x[:, None] - x[None, :]) for x in X.T]
+    exact = 2.0 / sum(np.average(term, weights=np.outer(weights, weights)) for term in terms)
+    assert scaled_kernel("gaussian", X, (), weights).gamma == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("n", [40, 400])
+def test_gamma_of_weights_of_one_is_that_of_none(n):
+    X, _ = mixed_table(n)
+    ones = np.ones(n)
+    assert scaled_kernel("laplacian", X, (2,), ones) == scaled_kernel("laplacian", X, (2,))
+
+
 # -------------------------------------------------------------------------- what is taken
 
 
@@ -117,6 +159,18 @@ def test_rows_kernel_and_dual_are_returned():
     np.testing.assert_array_equal(found.observed, ~np.isnan(X))
     assert found.kernel == Gaussian(3.0)
     assert found.dual.targets.shape == (12, 1)
+
+
+def test_weights_are_ones_unless_given_and_reach_kernel_and_dual():
+    X, y = rows()
+    np.testing.assert_array_equal(checked(X, y).sample_weight, np.ones(12))
+    weights = np.arange(12) % 4
+    found = checked(X, y, "gaussian", C=3.0, sample_weight=weights.tolist())
+    np.testing.assert_array_equal(found.sample_weight, weights)
+    np.testing.assert_array_equal((found.dual.upper - found.dual.lower)[:, 0], 3.0 * weights)
+    assert found.kernel == scaled_kernel("gaussian", X, (), weights)
+    with pytest.raises(ValueError, match="'sample_weight' parameter of impute must be of shape"):
+        checked(X, y, sample_weight=[1.0])
 
 
 def test_a_name_takes_the_scaled_kernel():

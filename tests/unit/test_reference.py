@@ -61,6 +61,53 @@ def test_among_codes_as_frequent_the_smallest_is_taken():
     assert reference_table(X, Gaussian(categorical=(0,)), None)[2, 0] == 2.0
 
 
+WHOLE_WEIGHTS = np.array([2, 0, 3, 1, 1, 2, 0, 1, 4])
+
+
+def test_a_weight_fills_as_many_copies_do():
+    kernel = Gaussian(categorical=(1, 3))
+    X = table_for(kernel, 9)
+    copies = np.repeat(np.arange(9), WHOLE_WEIGHTS)
+    found = reference_table(X, kernel, "mean", sample_weight=WHOLE_WEIGHTS)
+    repeated = reference_table(X[copies], kernel, "mean")
+    np.testing.assert_allclose(found[copies], repeated, rtol=1e-12)
+    # Rows without weight are filled all the same.
+    assert not np.isnan(found).any()
+
+
+def test_columns_that_only_rows_without_weight_know():
+    X = np.array([[0.2, NAN], [NAN, 7.0], [NAN, 3.0]])
+    found = reference_table(X, Gaussian(categorical=(1,)), None, sample_weight=[0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.5, 7.0], [0.5, 3.0]])
+    found = reference_table(X, Gaussian(categorical=(1,)), None, sample_weight=[1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.2, 7.0], [0.2, 3.0]])
+
+
+@pytest.mark.parametrize("kernel", EXPONENTIAL, ids=repr)
+def test_the_expected_kernel_of_weights_is_that_of_as_many_copies(kernel):
+    X = table_for(kernel, 9, missing=0.3)
+    copies = np.repeat(np.arange(9), WHOLE_WEIGHTS)
+    found = expected_kernel(X, kernel, WHOLE_WEIGHTS)
+    repeated = expected_kernel(X[copies], kernel)
+    first = np.unique(copies, return_index=True)[1]
+    kept = WHOLE_WEIGHTS > 0
+    np.testing.assert_allclose(
+        found[np.ix_(kept, kept)], repeated[np.ix_(first, first)], rtol=1e-12
+    )
+
+
+def test_the_expected_kernel_where_only_rows_without_weight_know_a_column():
+    X = np.array([[0.2, 7.0], [NAN, NAN], [NAN, NAN]])
+    kernel = Laplacian(categorical=(1,))
+    found = expected_kernel(X, kernel, [0.0, 1.0, 1.0])
+    # Uniform draws in the first column; the one code there is in the second.
+    uniform = (np.arange(101) + 0.5) / 101
+    assert found[0, 1] == pytest.approx(np.exp(-np.abs(0.2 - uniform)).mean(), rel=1e-12)
+    assert found[1, 2] == pytest.approx(
+        np.exp(-np.abs(uniform[:, None] - uniform)).mean(), rel=1e-12
+    )
+
+
 def test_observed_cells_come_back_bit_identical(any_kernel):
     X = table_for(any_kernel, 9)
     observed = ~np.isnan(X)

@@ -60,11 +60,13 @@ def adam_clip_and_centre_step(problem: StageOneProblem, state: StageOneState) ->
     dual = problem.dual
 
     def centre(point: FloatArray) -> FloatArray:
-        columns = range(dual.n_problems)
-        centred = [
-            clip_and_centre(point[:, k], dual.lower[:, k], dual.upper[:, k]) for k in columns
-        ]
-        return np.stack(centred, axis=1)
+        centred = np.zeros(point.shape)
+        for k in range(dual.n_problems):
+            # The mean is not taken from rows of weight 0, whose coefficients are 0.
+            room = dual.lower[:, k] < dual.upper[:, k]
+            bounds = dual.lower[room, k], dual.upper[room, k]
+            centred[room, k] = clip_and_centre(point[room, k], *bounds)
+        return centred
 
     return _adam(problem, state, centre)
 

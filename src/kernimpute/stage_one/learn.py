@@ -16,9 +16,9 @@ from kernimpute.dual import Dual
 from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows, check_labelled_rows, check_weights
 from kernimpute.parameters import check_choice
-from kernimpute.reference import Reference, reference_kernel
+from kernimpute.reference import Reference
 from kernimpute.stage_one.assessments import Assessment, relative_steps
-from kernimpute.stage_one.problem import StageOneProblem
+from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem
 from kernimpute.stage_one.steps import Move
 from kernimpute.stage_one.variants import VARIANTS, Solution, Variant
 
@@ -80,6 +80,7 @@ def learn_kernel(
     task: str = "classification",
     categorical: ArrayLike | None = None,
     reference: Reference = None,
+    sample_weight: ArrayLike | None = None,
     tol: float | None = None,
     max_iter: int | None = None,
     callback: Callback | None = None,
@@ -118,6 +119,10 @@ def learn_kernel(
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `anchored` is anchored at, and what the default eta is taken from; see
         `kernimpute.reference`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows, finite, nonnegative and not all 0; None weights every row 1. They
+        enter the machine's bounds, the reference and a gamma fitted to the table; the anchor on
+        the kernel matrix weighs all pairs of rows alike.
     tol : float or None, default=None
         The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
         `appendix` the largest relative step (1e-3), for `released` the norm of the step of the
@@ -149,7 +154,15 @@ def learn_kernel(
     """
     record = VARIANTS[check_choice(OWNER, "variant", variant, VARIANTS)]
     rows = check_labelled_rows(
-        X, y, kernel, owner=OWNER, C=C, task=task, epsilon=epsilon, categorical=categorical
+        X,
+        y,
+        kernel,
+        owner=OWNER,
+        C=C,
+        task=task,
+        epsilon=epsilon,
+        categorical=categorical,
+        sample_weight=sample_weight,
     )
     check_weights(OWNER, eta, rho, radius)
     return learn_from_rows(
@@ -184,25 +197,22 @@ def learn_from_rows(
     )
     if rows.observed.all():
         return _plain_machine(rows)
-    weights = _weights(rows, reference, eta, rho, radius)
-    relaxation = variant.relax(rows.X, rows.observed, rows.kernel, reference)
+    machine = ReferenceMachine(rows, reference)
+    weights = _weights(machine, eta, rho, radius)
+    relaxation = variant.relax(rows.X, rows.observed, rows.kernel, machine)
     problem = StageOneProblem(rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights)
     return _run(problem, variant, stop, callback)
 
 
 def _weights(
-    rows: LabelledRows,
-    reference: Reference,
-    eta: float | None,
-    rho: float | None,
-    radius: float | None,
+    reference: ReferenceMachine, eta: float | None, rho: float | None, radius: float | None
 ) -> tuple[float, float, float]:
     """Return eta, rho and radius, as given or by their default rules."""
+    rows = reference.rows
     dual, missing_rate = rows.dual, float((~rows.observed).mean())
     if eta is None:
-        K = reference_kernel(rows.X, rows.kernel, reference, OWNER)
         # A machine without support vectors has norm 0, and eta must be positive.
-        eta = float(np.linalg.norm(dual.solve(K))) or dual.C
+        eta = float(np.linalg.norm(reference.dual_coef)) or dual.C
     if rho is None:
         rho = 5.0 * dual.C / missing_rate
     if radius is None:

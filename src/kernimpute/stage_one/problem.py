@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,42 @@ from numpy.typing import NDArray
 
 from kernimpute.dual import Dual, coupling
 from kernimpute.kernels import Kernel
+from kernimpute.labelled_rows import LabelledRows
+from kernimpute.reference import Reference, reference_kernel
 
-__all__ = ["Relaxation", "StageOneProblem", "StageOneState"]
+__all__ = ["ReferenceMachine", "Relaxation", "StageOneProblem", "StageOneState"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ReferenceMachine:
+    """The support vector machine on the reference kernel; each half is computed when asked for.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        Incomplete rows, kernel, dual and weights.
+    reference : Reference
+        What the reference is; see `kernimpute.reference`.
+    """
+
+    rows: LabelledRows
+    reference: Reference
+
+    @cached_property
+    def K(self) -> FloatArray:
+        """The reference kernel, of shape (n_samples, n_samples)."""
+        rows = self.rows
+        return reference_kernel(
+            rows.X, rows.kernel, self.reference, "learn_kernel", rows.sample_weight
+        )
+
+    @cached_property
+    def dual_coef(self) -> FloatArray:
+        """The signed coefficients of the exact machine, of shape (n_samples, n_problems)."""
+        return self.rows.dual.solve(self.K)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from kernimpute.kernels import Kernel
 from kernimpute.parameters import refusal
-from kernimpute.reference import Reference, mean_kernel_of_completions, reference_kernel
-from kernimpute.stage_one.problem import Relaxation
+from kernimpute.reference import mean_kernel_of_completions
+from kernimpute.stage_one.problem import ReferenceMachine, Relaxation
 
 __all__ = ["kernel_itself", "printed", "ratio", "union_of_masks"]
 
@@ -24,7 +24,9 @@ RIDGE = 1e-3
 it the certificate takes a thousand rounds; ten times as much is no longer small."""
 
 
-def ratio(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference) -> Relaxation:
+def ratio(
+    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: ReferenceMachine
+) -> Relaxation:
     """Bound the adjustment ``K / K_observed`` exactly, diagonal included.
 
     Parameters
@@ -35,7 +37,7 @@ def ratio(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Referen
         True where a cell is observed.
     kernel : Kernel
         The kernel.
-    reference : Reference
+    reference : ReferenceMachine
         Not used: the adjustment is anchored at 11'.
 
     Returns
@@ -69,7 +71,9 @@ def _check_divisor(K_observed: FloatArray, kernel: Kernel, remedy: str) -> None:
         )
 
 
-def printed(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference) -> Relaxation:
+def printed(
+    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: ReferenceMachine
+) -> Relaxation:
     """Bound the adjustment as the paper prints it.
 
     As `ratio`, but the printed range of a feature known in neither row is also applied to a row
@@ -95,7 +99,7 @@ def printed(X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Refer
 
 
 def union_of_masks(
-    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference
+    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: ReferenceMachine
 ) -> Relaxation:
     """Bound the adjustment as the authors' released code does.
 
@@ -129,7 +133,7 @@ def union_of_masks(
 
 
 def kernel_itself(
-    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: Reference
+    X: FloatArray, observed: BoolArray, kernel: Kernel, reference: ReferenceMachine
 ) -> Relaxation:
     """Bound the learned kernel itself: every completion's kernel matrix is in this set.
 
@@ -137,7 +141,7 @@ def kernel_itself(
     ----------
     X, observed, kernel
         As in `ratio`.
-    reference : Reference
+    reference : ReferenceMachine
         The anchor is its kernel matrix.
 
     Returns
@@ -152,7 +156,7 @@ def kernel_itself(
     if kernel.is_decreasing:
         lower, upper = upper, lower
     # A matrix product's rounding may leave the reference outside by the last digits.
-    anchor = np.clip(reference_kernel(X, kernel, reference, "learn_kernel"), lower, upper)
+    anchor = np.clip(reference.K, lower, upper)
     interior = mean_kernel_of_completions(X, kernel)
     room = float(np.linalg.eigvalsh(interior)[0])
     scale = float(np.diagonal(interior).mean())

@@ -222,14 +222,15 @@ def released_intercept(
     Returns
     -------
     ndarray of shape (n_problems,)
-        The means; of y (our addition) where there is no support vector.
+        The means; of y, weighted (our addition), where there is no support vector.
     """
     dual = problem.dual
     residual = dual.gradient(K, dual_coef) - dual.epsilon * np.sign(dual_coef)
     support = dual_coef != 0.0
     counts = support.sum(axis=0)
     means = np.where(support, residual, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    return np.asarray(np.where(counts > 0, means, dual.targets.mean(axis=0)))
+    weights = np.maximum(dual.upper, -dual.lower) / dual.C
+    return np.asarray(np.where(counts > 0, means, np.average(dual.targets, 0, weights)))
 
 
 def released_start(problem: StageOneProblem) -> StageOneState:

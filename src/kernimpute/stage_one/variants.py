@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from kernimpute.convergence import StopRule
 from kernimpute.kernels import Kernel
-from kernimpute.reference import Reference
 from kernimpute.stage_one import (
     dual_steps,
     kernel_steps,
@@ -46,7 +45,12 @@ from kernimpute.stage_one.assessments import (
     largest_step,
     saddle_gap,
 )
-from kernimpute.stage_one.problem import Relaxation, StageOneProblem, StageOneState
+from kernimpute.stage_one.problem import (
+    ReferenceMachine,
+    Relaxation,
+    StageOneProblem,
+    StageOneState,
+)
 from kernimpute.stage_one.steps import Move
 
 __all__ = ["VARIANTS", "Solution", "Variant"]
@@ -115,7 +119,7 @@ class Variant:
         How Stage II is to follow.
     """
 
-    relax: Callable[[FloatArray, BoolArray, Kernel, Reference], Relaxation]
+    relax: Callable[[FloatArray, BoolArray, Kernel, ReferenceMachine], Relaxation]
     start: Callable[[StageOneProblem], StageOneState]
     kernel_step: Step
     perturbation_step: Step

@@ -8,7 +8,7 @@ import pytest
 from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.stage_one import VARIANTS
-from kernimpute.stage_one.problem import StageOneProblem
+from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem
 
 
 def small_rows(
@@ -44,7 +44,8 @@ def problem_of(
     rows: LabelledRows, variant: str, eta: float = 1.0, rho: float = 5.0
 ) -> StageOneProblem:
     """Return the problem that a variant makes of rows."""
-    relaxation = VARIANTS[variant].relax(rows.X, rows.observed, rows.kernel, None)
+    machine = ReferenceMachine(rows, None)
+    relaxation = VARIANTS[variant].relax(rows.X, rows.observed, rows.kernel, machine)
     return StageOneProblem(
         rows.X, rows.observed, rows.kernel, rows.dual, relaxation, eta, rho, radius=1.0
     )

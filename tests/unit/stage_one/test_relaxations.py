@@ -7,6 +7,7 @@ import pytest
 
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kernimpute.stage_one import relaxations
+from kernimpute.stage_one.problem import ReferenceMachine
 from tests.unit.stage_one.conftest import small_rows
 
 KERNELS = [Gaussian(2.0), Laplacian(1.5), Linear(), Polynomial(), Sigmoid(), Chi2()]
@@ -32,7 +33,9 @@ def test_the_adjustment_of_every_completion_is_within_the_bounds(kernel, relax):
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_kernel_of_every_completion_is_within_the_bounds_of_the_kernel_itself(kernel):
     rows = small_rows(kernel=kernel)
-    relaxation = relaxations.kernel_itself(rows.X, rows.observed, kernel, None)
+    relaxation = relaxations.kernel_itself(
+        rows.X, rows.observed, kernel, ReferenceMachine(rows, None)
+    )
     raised = relaxation.ridge * np.eye(rows.X.shape[0])
     for X in completions(rows):
         K = kernel(X, X) + raised
@@ -45,7 +48,9 @@ def test_the_kernel_of_every_completion_is_within_the_bounds_of_the_kernel_itsel
 def test_only_a_kernel_that_is_not_psd_gets_a_ridge():
     for kernel in KERNELS:
         rows = small_rows(kernel=kernel, n_samples=20)
-        relaxation = relaxations.kernel_itself(rows.X, rows.observed, kernel, None)
+        relaxation = relaxations.kernel_itself(
+            rows.X, rows.observed, kernel, ReferenceMachine(rows, None)
+        )
         assert np.linalg.eigvalsh(relaxation.anchor)[0] >= -1e-10
         if kernel.is_positive_semidefinite:
             assert relaxation.ridge == 0.0
