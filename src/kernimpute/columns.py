@@ -243,7 +243,7 @@ def dictionary_values(series: pd.Series) -> tuple[object, ...]:
     tuple
         The values, in the dictionary's order.
     """
-    chunks = series.array.__arrow_array__().unify_dictionaries().chunks  # type: ignore[attr-defined]
+    chunks = series.array.__arrow_array__().unify_dictionaries().chunks
     return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
 
 

@@ -1,8 +1,8 @@
 """Numbers and codes back into the columns of a table.
 
-Only gaps are written, and the column keeps its dtype. Two dtypes gain something: a categorical
-one gets the categories that were known when the code was learned, and a column without any
-observed cell, whose dtype (such as pyarrow's null) cannot hold the fill, gets one that can.
+Only gaps are written, and the column keeps its dtype, with two exceptions. A categorical dtype
+gets the categories that were known when the code was learned. A dtype that cannot hold the fill
+(pyarrow's null, a float column of gaps only that is to hold text) gives way to one that can.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def filled_column(
     if column.kind == "empty":
         if target == "other":
             return series
-        constant = _constant(series, column, target)
+        constant = _constant(column, target, series)
         cells: Cells = [constant] * int(gaps.sum())
     elif values is None:
         cells = [column.values[0]] * int(gaps.sum())
@@ -93,15 +94,16 @@ def filled_column(
     return _written(series, gaps, cells, column, target)
 
 
-def _constant(series: pd.Series, column: Column, target: Source) -> object:
+def _constant(column: Column, target: Source, series: pd.Series) -> object:
     """Return what fills a column in which nothing was observed."""
-    if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
-        return series.dtype.categories[0]
-    if column.levels:
-        return column.levels[0]
-    source = column.source if column.source in _CONSTANTS else target
-    constant = _CONSTANTS[source]
-    return constant if _can_hold(target, [constant]) else _CONSTANTS[target]
+    levels = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else ()
+    constants = [
+        *levels[:1],
+        *column.levels[:1],
+        *(_CONSTANTS[source] for source in (column.source, target) if source in _CONSTANTS),
+    ]
+    held = (constant for constant in constants if _can_hold(target, column, [constant]))
+    return next(held, constants[0])
 
 
 # ---------------------------------------------------------------------- what to write
@@ -158,7 +160,7 @@ def _whole_bounds(low: object, high: object, series: pd.Series, target: Source) 
 def _numpy_dtype(series: pd.Series) -> np.dtype:
     """Return NumPy's dtype of a column of integers."""
     dtype = series.dtype
-    return dtype if isinstance(dtype, np.dtype) else dtype.numpy_dtype  # type: ignore[attr-defined,no-any-return]
+    return dtype if isinstance(dtype, np.dtype) else dtype.numpy_dtype  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------------- writing it
@@ -168,21 +170,35 @@ def _written(
     series: pd.Series, gaps: BoolArray, cells: Cells, column: Column, target: Source
 ) -> pd.Series:
     """Return a copy of a column with its gaps written; index and other cells as before."""
-    if not _can_hold(target, cells):
-        series = _that_can_hold(series, column)
-        target = source_of(series.dtype)
+    if not _can_hold(target, column, cells):
+        if gaps.all():
+            return _anew(series, cells, column)
+        series, target = series.astype(object), "object"
     if target == "integer" and isinstance(cells, list) and not _fit_exactly(series, cells):
         series = series.astype("float64")
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = _with_more_categories(series, cells)
+    array: Any
     if target == "dictionary":
         array = _dictionary(series, gaps, list(cells), column)
-    elif isinstance(series.dtype, np.dtype):
+        return pd.Series(array, index=series.index, name=series.name)
+    if isinstance(series.dtype, np.dtype):
         # pandas' wrapper of a NumPy array refuses Python's integers for its narrow ones.
         array = series.to_numpy(copy=True)
-        array[gaps] = cells.tolist() if isinstance(cells, np.ndarray) else _objects(cells)
+        as_objects = target == "object" or isinstance(cells, list)
+        array[gaps] = _objects(list(cells)) if as_objects else cells
     else:
         array = series.array.copy()
         array[gaps] = cells.tolist() if isinstance(cells, np.ndarray) else cells
     return pd.Series(array, index=series.index, dtype=series.dtype, name=series.name)
+
+
+def _anew(series: pd.Series, cells: Cells, column: Column) -> pd.Series:
+    """Return a column that is filled throughout, of the dtype that its values ask for."""
+    dtype = None
+    if column.source == "category" and column.levels:
+        dtype = pd.CategoricalDtype([*column.levels], ordered=column.ordered)
+    return pd.Series(cells, index=series.index, dtype=dtype, name=series.name)
 
 
 def _objects(cells: Sequence[object]) -> NDArray[np.object_]:
@@ -192,26 +208,24 @@ def _objects(cells: Sequence[object]) -> NDArray[np.object_]:
     return array
 
 
-def _can_hold(target: Source, cells: Cells) -> bool:
-    """Return whether a family of dtypes holds values of the kind of the first of some cells."""
-    if target in ("object", "category"):
+def _can_hold(target: Source, column: Column, cells: Cells) -> bool:
+    """Return whether a family of dtypes holds what a column is filled with."""
+    if target == "object":
         return True
-    first = cells[0]
-    if isinstance(first, (bool, np.bool_)):
-        return target == "boolean"
-    if isinstance(first, str):
-        return target in ("text", "dictionary")
-    return target in ("integer", "float", "dictionary")
+    if target == "category":
+        return column.categorical or column.kind == "empty"
+    if isinstance(cells, np.ndarray):
+        return target in ("integer", "float")
+    return all(target in _holders(cell) for cell in set(cells))
 
 
-def _that_can_hold(series: pd.Series, column: Column) -> pd.Series:
-    """Return a column of gaps only as one that holds the values of the code."""
-    dtype: object = "float64"
-    if column.source == "category":
-        dtype = pd.CategoricalDtype([*column.levels], ordered=column.ordered)
-    elif column.categorical or column.source not in ("integer", "float", "null"):
-        dtype = object
-    return pd.Series(np.nan, index=series.index, name=series.name).astype(dtype)  # type: ignore[call-overload,no-any-return]
+def _holders(cell: object) -> tuple[Source, ...]:
+    """Return the families of dtypes, besides objects and categories, that hold a value."""
+    if isinstance(cell, (bool, np.bool_)):
+        return ("boolean",)
+    if isinstance(cell, str):
+        return ("text", "dictionary")
+    return ("integer", "float", "dictionary")
 
 
 def _fit_exactly(series: pd.Series, cells: list[object]) -> bool:
@@ -222,23 +236,23 @@ def _fit_exactly(series: pd.Series, cells: list[object]) -> bool:
 
 def _with_categories(series: pd.Series, column: Column) -> pd.Series:
     """Return a categorical column with the code's categories first, then its own others."""
-    dtype = series.dtype
-    assert isinstance(dtype, pd.CategoricalDtype)
-    known = column.levels or column.values if column.source == "category" else column.values
-    if column.source != "category":
-        # The code has no order of its own to impose: what is lacking goes to the end.
-        lacking = [value for value in known if value not in dtype.categories]
-        return series.cat.add_categories(lacking) if column.categorical and lacking else series
-    others = [value for value in dtype.categories if value not in set(known)]
-    both = [*known, *others]
-    if both == [*dtype.categories] and bool(dtype.ordered) == column.ordered:
+    if not column.levels:
+        # The code has no order to impose: what is lacking goes to the end.
+        return _with_more_categories(series, [*column.values] if column.categorical else [])
+    known, own = set(column.levels), [*series.cat.categories]
+    both = [*column.levels, *(value for value in own if value not in known)]
+    if both == own and bool(series.cat.ordered) == column.ordered:
         return series
     return series.cat.set_categories(both, ordered=column.ordered)
 
 
-def _dictionary(
-    series: pd.Series, gaps: BoolArray, cells: list[object], column: Column
-) -> pd.api.extensions.ExtensionArray:
+def _with_more_categories(series: pd.Series, values: Cells) -> pd.Series:
+    """Return a categorical column with the values that its categories lack behind them."""
+    lacking = [value for value in dict.fromkeys(values) if value not in series.cat.categories]
+    return series.cat.add_categories(lacking) if lacking else series
+
+
+def _dictionary(series: pd.Series, gaps: BoolArray, cells: list[object], column: Column) -> Any:
     """Return an arrow dictionary column with its gaps written."""
     known = column.levels or (column.values if column.categorical else ())
     both = [*dict.fromkeys([*known, *dictionary_values(series), *cells])]
@@ -253,4 +267,4 @@ def _dictionary(
         pa.array(both, type=of.value_type),
         ordered=of.ordered,
     )
-    return pd.array(array, dtype=pd.ArrowDtype(array.type))  # type: ignore[call-overload,no-any-return]
+    return pd.array(array, dtype=pd.ArrowDtype(array.type))

@@ -104,8 +104,8 @@ def like(X: Any, filled: pd.DataFrame, changed: BoolArray | None = None) -> Any:
     before = to_pandas(X)
     written = _written_columns(before, filled, changed)
     if isinstance(X, pa.Table):
-        return _arrow_like(X, filled, written)
-    return _narwhals_like(nw.from_native(X, eager_only=True), filled, written)
+        return _arrow_like(X, before, filled, written)
+    return _narwhals_like(nw.from_native(X, eager_only=True), before, filled, written)
 
 
 # ---------------------------------------------------------------------- in
@@ -170,8 +170,8 @@ def _written_columns(
 ) -> set[str]:
     """Return the names of the columns of `filled` that are not those of `before`."""
     if changed is not None:
-        cells = np.asarray(changed, dtype=bool)
-        columns = cells.any(axis=0) if cells.ndim == 2 else cells
+        cells = np.asarray(changed, dtype=bool).reshape(-1, before.shape[1])
+        columns: list[bool] = cells.any(axis=0).tolist()
         kept = {
             name for name, is_written in zip(before.columns, columns, strict=True) if not is_written
         }
@@ -184,7 +184,9 @@ def _written_columns(
     return {name for name in filled.columns if name not in kept}
 
 
-def _arrow_like(X: pa.Table, filled: pd.DataFrame, written: set[str]) -> pa.Table:
+def _arrow_like(
+    X: pa.Table, before: pd.DataFrame, filled: pd.DataFrame, written: set[str]
+) -> pa.Table:
     columns, fields = [], []
     for name in filled.columns:
         own = X.schema.field(name) if name in X.schema.names else None
@@ -193,7 +195,7 @@ def _arrow_like(X: pa.Table, filled: pd.DataFrame, written: set[str]) -> pa.Tabl
             fields.append(own)
             continue
         values = _arrow_column(filled[name])
-        if own is not None and not pa.types.is_null(own.type):
+        if own is not None and _same_family(before[name].dtype, filled[name].dtype):
             if not pa.types.is_dictionary(own.type):
                 values = values.cast(own.type)
             elif own.type.value_type != values.type.value_type:
@@ -203,7 +205,9 @@ def _arrow_like(X: pa.Table, filled: pd.DataFrame, written: set[str]) -> pa.Tabl
     return pa.table(columns, schema=pa.schema(fields, metadata=X.schema.metadata))
 
 
-def _narwhals_like(X: nw.DataFrame[Any], filled: pd.DataFrame, written: set[str]) -> Any:
+def _narwhals_like(
+    X: nw.DataFrame[Any], before: pd.DataFrame, filled: pd.DataFrame, written: set[str]
+) -> Any:
     names = [str(name) for name in filled.columns]
     arrays = {}
     for name in filled.columns:
@@ -222,10 +226,16 @@ def _narwhals_like(X: nw.DataFrame[Any], filled: pd.DataFrame, written: set[str]
     casts = [
         nw.col(name).cast(_dtype_for(schema[name], filled[name]))
         for name in arrays
-        if name in schema and schema[name] != nw.Unknown
+        if name in schema and _same_family(before[name].dtype, filled[name].dtype)
     ]
     new = new.with_columns(*casts) if casts else new
     return X.with_columns(*[new.get_column(name) for name in arrays]).select(names).to_native()
+
+
+def _same_family(before: object, after: object) -> bool:
+    """Return whether a filled column can have the dtype that it came with."""
+    types = [dtype.pyarrow_dtype for dtype in (before, after) if isinstance(dtype, pd.ArrowDtype)]
+    return before == after or (len(types) == 2 and all(map(pa.types.is_dictionary, types)))
 
 
 def _dtype_for(dtype: Any, series: pd.Series) -> Any:

@@ -102,13 +102,13 @@ def to_codes(
         gaps = np.isnan(matrix[:, position])
         if not gaps.any():
             continue
-        now = indicators[np.ix_(gaps, places)]
+        now = indicators[gaps][:, places]
         if columns[places[0]][1] is None:
             filled[gaps, position] = now[:, 0]
             continue
         now = _one_each(now)
         if reference is not None:
-            before = _one_each(reference[np.ix_(gaps, places)])
+            before = _one_each(reference[gaps][:, places])
             largest = np.eye(before.shape[1])[before.argmax(axis=1)]
             now = largest + 2.0 * (now - before)
         filled[gaps, position] = now.argmax(axis=1)
