@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +72,8 @@ class Record:
         gradient relative to that at the start; NaN where the variant has none or it was not
         evaluated.
     step_norms : mapping of str to float
-        Norm of the change of each moving variable, by its name.
+        Norm of the change of each moving variable, by its name; not to be written to, though a
+        plain dict, for that can be pickled.
     inner_iterations : int
         Inner iterations of the round (eigendecompositions, sweeps, evaluations).
     seconds : float
@@ -87,7 +87,7 @@ class Record:
     iteration: int
     objective: float = math.nan
     gap: float = math.nan
-    step_norms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    step_norms: Mapping[str, float] = field(default_factory=dict)
     inner_iterations: int = 0
     seconds: float = 0.0
     note: str = ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -56,10 +58,19 @@ def test_records_and_traces_do_not_change():
     record = Record(1)
     with pytest.raises(AttributeError, match="cannot assign"):
         record.gap = 0.0
-    with pytest.raises(TypeError, match="does not support item assignment"):
-        record.step_norms["adjustment"] = 1.0
     with pytest.raises(AttributeError, match="cannot assign"):
         trace().records = ()
+
+
+def test_traces_can_be_pickled_and_copied():
+    for copied in (pickle.loads(pickle.dumps(trace())), copy.deepcopy(trace())):
+        assert copied.notes == trace().notes
+        for name in ("iteration", "objective", "gap", "adjustment", "perturbation"):
+            np.testing.assert_array_equal(copied.column(name), trace().column(name))
+
+
+def test_records_share_no_norms():
+    assert Record(1).step_norms is not Record(2).step_norms
 
 
 @pytest.mark.parametrize("status", Status)

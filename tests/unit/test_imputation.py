@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -58,6 +61,34 @@ def test_nothing_missing_returns_the_table_and_a_plain_machine(variant):
     machine = SVC(C=1.5, gamma=2.0, tol=1e-10).fit(X, y)
     decision = result.kernel(X, result.X) @ result.dual_coef + result.intercept
     np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
+
+
+def same(one, other):
+    """Whether two results hold the same numbers, however deep."""
+    if dataclasses.is_dataclass(one):
+        names = [field.name for field in dataclasses.fields(one)]
+        return type(one) is type(other) and all(
+            same(getattr(one, name), getattr(other, name)) for name in names
+        )
+    if isinstance(one, dict | tuple):
+        ones, others = (list(x.items() if isinstance(x, dict) else x) for x in (one, other))
+        return len(ones) == len(others) and all(map(same, ones, others))
+    if isinstance(one, np.ndarray | float):
+        return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
+    return one is other or one == other
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_results_can_be_pickled_and_copied(variant, copied):
+    X, y = table(n_classes=3)
+    labels = np.array(["a", "b", "c"])[y]
+    result = impute(X, labels, variant=variant, **QUICK[variant])
+    again = copied(result)
+    assert again is not result
+    assert same(again, result)
+    assert again.trace.records[-1].step_norms
+    assert not same(dataclasses.replace(result, X=result.X + 1e-9), result)
 
 
 @pytest.mark.parametrize("variant", ["direct", "anchored"])

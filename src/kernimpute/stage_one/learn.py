@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -297,7 +296,7 @@ def _record(
         iteration=iteration,
         objective=math.nan if assessment is None else assessment.objective,
         gap=math.nan if assessment is None else assessment.gap,
-        step_norms=MappingProxyType(dict(norms or {})),
+        step_norms=dict(norms or {}),
         inner_iterations=sum(move.inner_iterations for move in moves),
         seconds=time.perf_counter() - began,
         note=" ".join(move.note for move in moves if move.note),
