@@ -67,7 +67,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "doc_module": ("kernimpute",),
     "backreferences_dir": None,
-    }
+}
 
 
 def shorten_inherited(app, what, name, obj, options, lines):
