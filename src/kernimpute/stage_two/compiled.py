@@ -899,17 +899,21 @@ def _exchange_moments(
 
 
 @_entry
-def fill_from_similar(rows: Rows, sharpness: float, table: FloatArray, missing: BoolArray) -> None:
+def fill_from_similar(
+    rows: Rows, copies: FloatArray, sharpness: float, table: FloatArray, missing: BoolArray
+) -> None:
     """Fill new rows, in place, with the mean or the most frequent code of similar rows.
 
-    A row k has the weight ``exp(-sharpness distance_k / mean distance)``, the distance being
-    the sum of feature terms (squared differences for the kernels that are not of a distance)
-    over the cells that the new row has.
+    A row k has the weight ``copies_k exp(-sharpness distance_k / mean distance)``, the distance
+    being the sum of feature terms (squared differences for the kernels that are not of a
+    distance) over the cells that the new row has, and its mean weighted by the copies.
 
     Parameters
     ----------
     rows : Rows
         The complete rows.
+    copies : ndarray of shape (n_samples,) or (0,)
+        How often each complete row counts, in (0, inf); empty where all count once.
     sharpness : float
         How fast the weights fall.
     table : ndarray of shape (n_new, n_features)
@@ -921,6 +925,8 @@ def fill_from_similar(rows: Rows, sharpness: float, table: FloatArray, missing: 
     work = _workspace(rows)
     term = LAPLACIAN if rows.kind == LAPLACIAN else GAUSSIAN
     distances, weights, pulls = work.residuals, work.weights, work.pulls
+    weighted = copies.size > 0
+    n_copies = copies.sum()
     for i in range(table.shape[0]):
         for j in range(n):
             distances[j] = 0.0
@@ -932,11 +938,22 @@ def fill_from_similar(rows: Rows, sharpness: float, table: FloatArray, missing: 
         for j in range(n):
             mean += distances[j] / n
             nearest = min(nearest, distances[j])
+        # Loops of their own, so that rows which all count once are summed as they ever were.
+        if weighted:
+            mean = 0.0
+            for j in range(n):
+                mean += copies[j] * distances[j]
+            mean /= n_copies
         scale = sharpness / mean if mean > 0.0 else 0.0
         total = 0.0
         for j in range(n):
             weights[j] = np.exp(scale * (nearest - distances[j]))
             total += weights[j]
+        if weighted:
+            total = 0.0
+            for j in range(n):
+                weights[j] *= copies[j]
+                total += weights[j]
         for p in range(n_features):
             if not missing[i, p]:
                 continue

@@ -7,6 +7,7 @@ similarity in the cells it has::
 
     weight_k = exp(-8 distance_k / mean distance)
 
+times the weight that the complete row itself was given, if any; the mean distance is weighted too.
 That is the table whose sums are the target in which every missing feature contributes
 ``g(mean, x_jp)``. The expected contribution under the same weights, ``mean of g(x_kp, x_jp)``,
 would be the obvious target, and a bad one: for the gaussian kernel it exceeds the former by the
@@ -32,10 +33,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.convergence import Record, Status, Trace
+from kernimpute.dual import check_sample_weight
 from kernimpute.kernels import Chi2, Kernel
 from kernimpute.missing import check_incomplete, observed_cells
 from kernimpute.parameters import check_integer, check_real
 from kernimpute.stage_two import compiled
+from kernimpute.stage_two.compiled import Rows
 from kernimpute.stage_two.problem import (
     check_columns,
     check_kernel,
@@ -70,6 +73,7 @@ def recover_new_rows(
     kernel: Kernel,
     target: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     categorical: ArrayLike | None = None,
     tol: float = 1e-10,
     max_sweeps: int = 1000,
@@ -81,8 +85,8 @@ def recover_new_rows(
     Parameters
     ----------
     X_new : array-like of shape (n_new, n_features)
-        The new rows with NaN at the gaps. Observed values may lie outside [0, 1] (from 0 on for
-        the chi-squared kernel), observed codes may be new.
+        The new rows with NaN at the gaps; there may be none. Observed values may lie outside
+        [0, 1] (from 0 on for the chi-squared kernel), observed codes may be new.
     X_train : array-like of shape (n_train, n_features)
         Complete rows; numeric columns in [0, 1].
     kernel : Kernel
@@ -92,6 +96,10 @@ def recover_new_rows(
         the mean or most frequent code of similar rows (see `kernimpute.stage_two.new_rows`).
     weights : array-like of shape (n_new, n_train), "kernel" or None, default=None
         Weight of each pair, as in `recover_features`; of no effect without a target.
+    sample_weight : array-like of shape (n_train,) or None, default=None
+        Weights of the complete rows, finite, nonnegative and not all 0, in the fill without a
+        target, from which one with a target starts too; a weight w counts as w copies of the row.
+        None weights every row 1.
     categorical : array-like of bool or int, default=None
         The columns with codes; None keeps what the kernel says.
     tol : float, default=1e-10
@@ -112,7 +120,8 @@ def recover_new_rows(
     Notes
     -----
     A row costs O(n_train n_features) without a target, and that a sweep with one. Beside the
-    target, memory does not grow with the number of new rows.
+    target, memory does not grow with the number of new rows but by their own table; calls on
+    parts of the rows give the same bits as one on all.
 
     Examples
     --------
@@ -131,6 +140,7 @@ def recover_new_rows(
     X = _check_new(X_new, n_features, kernel, owner)
     check_real(owner, "tol", tol, 0.0, low_included=True)
     check_integer(owner, "max_sweeps", max_sweeps, 0)
+    copies = check_sample_weight(owner, sample_weight, complete.shape[0])
     pairs = (X.shape[0], complete.shape[0])
     sums = None if target is None else check_pairs(target, pairs, owner, "target")
     weigh = _check_new_weights(weights, kernel, pairs, owner)
@@ -143,7 +153,8 @@ def recover_new_rows(
     n_codes = np.array([known.size for known in codes], dtype=np.int64)
     rows = in_rows(kind_of(kernel), indexed(complete, codes).T, n_codes)
     table = indexed(X, codes)
-    compiled.fill_from_similar(rows, _SHARPNESS, table, missing)
+    counted, n_copies = _counted(rows, copies)
+    compiled.fill_from_similar(counted, n_copies, _SHARPNESS, table, missing)
     objectives = np.zeros(X.shape[0])
     n_sweeps = np.zeros(X.shape[0], dtype=np.int64)
     steps = np.zeros(X.shape[0])
@@ -185,6 +196,19 @@ def recover_new_rows(
     )
 
 
+def _counted(rows: Rows, copies: FloatArray) -> tuple[Rows, FloatArray]:
+    """Return the rows that count, and how often up to a factor; empty where all count once."""
+    if (copies == 1.0).all():
+        return rows, np.empty(0)
+    # Halved or doubled until the most is about 1: no sum overflows, and codes that are as frequent
+    # stay so to the last bit.
+    copies = np.ldexp(copies, -int(np.frexp(copies.max())[1]))
+    kept = copies > 0.0
+    if not kept.all():
+        rows = in_rows(rows.kind, rows.columns[:, kept], rows.n_codes)
+    return rows, copies[kept]
+
+
 def _check_complete(X: ArrayLike, kernel: Kernel, owner: str) -> FloatArray:
     """Return the complete rows."""
     matrix = check_incomplete(X, owner, kernel.numeric(np.shape(X)[1]), name="X_train")
@@ -201,8 +225,8 @@ def _check_new(X: ArrayLike, n_features: int, kernel: Kernel, owner: str) -> Flo
         matrix = np.ascontiguousarray(X, dtype=float)
     except (TypeError, ValueError) as error:
         raise TypeError(f"The 'X_new' parameter of {owner} must be numeric: {error}.") from error
-    if matrix.ndim != 2 or matrix.shape[0] == 0 or matrix.shape[1] != n_features:
-        must_be = f"a matrix with at least one row and the {n_features} columns of X_train"
+    if matrix.ndim != 2 or matrix.shape[1] != n_features:
+        must_be = f"a matrix with the {n_features} columns of X_train"
         got = f"an array of shape {matrix.shape}"
         raise ValueError(f"The 'X_new' parameter of {owner} must be {must_be}. Got {got} instead.")
     refused = np.isinf(matrix)

@@ -139,6 +139,86 @@ def test_memory_does_not_grow_with_the_new_rows():
     assert peak < 2e6
 
 
+def copies_of(n_train, seed=4):
+    """Return how often each complete row counts, some 0, and the rows as often."""
+    copies = np.random.default_rng(seed).integers(0, 4, n_train)
+    return copies, np.repeat(np.arange(n_train), copies)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "categorical"),
+    [(kernel, ()) for kernel in KERNELS] + [(kernel, (1, 2)) for kernel in DISTANCES],
+)
+def test_a_weight_is_as_many_copies(kernel, categorical):
+    kernel = kernel.with_categorical(list(categorical), 5)
+    _, gappy, train = new_and_old(categorical=categorical, n_new=30)
+    copies, repeated = copies_of(40)
+    found = recover_new_rows(gappy, train, kernel=kernel, sample_weight=copies).X
+    expected = recover_new_rows(gappy, train[repeated], kernel=kernel).X
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    # Only their ratios matter, from one end of the floats to the other.
+    for scale in (2.0**-1000, 0.25, 2.0**1000):
+        scaled = recover_new_rows(gappy, train, kernel=kernel, sample_weight=scale * copies).X
+        np.testing.assert_allclose(scaled, expected, rtol=1e-12)
+    plain = recover_new_rows(gappy, train, kernel=kernel).X
+    assert np.abs(found - plain).max() > 1e-3
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_weights_of_one_change_no_bit(kernel):
+    _, gappy, train = new_and_old()
+    plain = recover_new_rows(gappy, train, kernel=kernel)
+    ones = recover_new_rows(gappy, train, kernel=kernel, sample_weight=np.ones(40))
+    assert ones.X.tobytes() == plain.X.tobytes()
+
+
+def test_with_a_target_weights_are_of_the_start_only():
+    kernel = Laplacian(categorical=(1, 2))
+    new, gappy, train = new_and_old(categorical=(1, 2))
+    copies, _ = copies_of(40)
+    options = {"kernel": kernel, "target": kernel.sums(new, train), "sample_weight": copies}
+    started = recover_new_rows(gappy, train, max_sweeps=0, **options)
+    filled = recover_new_rows(gappy, train, kernel=kernel, sample_weight=copies)
+    np.testing.assert_array_equal(started.X, filled.X)
+    np.testing.assert_allclose(recover_new_rows(gappy, train, **options).X, new, atol=1e-6)
+
+
+def test_a_code_that_only_rows_without_weight_have_fills_nothing():
+    train = np.array([[0.5, 3.0], [0.5, 3.0], [0.5, 1.0], [0.5, 7.0]])
+    found = recover_new_rows(
+        [[0.5, np.nan]], train, kernel=Gaussian(categorical=(1,)), sample_weight=[0, 0, 1, 2]
+    )
+    assert found.X[0, 1] == 7.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("with_target", [False, True])
+def test_parts_of_the_rows_give_the_same_bits(with_target, weighted):
+    kernel = Gaussian()
+    new, gappy, train = new_and_old(n_new=600)
+    target = kernel.sums(new, train) if with_target else None
+    copies = copies_of(40)[0] if weighted else None
+
+    def fill(part):
+        sums = None if target is None else target[part]
+        return recover_new_rows(
+            gappy[part], train, kernel=kernel, target=sums, sample_weight=copies
+        ).X
+
+    whole = fill(slice(None))
+    for size in (1, 7, 256, 300):
+        parts = [fill(slice(first, first + size)) for first in range(0, 600, size)]
+        assert np.vstack(parts).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("target", [None, np.empty((0, 40))], ids=["similar rows", "target"])
+def test_no_rows_are_returned_as_they_came(target):
+    _, _, train = new_and_old()
+    found = recover_new_rows(np.empty((0, 5)), train, kernel=Gaussian(), target=target)
+    assert found.X.shape == (0, 5)
+    assert found.status is Status.NOTHING_MISSING
+
+
 def test_nothing_missing_and_nothing_written_to():
     new, gappy, train = new_and_old()
     found = recover_new_rows(new, train, kernel=Gaussian())
@@ -184,6 +264,8 @@ NEW = read_only(np.array([[0.1, np.nan], [np.nan, 0.3]]))
         ({"target": np.full((2, 3), np.nan)}, ValueError, r"'target' .* finite. Got nan in row 0"),
         ({"weights": -np.ones((2, 3))}, ValueError, r"'weights' .* nonnegative"),
         ({"weights": "local"}, ValueError, r"'weights' .* recover_new_rows .* 'kernel', None"),
+        ({"sample_weight": [1.0]}, ValueError, r"'sample_weight' .* of shape \(3,\), one weight"),
+        ({"sample_weight": [0, 0, 0]}, ValueError, r"'sample_weight' .* positive for one row"),
         ({"categorical": [True]}, ValueError, r"'categorical' .* the 2 columns"),
         ({"tol": "0"}, TypeError, r"'tol' .* recover_new_rows"),
         ({"max_sweeps": -1}, ValueError, r"'max_sweeps' .* recover_new_rows"),
