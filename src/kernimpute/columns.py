@@ -343,6 +343,10 @@ def _refuse_outside(
         )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
 def _scalar(value: object) -> object:
     """Return a number as one of Python's or NumPy's own, so that it can be stored anywhere."""
     if isinstance(value, (int, float, np.generic)):
@@ -350,7 +354,13 @@ def _scalar(value: object) -> object:
     return float(value)  # type: ignore[arg-type]
 
 
-def _is_category(series: pd.Series, present: pd.Series, name: Hashable, as_category: bool) -> bool:
+def _is_category(
+    series: pd.Series,
+    present: pd.Series,
+    name: Hashable,
+    as_category: bool,
+    dates_pass: bool = False,
+) -> bool:
     """Return whether a column holds categories rather than numbers; refuse what is neither."""
     dtype, source = series.dtype, source_of(series.dtype)
     if source in ("category", "boolean"):
@@ -358,9 +368,10 @@ def _is_category(series: pd.Series, present: pd.Series, name: Hashable, as_categ
     if source in ("integer", "float"):
         return as_category
     if source == "object":
-        return _objects_are_categories(present, name, as_category)
+        return _objects_are_categories(present, name, as_category, dates_pass)
     if source in ("text", "dictionary"):
-        _refuse_dates(present, name, as_category)
+        if not (as_category or dates_pass):
+            _refuse_dates(present, name)
         return True
     if isinstance(dtype, pd.SparseDtype):
         remedy = "Make it dense with `.sparse.to_dense()`."
@@ -368,21 +379,23 @@ def _is_category(series: pd.Series, present: pd.Series, name: Hashable, as_categ
     raise TableError(_refused_column(name, f"{dtype} values", _REMEDY))
 
 
-def _refuse_dates(present: pd.Series, name: Hashable, as_category: bool) -> None:
+def _refuse_dates(present: pd.Series, name: Hashable) -> None:
     """Refuse a column of text whose every cell is a date: a most frequent one fills no gap."""
-    if as_category or not all(_ISO_DATE.match(str(text).strip()) for text in present):
+    if not all(_ISO_DATE.match(str(text).strip()) for text in present):
         return
     remedy = f"{_REMEDY[:-1]}; or name it as categorical if its dates are classes."
     raise TableError(_refused_column(name, f"dates such as {present.iloc[0]!r}", remedy))
 
 
-def _objects_are_categories(present: pd.Series, name: Hashable, as_category: bool) -> bool:
+def _objects_are_categories(
+    present: pd.Series, name: Hashable, as_category: bool, dates_pass: bool
+) -> bool:
     kinds = set(map(type, present))
     booleans = {kind for kind in kinds if issubclass(kind, (bool, np.bool_))}
     text = {kind for kind in kinds if issubclass(kind, str)}
     numbers = {kind for kind in kinds if issubclass(kind, Real)} - booleans
-    if kinds == text:
-        _refuse_dates(present, name, as_category)
+    if kinds == text and not (as_category or dates_pass):
+        _refuse_dates(present, name)
     if kinds in (booleans, text):
         return True
     if kinds == numbers:
@@ -465,7 +478,8 @@ def column_codes(
         if source_of(series.dtype) == "float":
             _numbers(present, column.name)
         return codes, ()
-    if _is_category(series, present, column.name, column.categorical) != column.categorical:
+    numbers_too = column.categorical and any(map(_is_number, column.values))
+    if _is_category(series, present, column.name, numbers_too, True) != column.categorical:
         must_be = "categories" if column.categorical else "numbers"
         raise TableError(
             f"{the_column(column.name)} must hold {must_be}, as it did before. "

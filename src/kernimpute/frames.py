@@ -171,9 +171,10 @@ def _written_columns(
     """Return the names of the columns of `filled` that are not those of `before`."""
     if changed is not None:
         cells = np.asarray(changed, dtype=bool).reshape(-1, before.shape[1])
-        columns: list[bool] = cells.any(axis=0).tolist()
         kept = {
-            name for name, is_written in zip(before.columns, columns, strict=True) if not is_written
+            name
+            for name, is_written in zip(before.columns, cells.T, strict=True)
+            if not is_written.any()
         }
     else:
         kept = {
