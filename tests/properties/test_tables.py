@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernimpute.missing import observed_cells
-from kernimpute.table_code import encode_table
+from kernimpute.table_code import encode_table, learn_code
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 INTEGERS = st.integers(-100, 100)
@@ -20,13 +20,17 @@ DTYPES = {
     "float64": NUMBERS,
     "float32": NUMBERS,
     "Float64": NUMBERS,
+    "Float32": NUMBERS,
     "double[pyarrow]": NUMBERS,
+    "float[pyarrow]": NUMBERS,
     "Int64": INTEGERS,
     "UInt8": BYTES,
     "int64[pyarrow]": INTEGERS,
     "boolean": FLAGS,
     "bool[pyarrow]": FLAGS,
     "string": LETTERS,
+    "string[pyarrow]": LETTERS,
+    "string[python]": LETTERS,
     "category": LETTERS,
     "object": st.one_of(LETTERS),
 }
@@ -120,3 +124,51 @@ def test_a_filled_table_coded_again_has_the_same_matrix(frame):
     again = encoded.code.encode(filled)
     np.testing.assert_array_equal(again.matrix, X)
     pd.testing.assert_frame_equal(again.decode(again.matrix), filled)
+
+
+@st.composite
+def coded_matrices(draw):
+    """Return a code with numbers and categories, and a matrix of its rows with gaps."""
+    sizes = draw(st.lists(st.integers(1, 5).map(lambda k: 0 if k == 1 else k), min_size=1))
+    n_rows = draw(st.integers(1, 6))
+    frame = pd.DataFrame(
+        {
+            place: [f"c{code % size}" if size else code / 9 for code in range(10)]
+            for place, size in enumerate(sizes)
+        }
+    )
+    cells = [st.integers(0, size - 1) if size else st.floats(0.0, 1.0) for size in sizes]
+    rows = [[draw(st.one_of(st.just(np.nan), cell)) for cell in cells] for _ in range(n_rows)]
+    return learn_code(frame), np.array(rows, dtype=float)
+
+
+@settings(max_examples=60, deadline=None)
+@given(coded_matrices())
+def test_indicators_and_codes_are_each_others_inverse(case):
+    code, matrix = case
+    indicators = code.to_indicators(matrix)
+    np.testing.assert_array_equal(
+        np.isnan(indicators), np.isnan(matrix)[:, [place for place, _ in code.indicator_columns]]
+    )
+    full = np.where(np.isnan(matrix), 0.0, matrix)
+    of_full = code.to_indicators(full)
+    np.testing.assert_array_equal(code.to_codes(of_full, matrix), full)
+    np.testing.assert_array_equal(code.to_codes(of_full, np.full_like(full, np.nan)), full)
+    assert ((of_full >= 0.0) & (of_full <= 1.0)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(coded_matrices(), st.data())
+def test_small_moves_leave_the_references_categories(case, data):
+    code, matrix = case
+    shape = (len(matrix), len(code.indicator_columns))
+    values = st.floats(0.0, 1.0)
+    reference = np.array(
+        data.draw(st.lists(values, min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    ).reshape(shape)
+    before = code.to_codes(reference, matrix)
+    moved = reference + data.draw(st.floats(-0.1, 0.1)) * (np.arange(shape[1]) % 2 * 2.0 - 1.0)
+    after = code.to_codes(moved, matrix, reference)
+    np.testing.assert_array_equal(before[:, code.categorical], after[:, code.categorical])
+    observed = observed_cells(matrix)
+    np.testing.assert_array_equal(after[observed], matrix[observed])
