@@ -8,6 +8,14 @@
 
 from kernimpute import kernels
 from kernimpute.convergence import Record, Status, Trace
+from kernimpute.estimators import (
+    KernelImputationClassifier,
+    KernelImputationClassifierCV,
+    KernelImputationRegressor,
+    KernelImputationRegressorCV,
+    KernelImputer,
+    KernelImputerCV,
+)
 from kernimpute.imputation import VARIANTS, ImputationResult, impute
 from kernimpute.stage_one import LearnedKernel, learn_kernel
 from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
@@ -18,6 +26,12 @@ __version__ = "0.1.0"
 __all__ = [
     "VARIANTS",
     "ImputationResult",
+    "KernelImputationClassifier",
+    "KernelImputationClassifierCV",
+    "KernelImputationRegressor",
+    "KernelImputationRegressorCV",
+    "KernelImputer",
+    "KernelImputerCV",
     "LearnedKernel",
     "Record",
     "RecoveredFeatures",

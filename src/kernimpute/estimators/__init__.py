@@ -1,0 +1,19 @@
+"""Estimators with scikit-learn's interface: imputer, classifier, regressor, each also with CV."""
+
+from kernimpute.estimators._classifier import KernelImputationClassifier
+from kernimpute.estimators._cv import (
+    KernelImputationClassifierCV,
+    KernelImputationRegressorCV,
+    KernelImputerCV,
+)
+from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.estimators._regressor import KernelImputationRegressor
+
+__all__ = [
+    "KernelImputationClassifier",
+    "KernelImputationClassifierCV",
+    "KernelImputationRegressor",
+    "KernelImputationRegressorCV",
+    "KernelImputer",
+    "KernelImputerCV",
+]

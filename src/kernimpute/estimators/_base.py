@@ -1,0 +1,295 @@
+"""What the estimators share: reading tables, filling the training rows, warning once."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    MissingValues,
+    RealNotInt,
+    StrOptions,
+)
+from sklearn.utils.validation import validate_data
+
+from kernimpute.convergence import Record
+from kernimpute.estimators._coding import CodeColumns, Coding, IndicatorColumns
+from kernimpute.estimators._filling import (
+    NewRows,
+    Settings,
+    fill,
+    fitted_kernel,
+    fitted_reference,
+)
+from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._memory import check_memory
+from kernimpute.estimators._persistence import Persistent
+from kernimpute.estimators._subsets import stratified_subsets
+from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
+from kernimpute.frames import is_frame, to_pandas
+from kernimpute.imputation import VARIANTS
+from kernimpute.kernels import KERNELS, Gaussian, Kernel
+from kernimpute.table_code import EncodedTable, TableCode
+
+__all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
+
+FloatArray = NDArray[np.float64]
+BLOCK_ROWS = 1024
+
+TABLE_CONSTRAINTS: dict[str, list[Any]] = {
+    "variant": [StrOptions(set(VARIANTS))],
+    "missing_values": [MissingValues(), list, tuple],
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    "feature_range": [None, dict, "array-like"],
+    "handle_unknown": [StrOptions({"error", "missing"})],
+    "new_rows": [StrOptions({"auto", "similar", "reference"})],
+    "subset_size": [None, Interval(Integral, 10, None, closed="left")],
+    "max_memory": [
+        Interval(RealNotInt, 0, 1, closed="right"),
+        Interval(Integral, 1, None, closed="left"),
+    ],
+    "tol": [None, Interval(Real, 0, None, closed="left")],
+    "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+    "n_jobs": [None, Integral],
+    "verbose": ["verbose"],
+}
+"""Constraints of the parameters that every estimator has."""
+
+METHOD_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(KERNELS)), Kernel],
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+    "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="right")],
+    "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
+}
+"""Constraints of the parameters that the CV estimators choose."""
+
+
+class KernelImputation(Persistent, BaseEstimator):
+    """An estimator that fills labelled training rows with their labels' help."""
+
+    _soft_categories = True
+    """Whether a gap in a column of categories may be filled with their frequencies."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: gaps and categories are welcome, labels are needed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+    # ------------------------------------------------------------------ reading tables
+
+    def _read(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
+        """Return the table after scikit-learn's own checks, and as a DataFrame."""
+        if not is_frame(X):
+            checked = validate_data(
+                self, own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
+            )
+            return checked, to_pandas(checked)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        frame = to_pandas(X)
+        for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
+            if count == 0:
+                raise ValueError(
+                    f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is "
+                    f"required by {type(self).__name__}."
+                )
+        return X, frame
+
+    def _encode(self, frame: Any) -> EncodedTable:
+        """Return new rows in the training table's code, with a warning for unknown categories."""
+        rows = self._code.encode(
+            frame,
+            missing_values=markers(self.missing_values),
+            handle_unknown=self.handle_unknown,
+        )
+        if rows.unknown:
+            listed = "; ".join(
+                f"{name!r}: {', '.join(map(repr, categories))} in {count} cell(s)"
+                for name, categories, count in rows.unknown
+            )
+            self._warn(f"categories that were not there in fit are taken for gaps ({listed}).")
+        return rows
+
+    def _filled_matrix(self, frame: Any) -> FloatArray:
+        """Return new rows filled, as the machines take them."""
+        return self._new_rows.fill(self._coding.matrix(self._encode(frame)))
+
+    def _needed(self, y: Any) -> Any:
+        """Return the labels, or say that they are needed."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        return y
+
+    # ------------------------------------------------------------------ fitting
+
+    def _check_fit(self, n_samples: int) -> None:
+        """Refuse what can't be done before anything large is allocated."""
+        if self.variant == "direct" and self._uses_expected():
+            raise ValueError(
+                f"The 'reference' parameter of {type(self).__name__} must be 'mean' or an imputer "
+                "for variant='direct', which moves a table. Got 'expected', which is a kernel, "
+                "instead: use variant='anchored'."
+            )
+        at_once = n_samples if self.subset_size is None else min(n_samples, self.subset_size)
+        n_jobs = 1 if at_once == n_samples else effective_n_jobs(self.n_jobs)
+        check_memory(type(self).__name__, at_once, self.variant, self.max_memory, n_jobs)
+
+    def _uses_expected(self) -> bool:
+        return isinstance(self.reference, str) and self.reference == "expected"
+
+    def _learn_code(self, frame: Any) -> TableCode:
+        return learn_table_code(
+            frame,
+            missing_values=self.missing_values,
+            categorical_features=self.categorical_features,
+            feature_range=self.feature_range,
+            owner=type(self).__name__,
+        )
+
+    def _coding_for(self, code: TableCode) -> Coding:
+        """Return codes where the kernel has a term for them and gaps must become one category."""
+        kind = KERNELS[self.kernel] if isinstance(self.kernel, str) else type(self.kernel)
+        takes_codes = kind.is_distance and isinstance(self.reference, str)
+        if self._soft_categories or not takes_codes:
+            return IndicatorColumns(code)
+        return CodeColumns(code)
+
+    def _fit_frame(self, frame: Any, labels: Labels) -> EncodedTable:
+        """Learn the table's code, fill its rows of positive weight, keep what new rows need."""
+        frame, labels = frame.iloc[labels.counted], labels.of(labels.counted)
+        code = self._learn_code(frame)
+        rows = code.encode(frame, missing_values=markers(self.missing_values))
+        coding = self._coding_for(code)
+        matrix = coding.matrix(rows)
+        kernel = fitted_kernel(self.kernel, self.gamma, matrix, coding.categorical, labels.weights)
+        reference, filler = fitted_reference(self.reference, matrix, kernel, labels.weights)
+        subsets = stratified_subsets(labels, self.subset_size, self._seed())
+        eta = None if isinstance(self.eta, str) else float(self.eta)
+        filling = fill(
+            matrix,
+            labels,
+            kernel,
+            reference,
+            subsets,
+            self._settings(eta),
+            n_jobs=self.n_jobs,
+            progress=self._progress(),
+        )
+        by_reference = self.new_rows == "reference" or (
+            self.new_rows == "auto" and eta is not None and math.isinf(eta)
+        )
+        self._code, self._coding, self._filling = code, coding, filling
+        self._anchor = reference
+        self._new_rows = NewRows(
+            None if by_reference else filling.X,
+            labels.weights,
+            Gaussian(categorical=coding.categorical),
+            filler,
+        )
+        self.kernel_ = kernel
+        self.n_subsets_ = len(subsets)
+        self.n_iter_ = filling.n_iter
+        self.gap_ = filling.gap
+        self.trace_ = filling.trace
+        self.status_ = filling.status
+        self.n_disjoint_pairs_ = disjoint_pairs(rows.observed)
+        if labels.classes is not None:
+            self.classes_ = labels.classes
+        return rows
+
+    def _settings(self, eta: float | None) -> Settings:
+        return Settings(
+            variant=self.variant,
+            C=float(self.C),
+            eta=eta,
+            epsilon=float(getattr(self, "epsilon", 0.1)),
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def _seed(self) -> int:
+        """Return the seed of the shuffling; None is 0, never the global generator."""
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _progress(self) -> Callable[[Record], None] | None:
+        """Return what prints each round, where it is asked for."""
+        if not self.verbose:
+            return None
+        name = type(self).__name__
+
+        def show(record: Record) -> None:
+            print(
+                f"[{name}] {record.stage}: round {record.iteration}, objective "
+                f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",
+                file=sys.stderr,
+            )
+
+        return show
+
+    # ------------------------------------------------------------------ warnings
+
+    def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
+        # The level of whoever called fit, transform or predict.
+        warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=5)
+
+    def _warn_of_fit(self) -> None:
+        """Warn of what the fit left out or did not finish."""
+        empty = self._code.left_missing
+        if empty and not getattr(self, "keep_empty_features", False):
+            listed = ", ".join(map(repr, empty))
+            self._warn(f"columns without any observed value are left out: {listed}.")
+        for caution in self._code.cautions:
+            self._warn(f"{caution}.")
+        unfinished = dict.fromkeys(self._filling.unfinished)
+        if unfinished:
+            self._warn(
+                " ".join(f"{stage}: {status.value}" for stage, status in unfinished),
+                ConvergenceWarning,
+            )
+
+
+def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
+    """Return how many pairs of rows share no observed cell.
+
+    Parameters
+    ----------
+    observed : ndarray of bool of shape (n_samples, n_columns)
+        True where a cell is observed.
+
+    Returns
+    -------
+    int
+        The number of unordered pairs.
+    """
+    mask = observed.astype(np.float32)
+    count = 0
+    for first in range(0, mask.shape[0], BLOCK_ROWS):
+        block = mask[first : first + BLOCK_ROWS]
+        shared = block @ mask.T
+        count += int((shared == 0.0).sum())
+    # A row of gaps shares nothing with itself, which is no pair.
+    itself = int((~observed.any(axis=1)).sum())
+    return (count - itself) // 2

@@ -1,0 +1,323 @@
+"""`KernelImputationClassifier`: fills the gaps and classifies with one machine."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
+from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_calibration
+from kernimpute.estimators._folds import Fold, folds_of
+from kernimpute.estimators._labels import Labels, read_labels
+from kernimpute.estimators._tables import markers
+
+__all__ = ["KernelImputationClassifier"]
+
+FloatArray = NDArray[np.float64]
+
+
+def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
+    return classifier.cv is not None
+
+
+class KernelImputationClassifier(ClassifierMixin, KernelImputation):
+    """Fill the gaps of labelled rows and learn to classify, gaps allowed in both.
+
+    The training rows are filled with the help of their labels, jointly with a support vector
+    machine; new rows without labels, each on its own. Categories enter as indicator columns,
+    whose gaps are filled softly, with frequencies.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf).
+    gamma : "scale" or float, default="scale"
+        The kernel's gamma, in (0, inf), for kernels that have one; "scale" as in `KernelImputer`.
+    eta : "auto" or float, default="auto"
+        Weight that holds the filled cells at the reference, in (0, inf]; "auto" as in
+        `KernelImputer`. With inf: the machine on the reference imputation.
+    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
+        The method; see `kernimpute.impute`.
+    reference : {"mean", "expected"} or imputer, default="mean"
+        What the filled cells are held at, as in `KernelImputer`.
+    class_weight : None, "balanced" or dict, default=None
+        Factors of the classes' weights, as in scikit-learn's `SVC`.
+    cv : int, splitter, iterable of splits or None, default=5
+        Folds whose held-out decision values calibrate `predict_proba`: the whole fit, filling
+        included, is repeated in each. None saves the time, and there is no `predict_proba`.
+    missing_values : scalar or list, default=nan
+        Values that stand for a gap besides NaN, None and NA.
+    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
+        Columns of numbers that are codes, besides those that are categories by their dtype.
+    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
+        Ranges that filled numbers stay in; None takes the observed range.
+    handle_unknown : {"error", "missing"}, default="error"
+        What prediction does with a category that was not there in fit: refuse it, or take it for
+        a gap, with a warning.
+    new_rows : {"auto", "similar", "reference"}, default="auto"
+        What fills new rows, as in `KernelImputer`.
+    subset_size : int or None, default=None
+        Rows imputed at once at the most; the subsets' decision values are averaged.
+    max_memory : float or int, default=0.75
+        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
+    tol, max_iter : float or None, int or None, default=None
+        The stop rule, as in `kernimpute.impute`; None takes the variant's default.
+    random_state : int, RandomState or None, default=None
+        Of the dealing into subsets; None is 0.
+    n_jobs : int or None, default=None
+        Subsets and folds at the same time, as joblib counts.
+    verbose : bool or int, default=False
+        Whether every round prints a line on stderr.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    n_features_in_ : int
+        Number of columns in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where all are strings.
+    kernel_ : Kernel
+        The kernel, with its gamma.
+    n_subsets_ : int
+        Subsets imputed.
+    n_iter_ : int
+        Rounds of the longest run, its start included.
+    gap_ : float
+        Largest certificate of the subsets: relative saddle gap or relative slope.
+    trace_ : Trace
+        A record of every round.
+    status_ : Status
+        How the fit ended.
+    n_disjoint_pairs_ : int
+        Pairs of training rows that share no observed column.
+
+    See Also
+    --------
+    KernelImputationClassifierCV : Chooses kernel, C, gamma, eta and reference.
+    KernelImputer : Returns the filled table.
+
+    Notes
+    -----
+    More than two classes share one filling and have a machine each, one against the rest. Without
+    any gap this is scikit-learn's `SVC` on columns scaled to [0, 1]. As there, `predict` follows
+    the decision values, and in rare cases a probability may favour another class. A class with
+    fewer rows than folds reduces their number, with a warning; one with a single row leaves
+    nothing to hold out, and `predict_proba` is the logistic function of the decision values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernimpute import KernelImputationClassifier
+    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]] * 5)
+    >>> classifier = KernelImputationClassifier().fit(X, ["no", "no", "yes", "yes"] * 5)
+    >>> classifier.predict([[0.1, np.nan], [np.nan, 1.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **METHOD_CONSTRAINTS,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cv": ["cv_object"],
+        **TABLE_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        gamma: Any = "scale",
+        eta: Any = "auto",
+        variant: str = "direct",
+        reference: Any = "mean",
+        class_weight: Any = None,
+        cv: Any = 5,
+        missing_values: Any = np.nan,
+        categorical_features: Any = "from_dtype",
+        feature_range: Any = None,
+        handle_unknown: str = "error",
+        new_rows: str = "auto",
+        subset_size: int | None = None,
+        max_memory: float | int = 0.75,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.eta = eta
+        self.variant = variant
+        self.reference = reference
+        self.class_weight = class_weight
+        self.cv = cv
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.feature_range = feature_range
+        self.handle_unknown = handle_unknown
+        self.new_rows = new_rows
+        self.subset_size = subset_size
+        self.max_memory = max_memory
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fill labelled rows and learn to classify.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
+        y : array-like of shape (n_samples,)
+            Their labels, complete, of two or more classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, at least 0; a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelImputationClassifier
+            The classifier itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter, the table or the labels are not as described, or the fit would take
+            more memory than it may; before any long work.
+        """
+        _, frame = self._read(X, reset=True)
+        labels = read_labels(
+            self._needed(y),
+            frame,
+            sample_weight,
+            task="classification",
+            class_weight=self.class_weight,
+            owner=type(self).__name__,
+        )
+        self._check_fit(len(frame))
+        self._fit_frame(frame, labels)
+        self._warn_of_fit()
+        if self.cv is not None:
+            self._calibration = self._calibrated(frame, labels)
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the machine's decision values.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table, gaps allowed.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Positive for the second of two classes; of more classes the largest one decides.
+        """
+        values = self._decision(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels, from `classes_`.
+        """
+        values = self._decision(X)
+        chosen = (values[:, 0] > 0.0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes, calibrated on held-out rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Rows that sum to 1, in the order of `classes_`.
+        """
+        values = self._decision(X)
+        return self._calibration.probabilities(values)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            As in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The logarithms.
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def _decision(self, X: Any) -> FloatArray:
+        """Return decision values of shape (n_rows, n_problems)."""
+        check_is_fitted(self)
+        _, frame = self._read(X, reset=False)
+        return self._filling.decision(self._filled_matrix(frame))
+
+    def _calibrated(self, frame: Any, labels: Labels) -> Calibration:
+        """Return sigmoids fitted to the decision values of held-out rows."""
+        folds = folds_of(self.cv, frame, labels, warn=self._warn)
+        if not folds:
+            self._warn(
+                "a class with a single row leaves nothing to hold out: predict_proba is the "
+                "logistic function of the decision values, not calibrated."
+            )
+            return UNCALIBRATED
+        template = clone(self).set_params(cv=None, n_jobs=None)
+        values = Parallel(n_jobs=self.n_jobs)(
+            delayed(_held_out_decision)(template, frame, labels, fold) for fold in folds
+        )
+        held_out = np.concatenate([fold.test for fold in folds])
+        return fit_calibration(
+            np.concatenate(values), labels.values[held_out], labels.weights[held_out]
+        )
+
+
+def _held_out_decision(
+    template: KernelImputationClassifier, frame: Any, labels: Labels, fold: Fold
+) -> FloatArray:
+    """Return the decision values of a fold's held-out rows, by a fit on the others."""
+    classifier = clone(template)
+    classifier._fit_frame(frame.iloc[fold.train], labels.of(fold.train))
+    rows = classifier._code.encode(
+        frame.iloc[fold.test],
+        missing_values=markers(classifier.missing_values),
+        handle_unknown="missing",
+    )
+    matrix = classifier._coding.matrix(rows)
+    return classifier._filling.decision(classifier._new_rows.fill(matrix))

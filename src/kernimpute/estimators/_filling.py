@@ -1,0 +1,414 @@
+"""The work behind every fit: fill the training rows, and what new rows are filled from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from kernimpute.convergence import Record, Status, Trace
+from kernimpute.dual import Dual, make_dual
+from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._machines import Machine, make_machine
+from kernimpute.imputation import ImputationResult, impute
+from kernimpute.kernels import KERNELS, Gaussian, Kernel, make_kernel
+from kernimpute.labelled_rows import scaled_kernel
+from kernimpute.reference import FittedImputer, reference_table
+from kernimpute.stage_two import recover_new_rows
+
+__all__ = [
+    "Filling",
+    "NewRows",
+    "Settings",
+    "dual_of",
+    "fill",
+    "fitted_kernel",
+    "fitted_reference",
+    "for_all_classes",
+]
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Progress = Callable[[Record], object] | None
+
+CHUNK_ROWS = 2048
+"""New rows filled at a time; their number does not change what any row gets."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How training rows are filled: what an estimator's parameters say.
+
+    Parameters
+    ----------
+    variant : str
+        The variant.
+    C : float
+        Penalty of the machine.
+    eta : float or None
+        Weight of the anchor; None is the variant's default.
+    epsilon : float
+        Half width of the regression tube, in standard deviations of the target.
+    tol : float or None
+        Stop rule; None is the variant's default.
+    max_iter : int or None
+        Rounds at the most; None is the variant's default.
+    """
+
+    variant: str = "direct"
+    C: float = 1.0
+    eta: float | None = None
+    epsilon: float = 0.1
+    tol: float | None = None
+    max_iter: int | None = None
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Filled training rows and the machines on them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        The filled rows.
+    machines : tuple of Machine
+        One for each subset.
+    unfinished : tuple of (str, Status)
+        Stage and status of each run that did not meet its stop rule.
+    status : Status
+        The first of these, else how the first subset ended.
+    gap : float
+        Largest certificate of the subsets.
+    trace : Trace
+        Records of all subsets, one after the other.
+    n_iter : int
+        Rounds of the longest run, its start included.
+    """
+
+    X: FloatArray
+    machines: tuple[Machine, ...]
+    unfinished: tuple[tuple[str, Status], ...]
+    status: Status
+    gap: float
+    trace: Trace
+    n_iter: int
+
+    def decision(self, Z: FloatArray) -> FloatArray:
+        """Return the mean of the machines' decision values, of shape (n_rows, n_problems)."""
+        values = self.machines[0].decision(Z)
+        for machine in self.machines[1:]:
+            values += machine.decision(Z)
+        return values / len(self.machines)
+
+
+def fitted_kernel(
+    kernel: Kernel | str,
+    gamma: float | str,
+    matrix: FloatArray,
+    categorical: tuple[int, ...],
+    weights: FloatArray,
+) -> Kernel:
+    """Return the kernel with its gamma and its categorical columns.
+
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel, whose own gamma is kept; or a name.
+    gamma : float or "scale"
+        For a kernel named: gamma, where it has one; "scale" fits it to the rows.
+    matrix : ndarray of shape (n_samples, n_columns)
+        The training rows, NaN at the gaps.
+    categorical : tuple of int
+        Columns of codes.
+    weights : ndarray of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    Kernel
+        The kernel.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel.with_categorical(np.array(categorical, dtype=int), matrix.shape[1])
+    if isinstance(gamma, str) or "gamma" not in KERNELS[kernel].__dataclass_fields__:
+        return scaled_kernel(kernel, matrix, categorical, sample_weight=weights)
+    return make_kernel(kernel, float(gamma), categorical)
+
+
+def fitted_reference(
+    reference: object, matrix: FloatArray, kernel: Kernel, weights: FloatArray
+) -> tuple[FloatArray | str, FloatArray | FittedImputer]:
+    """Return the reference of the training rows, and what fills new rows in its manner.
+
+    Parameters
+    ----------
+    reference : "mean", "expected" or imputer
+        The parameter.
+    matrix : ndarray of shape (n_samples, n_columns)
+        The training rows, NaN at the gaps.
+    kernel : Kernel
+        Says which columns hold codes.
+    weights : ndarray of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    table : ndarray of shape (n_samples, n_columns) or "expected"
+        The completed training rows, as `impute` takes them.
+    filler : ndarray of shape (n_columns,) or fitted imputer
+        The mean (most frequent code) of each column, or the imputer.
+    """
+    if not isinstance(reference, str):
+        imputer = clone(reference).fit(matrix)
+        return reference_table(matrix, kernel, imputer), imputer
+    # A row of gaps gets what the reference has for every column.
+    gaps = np.full((1, matrix.shape[1]), np.nan)
+    table = reference_table(
+        np.vstack([matrix, gaps]), kernel, "mean", sample_weight=np.append(weights, 0.0)
+    )
+    return ("expected" if reference == "expected" else table[:-1]), table[-1]
+
+
+def fill(
+    matrix: FloatArray,
+    labels: Labels,
+    kernel: Kernel,
+    reference: FloatArray | str,
+    subsets: Sequence[Rows],
+    settings: Settings,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+) -> Filling:
+    """Fill the training rows, subset by subset.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_samples, n_columns)
+        The training rows, NaN at the gaps.
+    labels : Labels
+        Their labels.
+    kernel : Kernel
+        The kernel.
+    reference : ndarray of shape (n_samples, n_columns) or "expected"
+        The completed rows that the filling is anchored at.
+    subsets : sequence of ndarray of int
+        Rows of each subset; a row in several of them is filled in the first.
+    settings : Settings
+        The method's parameters.
+    n_jobs : int or None, default=None
+        Subsets at the same time, as joblib counts.
+    progress : callable or None, default=None
+        Called with the `Record` of each round, where subsets run one after the other.
+
+    Returns
+    -------
+    Filling
+        The filled rows.
+    """
+    alone = n_jobs in (None, 1) or len(subsets) == 1
+    done = Parallel(n_jobs=None if alone else n_jobs)(
+        delayed(_fill_subset)(
+            matrix[rows],
+            labels.of(rows),
+            kernel,
+            reference if isinstance(reference, str) else reference[rows],
+            settings,
+            progress if alone else None,
+        )
+        for rows in subsets
+    )
+    X = np.empty_like(matrix)
+    for rows, (filled, _, _) in zip(reversed(subsets), reversed(done), strict=True):
+        X[rows] = filled
+    results = [result for _, _, result in done]
+    unfinished = tuple(ending for result in results for ending in _unfinished(result))
+    gaps = [
+        float(r.stage_one.gap if r.stage_one is not None else _last_gap(r.trace)) for r in results
+    ]
+    return Filling(
+        X=X,
+        machines=tuple(machine for _, machine, _ in done),
+        unfinished=unfinished,
+        status=unfinished[0][1] if unfinished else results[0].status,
+        gap=max(gaps),
+        trace=Trace(tuple(record for r in results for record in r.trace.records)),
+        n_iter=max(1, *(len(r.trace) for r in results)),
+    )
+
+
+def _fill_subset(
+    matrix: FloatArray,
+    labels: Labels,
+    kernel: Kernel,
+    reference: FloatArray | str,
+    settings: Settings,
+    progress: Progress,
+) -> tuple[FloatArray, Machine, ImputationResult]:
+    """Return the filled rows of one subset, the machine on them, and the run."""
+    result = impute(
+        matrix,
+        labels.values,
+        variant=settings.variant,
+        kernel=kernel,
+        C=settings.C,
+        eta=settings.eta,
+        epsilon=settings.epsilon,
+        task=labels.task,
+        reference=reference,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        sample_weight=labels.weights,
+        callback=progress,
+    )
+    return result.X, _machine(result, labels, settings), result
+
+
+def _machine(result: ImputationResult, labels: Labels, settings: Settings) -> Machine:
+    """Return the machine on the filled rows, with a column for every class of the whole table."""
+    if result.stage_one is None:
+        dual_coef = result.dual_coef.reshape(result.X.shape[0], -1)
+        intercept = np.atleast_1d(np.asarray(result.intercept, dtype=float))
+    else:
+        # The coefficients of a learned kernel belong to it, not to the features recovered.
+        dual = dual_of(labels, settings)
+        K = result.kernel(result.X, result.X)
+        dual_coef = dual.solve(K)
+        intercept = dual.intercept(K, dual_coef)
+    columns = for_all_classes(dual_coef, intercept, result.classes, labels)
+    return make_machine(result.X, *columns, result.kernel)
+
+
+def dual_of(labels: Labels, settings: Settings) -> Dual:
+    """Return the dual problem of labels.
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels and weights of the rows.
+    settings : Settings
+        C and epsilon.
+
+    Returns
+    -------
+    Dual
+        The problem.
+    """
+    return make_dual(
+        labels.values,
+        labels.values.size,
+        C=settings.C,
+        task=labels.task,
+        epsilon=settings.epsilon,
+        sample_weight=labels.weights,
+    )
+
+
+def for_all_classes(
+    dual_coef: FloatArray,
+    intercept: FloatArray,
+    present: NDArray[np.generic] | None,
+    labels: Labels,
+) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and intercepts with a column for each decision function of the labels.
+
+    Parameters
+    ----------
+    dual_coef : ndarray of shape (n_samples, n_solved)
+        Coefficients of the classes that these rows have.
+    intercept : ndarray of shape (n_solved,)
+        Their intercepts.
+    present : ndarray of int or None
+        Codes of these classes; None for a regression.
+    labels : Labels
+        Says how many classes the whole table has. A class that these rows lack is answered with
+        -1, as by a machine that has seen none of it.
+
+    Returns
+    -------
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        Coefficients.
+    intercept : ndarray of shape (n_problems,)
+        Intercepts.
+    """
+    if present is None or labels.classes is None or present.size == labels.classes.size:
+        return dual_coef, intercept
+    if present.size == 2:
+        dual_coef = np.hstack([-dual_coef, dual_coef])
+        intercept = np.append(-intercept, intercept)
+    all_coef = np.zeros((dual_coef.shape[0], labels.classes.size))
+    all_intercepts = np.full(labels.classes.size, -1.0)
+    codes = present.astype(int)
+    all_coef[:, codes], all_intercepts[codes] = dual_coef, intercept
+    return all_coef, all_intercepts
+
+
+def _last_gap(trace: Trace) -> float:
+    """Return the certificate of the last round that has one; 0 where there was nothing to do."""
+    known = [record.gap for record in trace.records if not math.isnan(record.gap)]
+    return known[-1] if known else 0.0
+
+
+def _unfinished(result: ImputationResult) -> list[tuple[str, Status]]:
+    """Return stage and status of the runs that did not meet their stop rule."""
+    if result.stage_one is None or result.stage_two is None:
+        endings = [("direct", result.status)]
+    else:
+        endings = [("Stage I", result.stage_one.status), ("Stage II", result.stage_two.status)]
+    return [(stage, status) for stage, status in endings if not status.success]
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """What rows without labels are filled from.
+
+    Parameters
+    ----------
+    training : ndarray of shape (n_samples, n_columns) or None
+        Filled training rows, for the mean of similar ones; None fills by the reference.
+    weights : ndarray of shape (n_samples,)
+        Their weights.
+    metric : Gaussian
+        Says which columns hold codes.
+    filler : ndarray of shape (n_columns,) or fitted imputer
+        What the reference has for a gap.
+    """
+
+    training: FloatArray | None
+    weights: FloatArray
+    metric: Gaussian
+    filler: FloatArray | FittedImputer
+
+    def fill(self, matrix: FloatArray) -> FloatArray:
+        """Return new rows with their gaps filled, chunk by chunk, each row on its own.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_rows, n_columns)
+            The rows, NaN at the gaps.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            The rows filled.
+        """
+        filled = matrix.copy()
+        gappy = np.flatnonzero(np.isnan(matrix).any(axis=1))
+        for first in range(0, gappy.size, CHUNK_ROWS):
+            rows = gappy[first : first + CHUNK_ROWS]
+            filled[rows] = self._fill_chunk(matrix[rows])
+        return filled
+
+    def _fill_chunk(self, rows: FloatArray) -> FloatArray:
+        if self.training is not None:
+            return recover_new_rows(
+                rows, self.training, kernel=self.metric, sample_weight=self.weights
+            ).X
+        if isinstance(self.filler, np.ndarray):
+            return np.where(np.isnan(rows), self.filler, rows)
+        return reference_table(rows, self.metric, self.filler)

@@ -1,0 +1,352 @@
+"""`KernelImputer`: a transformer whose training rows are filled with their labels' help."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
+from kernimpute.estimators._labels import read_labels
+from kernimpute.frames import like
+from kernimpute.table_code import EncodedTable
+
+__all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
+
+IMPUTER_CONSTRAINTS: dict[str, list[Any]] = {
+    "epsilon": [Interval(Real, 0, None, closed="left")],
+    "task": [StrOptions({"auto", "classification", "regression"})],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "keep_empty_features": ["boolean"],
+    "add_indicator": ["boolean"],
+}
+"""Constraints of the parameters that imputers have besides those of every estimator."""
+
+
+class KernelImputer(TransformerMixin, KernelImputation):
+    """Fill the gaps of a table so that it becomes easier to classify.
+
+    `fit_transform` fills the training rows with the help of their labels; `transform` fills new
+    rows without any label, each on its own. So ``fit_transform(X, y)`` differs from
+    ``fit(X, y).transform(X)``, as it does for scikit-learn's `TargetEncoder`, and the imputer
+    belongs inside the pipeline that is cross-validated: outside, the labels of held-out rows
+    leak into the table.
+
+    Parameters
+    ----------
+    kernel : str or Kernel, default="gaussian"
+        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf).
+    gamma : "scale" or float, default="scale"
+        The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
+        distance of two rows whose columns are independent), from the observed cells.
+    eta : "auto" or float, default="auto"
+        Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
+        labels move them. "auto" is 16 C for "direct", the norm of the machine's coefficients for
+        the other variants. With inf the table is the reference imputation.
+    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
+        The method; see `kernimpute.impute`.
+    reference : {"mean", "expected"} or imputer, default="mean"
+        What the filled cells are held at: column means (categories: the most frequent), the
+        expected kernel (not for "direct"), or any scikit-learn imputer, which is cloned and
+        fitted to the coded table (numbers in [0, 1], indicators of categories).
+    epsilon : float, default=0.1
+        Half width of the regression tube in standard deviations of y, in [0, inf).
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is. "auto": text, booleans, two whole numbers, or up to ten that each occur twice
+        on average are classes; other numbers a quantity.
+    class_weight : None, "balanced" or dict, default=None
+        Factors of the classes' weights, as in scikit-learn's `SVC`.
+    missing_values : scalar or list, default=nan
+        Values that stand for a gap besides NaN, None and NA.
+    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
+        Columns of text, booleans and category dtypes are categories in any case; a mask, indices
+        or names add columns of numbers that are codes.
+    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
+        Ranges that filled numbers stay in, for all columns, by name or index, or for each (NaN:
+        not declared). None takes the observed range.
+    handle_unknown : {"error", "missing"}, default="error"
+        What `transform` does with a category that was not there in fit: refuse it, or fill it
+        like a gap, with a warning.
+    keep_empty_features : bool, default=False
+        Whether columns without any observed value are kept, filled with a constant: 0, False,
+        "missing", or the first category of the dtype. If not they are left out, with a warning.
+    add_indicator : bool, default=False
+        Whether columns ``missingindicator_<name>`` are appended for the columns with gaps in fit.
+    new_rows : {"auto", "similar", "reference"}, default="auto"
+        What fills new rows: the mean (categories: the most frequent) of similar filled training
+        rows, or the reference. "auto" is "reference" where eta is inf, else "similar"; the table
+        that decided it is in the documentation.
+    subset_size : int or None, default=None
+        Rows imputed at once at the most, at least 10: larger tables are dealt out to stratified
+        subsets. None takes all rows at once, with matrices of n_samples x n_samples.
+    max_memory : float or int, default=0.75
+        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
+    tol, max_iter : float or None, int or None, default=None
+        The stop rule, as in `kernimpute.impute`; None takes the variant's default.
+    random_state : int, RandomState or None, default=None
+        Of the dealing into subsets; None is 0. Nothing else is random.
+    n_jobs : int or None, default=None
+        Subsets imputed at the same time, as joblib counts.
+    verbose : bool or int, default=False
+        Whether every round prints a line on stderr.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where all are strings.
+    classes_ : ndarray of shape (n_classes,)
+        The labels; for a classification.
+    kernel_ : Kernel
+        The kernel, with its gamma.
+    n_subsets_ : int
+        Subsets imputed.
+    n_iter_ : int
+        Rounds of the longest run, its start included.
+    gap_ : float
+        Largest certificate of the subsets: relative saddle gap or relative slope.
+    trace_ : Trace
+        A record of every round.
+    status_ : Status
+        How the fit ended.
+    n_disjoint_pairs_ : int
+        Pairs of training rows that share no observed column: what they have in common is
+        unknown.
+
+    See Also
+    --------
+    KernelImputerCV : Chooses kernel, C, gamma, eta and reference by cross-validation.
+    KernelImputationClassifier : Fills and classifies.
+    kernimpute.impute : The same on arrays in [0, 1].
+
+    Notes
+    -----
+    The container comes back that went in: pandas with its index and dtypes, polars with its
+    schema, arrays with theirs (integer arrays as float64, for filled cells are not whole).
+    Observed cells are not changed. A fit takes O(n_samples^2) memory and O(n_samples^2) to
+    O(n_samples^3) time; a new row O(n_samples n_features).
+
+    References
+    ----------
+    "Data Imputation by Pursuing Better Classification: A Supervised Kernel-Based Method".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernimpute import KernelImputer
+    >>> X = np.array([[0.0, 1.0], [2.0, np.nan], [np.nan, 9.0], [10.0, 8.0]])
+    >>> imputer = KernelImputer()
+    >>> imputer.fit_transform(X, [0, 0, 1, 1]).round(1)
+    array([[ 0. ,  1. ],
+           [ 2. ,  5.6],
+           [ 4.4,  9. ],
+           [10. ,  8. ]])
+    >>> imputer.transform([[1.0, np.nan]]).round(1)
+    array([[1. , 2.9]])
+    """
+
+    _soft_categories = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **METHOD_CONSTRAINTS,
+        **IMPUTER_CONSTRAINTS,
+        **TABLE_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "gaussian",
+        C: float = 1.0,
+        gamma: Any = "scale",
+        eta: Any = "auto",
+        variant: str = "direct",
+        reference: Any = "mean",
+        epsilon: float = 0.1,
+        task: str = "auto",
+        class_weight: Any = None,
+        missing_values: Any = np.nan,
+        categorical_features: Any = "from_dtype",
+        feature_range: Any = None,
+        handle_unknown: str = "error",
+        keep_empty_features: bool = False,
+        add_indicator: bool = False,
+        new_rows: str = "auto",
+        subset_size: int | None = None,
+        max_memory: float | int = 0.75,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.eta = eta
+        self.variant = variant
+        self.reference = reference
+        self.epsilon = epsilon
+        self.task = task
+        self.class_weight = class_weight
+        self.missing_values = missing_values
+        self.categorical_features = categorical_features
+        self.feature_range = feature_range
+        self.handle_unknown = handle_unknown
+        self.keep_empty_features = keep_empty_features
+        self.add_indicator = add_indicator
+        self.new_rows = new_rows
+        self.subset_size = subset_size
+        self.max_memory = max_memory
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags; float32 and float64 come back as such."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn how to fill, from labelled rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
+        y : array-like of shape (n_samples,)
+            Their labels, complete: two or more classes, or numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, at least 0; a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        KernelImputer
+            The imputer itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter, the table or the labels are not as described, or the fit would take
+            more memory than it may; before any long work.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+        """Learn how to fill, and return the training rows filled with their labels' help.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            As in `fit`.
+        y : array-like of shape (n_samples,)
+            As in `fit`.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            As in `fit`.
+
+        Returns
+        -------
+        table of shape (n_samples, n_features_out)
+            The filled rows, in the container that came. Not what ``fit(X, y).transform(X)`` gives.
+        """
+        table, frame, rows, counted = self._fit(X, y, sample_weight)
+        anchor = self._anchor if isinstance(self._anchor, np.ndarray) else None
+        codes = self._coding.codes(self._filling.X, rows, anchor)
+        if counted.size < len(frame):
+            # Rows of weight zero guide nothing, and are filled as new rows are.
+            rows = self._encode(frame)
+            matrix = self._coding.matrix(rows)
+            every = self._coding.codes(self._new_rows.fill(matrix), rows, None)
+            every[counted] = codes
+            codes = every
+        return self._output(table, rows, codes)
+
+    def transform(self, X: Any) -> Any:
+        """Return rows with their gaps filled; no labels are needed or used.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table. Each is filled on its own: the result
+            does not depend on the others.
+
+        Returns
+        -------
+        table of shape (n_rows, n_features_out)
+            The filled rows, in the container that came.
+
+        Raises
+        ------
+        ValueError
+            If the columns are not those of fit, a number is infinite, or a category is unknown
+            and `handle_unknown` is "error".
+        """
+        check_is_fitted(self)
+        table, frame = self._read(X, reset=False)
+        rows = self._encode(frame)
+        filled = self._new_rows.fill(self._coding.matrix(rows))
+        return self._output(table, rows, self._coding.codes(filled, rows, None))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
+        """Return the names of the columns that `transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the training table's columns, where it had none.
+
+        Returns
+        -------
+        ndarray of str of shape (n_features_out,)
+            The kept columns, then the indicators.
+        """
+        check_is_fitted(self)
+        names = np.asarray(_check_feature_names_in(self, input_features), dtype=object)
+        indicators = [f"missingindicator_{name}" for name in names[self._indicated]]
+        return np.concatenate([names[self._kept], np.array(indicators, dtype=object)])
+
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Any, Any, EncodedTable, NDArray[np.intp]]:
+        """Fit, and return the table, its frame, and its coded rows of positive weight."""
+        table, frame = self._read(X, reset=True)
+        labels = read_labels(
+            self._needed(y),
+            frame,
+            sample_weight,
+            task=self.task,
+            class_weight=self.class_weight,
+            owner=type(self).__name__,
+        )
+        self._check_fit(len(frame))
+        rows = self._fit_frame(frame, labels)
+        empty = np.array([column.kind == "empty" for column in self._code.columns])
+        self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
+        has_gaps = ~rows.observed.all(axis=0)
+        self._indicated = has_gaps & self._kept if self.add_indicator else np.zeros_like(has_gaps)
+        self._warn_of_fit()
+        return table, frame, rows, labels.counted
+
+    def _output(self, table: Any, rows: EncodedTable, codes: np.ndarray) -> Any:
+        """Return the filled rows in the container that came."""
+        filled = rows.decode(codes, fill_empty=self.keep_empty_features)
+        changed = np.asarray(~rows.observed.all(axis=0))
+        names = list(filled.columns)
+        filled = filled.loc[:, self._kept]
+        for place in np.flatnonzero(self._indicated):
+            name = f"missingindicator_{names[place]}"
+            filled = filled.assign(**{name: ~rows.observed[:, place]})
+        return like(table, filled, changed)

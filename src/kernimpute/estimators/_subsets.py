@@ -1,0 +1,51 @@
+"""Stratified subsets of the training rows, imputed independently of each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.estimators._labels import Labels
+
+__all__ = ["stratified_subsets"]
+
+Rows = NDArray[np.intp]
+
+
+def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> list[Rows]:
+    """Return rows dealt out to subsets so that each has its share of every class.
+
+    Rows of positive weight are sorted by label, shuffled within a class, and dealt round robin;
+    a target is dealt in ascending order, so that every subset spans its range. A class with
+    fewer rows than there are subsets lends its rows to all of them.
+
+    Parameters
+    ----------
+    labels : Labels
+        The labels of the training rows.
+    subset_size : int or None
+        Rows of a subset at the most (lent rows come on top); None makes one subset of all.
+    seed : int
+        Of the shuffling.
+
+    Returns
+    -------
+    list of ndarray of int
+        The rows of each subset, ascending; together they hold every row.
+    """
+    n_samples = labels.values.size
+    if subset_size is None or n_samples <= subset_size:
+        return [np.arange(n_samples)]
+    n_subsets = math.ceil(n_samples / subset_size)
+    generator = np.random.default_rng(seed)
+    shuffled = generator.permutation(n_samples)
+    order = shuffled[np.argsort(labels.values[shuffled], kind="stable")]
+    dealt = [order[first::n_subsets] for first in range(n_subsets)]
+    if labels.classes is not None:
+        counts = np.bincount(labels.values.astype(int), minlength=labels.classes.size)
+        rare = np.flatnonzero((counts > 0) & (counts < n_subsets))
+        lent = np.flatnonzero(np.isin(labels.values, rare))
+        dealt = [np.union1d(rows, lent) for rows in dealt]
+    return [np.sort(rows) for rows in dealt]
