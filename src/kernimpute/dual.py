@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 
-from kernimpute.active_set import solve_dual
+from kernimpute.active_set import ActiveSetSolution, solve_dual
 from kernimpute.interior_point import near_solution
 from kernimpute.parameters import check_choice, check_real, refusal
 from kernimpute.projections import project_box_hyperplane
@@ -172,7 +172,9 @@ class Dual:
         ]
         return np.stack(columns, axis=1)
 
-    def solve(self, K: FloatArray, tol: float = 1e-8) -> FloatArray:
+    def solve(
+        self, K: FloatArray, tol: float = 1e-8, start: FloatArray | None = None
+    ) -> FloatArray:
         """Solve every problem exactly, up to rounding.
 
         libsvm, which keeps K in single precision, only says which coefficients are at their
@@ -189,6 +191,12 @@ class Dual:
             coefficient and lowering another, each by the same small amount, may still raise the
             objective, relative to half the range of the targets (1 for classification). What
             rounding does to ``y - K b`` is accepted in any case.
+        start : ndarray of shape (n_samples, n_problems) or None, default=None
+            A guess, such as the solution for another gamma, or that for another C times the
+            ratio of the two; made feasible if it is not. The active set goes on from there,
+            without libsvm, unless it does not arrive. The solution is the same up to rounding. It
+            comes sooner, by a factor of 2 to 6, from another C or gamma within a tenth, and in a
+            regression of large C; from one three times as large it mostly comes later.
 
         Returns
         -------
@@ -198,14 +206,25 @@ class Dual:
         Raises
         ------
         ValueError
-            If K has an entry that is NaN or infinite.
+            If K has an entry that is NaN or infinite, or the start has one, or another shape.
         """
         if not np.isfinite(K).all():
             raise ValueError(refusal("Dual.solve", "K", "finite", "NaN or infinite entries"))
-        columns = [self._solve_column(K, k, tol) for k in range(self.n_problems)]
+        if start is not None and not (
+            start.shape == self.targets.shape and np.isfinite(start).all()
+        ):
+            must_be = f"finite and of shape {self.targets.shape}"
+            got = f"shape {start.shape} with {int((~np.isfinite(start)).sum())} that are not finite"
+            raise ValueError(refusal("Dual.solve", "start", must_be, got))
+        columns = [
+            self._solve_column(K, k, tol, None if start is None else start[:, k])
+            for k in range(self.n_problems)
+        ]
         return np.stack(columns, axis=1)
 
-    def _solve_column(self, K: FloatArray, k: int, tol: float) -> FloatArray:
+    def _solve_column(
+        self, K: FloatArray, k: int, tol: float, start: FloatArray | None
+    ) -> FloatArray:
         """Solve one problem among the rows that have room: neither solver takes the others."""
         lower, upper = self.lower[:, k], self.upper[:, k]
         column = np.zeros(lower.size)
@@ -214,18 +233,33 @@ class Dual:
             # All that may move would move to one side: nothing can.
             return column
         if room.all():
-            return self._solve_with_room(K, self.targets[:, k], lower, upper, tol)
+            return self._solve_with_room(K, self.targets[:, k], lower, upper, tol, start)
         rows = np.flatnonzero(room)
         column[rows] = self._solve_with_room(
-            K[rows[:, None], rows], self.targets[rows, k], lower[rows], upper[rows], tol
+            K[rows[:, None], rows],
+            self.targets[rows, k],
+            lower[rows],
+            upper[rows],
+            tol,
+            None if start is None else start[rows],
         )
         return column
 
     def _solve_with_room(
-        self, K: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray, tol: float
+        self,
+        K: FloatArray,
+        y: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        tol: float,
+        start: FloatArray | None,
     ) -> FloatArray:
         problem = (K, y, lower, upper, self.epsilon)
-        solution = None
+        solution: ActiveSetSolution | None = None
+        if start is not None:
+            solution = solve_dual(*problem, start, tol=tol, max_rounds=50)
+            if solution.converged:
+                return solution.point
         guess = self._libsvm(K, y, np.maximum(upper, -lower))
         if guess is not None:
             solution = solve_dual(*problem, guess, tol=tol, max_rounds=50)

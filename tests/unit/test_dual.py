@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
 
-from kernimpute.dual import TASKS, coupling, make_dual
+import kernimpute.dual
+from kernimpute.dual import TASKS, Dual, coupling, make_dual
 
 
 def gaussian(X, gamma):
@@ -251,6 +252,79 @@ def test_tol_is_the_violation_accepted():
         gradient = dual.gradient(K, b)
         violation = gradient[b < dual.upper].max() - gradient[b > dual.lower].min()
         assert violation <= max(tol, 1e-13)
+
+
+# --------------------------------------------------------------------------- warm starts
+
+
+def starting_case(task, weighted, n=80):
+    """Return points, and the function that gives the dual for a C."""
+    X = points(n)
+    y = labels_of(X, 3) if task == "classification" else targets_of(X)
+    weights = weights_of(n) if weighted else None
+    return X, lambda C: make_dual(y, n, C=C, task=task, epsilon=0.05, sample_weight=weights)
+
+
+def assert_same_machine(dual, K, b, cold):
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    assert dual.value(K, b) == pytest.approx(dual.value(K, cold), rel=1e-8)
+    decision = K @ b + dual.intercept(K, b)
+    np.testing.assert_allclose(decision, K @ cold + dual.intercept(K, cold), atol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_start_along_C_and_gamma_leads_to_the_same_machine(task, weighted):
+    X, dual_of = starting_case(task, weighted)
+    K = gaussian(X, 2.0)
+    for C, before in ((1.1, 1.0), (10.0, 1.0), (0.1, 1.0), (1e4, 1e3)):
+        dual = dual_of(C)
+        start = dual_of(before).solve(K) * (C / before)
+        assert_same_machine(dual, K, dual.solve(K, start=start), dual.solve(K))
+    dual = dual_of(3.0)
+    for gamma in (0.5, 1.9, 6.0):
+        start = dual.solve(gaussian(X, gamma))
+        assert_same_machine(dual, K, dual.solve(K, start=start), dual.solve(K))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_start_of_no_use_leads_to_the_same_machine(task, weighted):
+    X, dual_of = starting_case(task, weighted)
+    K, dual = gaussian(X, 2.0), dual_of(2.0)
+    noise = np.random.default_rng(0).standard_normal(dual.targets.shape)
+    for start in (np.zeros_like(noise), noise, 1e6 * noise, dual.upper, dual.lower):
+        assert_same_machine(dual, K, dual.solve(K, start=start), dual.solve(K))
+
+
+def test_from_a_good_start_libsvm_is_not_asked_and_from_a_bad_one_it_is(monkeypatch):
+    X, dual_of = starting_case("classification", weighted=False)
+    K, dual = gaussian(X, 2.0), dual_of(2.0)
+    cold, asked = dual.solve(K), []
+    libsvm = Dual._libsvm
+    monkeypatch.setattr(Dual, "_libsvm", lambda *given: asked.append(1) or libsvm(*given))
+    b = dual.solve(K, start=cold)
+    assert_same_machine(dual, K, b, cold)
+    assert not asked
+    solve_dual = kernimpute.dual.solve_dual
+    rounds = []
+
+    def in_one_round(*problem, max_rounds, **options):
+        # As if the first of each problem's two attempts needed more rounds than it has.
+        rounds.append(max_rounds)
+        return solve_dual(*problem, max_rounds=1 if len(rounds) % 2 else max_rounds, **options)
+
+    monkeypatch.setattr(kernimpute.dual, "solve_dual", in_one_round)
+    b = dual.solve(K, start=np.zeros_like(cold))
+    assert_same_machine(dual, K, b, cold)
+    assert len(asked) == dual.n_problems
+
+
+@pytest.mark.parametrize("start", [np.zeros(80), np.zeros((80, 2)), np.full((80, 3), np.nan)])
+def test_a_start_that_is_no_point_is_refused(start):
+    X, dual_of = starting_case("classification", weighted=False)
+    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(80, 3\)"):
+        dual_of(1.0).solve(gaussian(X, 2.0), start=start)
 
 
 # ------------------------------------------------------------------------ weights of rows
