@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kernimpute.columns import Column, Source, dictionary_values, source_of
@@ -254,17 +255,15 @@ def _with_more_categories(series: pd.Series, values: Cells) -> pd.Series:
 
 def _dictionary(series: pd.Series, gaps: BoolArray, cells: list[object], column: Column) -> Any:
     """Return an arrow dictionary column with its gaps written."""
+    of = series.dtype.pyarrow_dtype  # type: ignore[union-attr]
     known = column.levels or (column.values if column.categorical else ())
     both = [*dict.fromkeys([*known, *dictionary_values(series), *cells])]
-    code_of = {value: code for code, value in enumerate(both)}
-    values = _objects(list(series.array))
-    values[gaps] = _objects(cells)
-    codes = [code_of.get(value) for value in values]
-    of = series.dtype.pyarrow_dtype  # type: ignore[union-attr]
-    index = of.index_type if len(both) <= np.iinfo(of.index_type.to_pandas_dtype()).max else None
+    values = series.array.astype(pd.ArrowDtype(of.value_type))
+    values[gaps] = cells
+    dictionary = pa.array(both, type=of.value_type)
+    codes = pc.index_in(values.__arrow_array__().combine_chunks(), value_set=dictionary)
+    fits = len(both) <= np.iinfo(of.index_type.to_pandas_dtype()).max
     array = pa.DictionaryArray.from_arrays(
-        pa.array(codes, type=index or pa.int64()),
-        pa.array(both, type=of.value_type),
-        ordered=of.ordered,
+        codes.cast(of.index_type if fits else pa.int32()), dictionary, ordered=of.ordered
     )
     return pd.array(array, dtype=pd.ArrowDtype(array.type))
