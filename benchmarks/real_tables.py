@@ -61,7 +61,8 @@ class Split:
     y_train : ndarray of shape (n_train,)
         Their labels.
     test : DataFrame of shape (n_test, n_features)
-        Rows as they come.
+        Rows as they come, but for categories that no training row shows: these are gaps, so
+        that every method can take the rows.
     test_life : DataFrame of shape (n_test, n_features)
         The same rows, amputed at the training rows' rate.
     y_test : ndarray of shape (n_test,)
@@ -154,12 +155,13 @@ def split_table(name: str, missing_rate: float, repetition: int) -> Split:
     train, test = order[:n_train], order[n_train + n_holdout :]
     X_train = table.X.iloc[train].reset_index(drop=True)
     X_test = table.X.iloc[test].reset_index(drop=True)
+    holed = _amputed(X_train, missing_rate, generator)
     return Split(
-        train=_amputed(X_train, missing_rate, generator),
+        train=holed,
         train_truth=X_train,
         y_train=table.y[train],
-        test=X_test,
-        test_life=_amputed(X_test, missing_rate, generator),
+        test=_of_known_categories(X_test, holed),
+        test_life=_of_known_categories(_amputed(X_test, missing_rate, generator), holed),
         y_test=table.y[test],
     )
 
@@ -178,3 +180,14 @@ def _amputed(
         cells = np.where(gaps[:, position], absent, frame[name].to_numpy())
         holed[name] = pd.Series(cells, dtype=frame[name].dtype)
     return holed
+
+
+def _of_known_categories(rows: pd.DataFrame, train: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with gaps instead of the categories that the training rows lack."""
+    known = rows.copy()
+    for name in rows:
+        if rows[name].dtype == object:
+            seen = rows[name].isin(train[name].dropna())
+            cells = np.where(seen, rows[name].to_numpy(), None)
+            known[name] = pd.Series(cells, dtype=object)
+    return known
