@@ -86,7 +86,7 @@ def filled_column(
     if column.kind == "empty":
         if target == "other":
             return series
-        constant = _constant(column, target, series)
+        constant = _constant(series, gaps, column, target)
         cells: Cells = [constant] * int(gaps.sum())
     elif values is None:
         cells = [column.values[0]] * int(gaps.sum())
@@ -95,8 +95,10 @@ def filled_column(
     return _written(series, gaps, cells, column, target)
 
 
-def _constant(column: Column, target: Source, series: pd.Series) -> object:
+def _constant(series: pd.Series, gaps: BoolArray, column: Column, target: Source) -> object:
     """Return what fills a column in which nothing was observed."""
+    if target == "object" and any(isinstance(value, str) for value in series[~gaps]):
+        return _CONSTANTS["text"]
     levels = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else ()
     constants = [
         *levels[:1],

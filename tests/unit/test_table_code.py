@@ -347,7 +347,7 @@ def test_an_empty_column_is_left_or_gets_the_constant_of_its_dtype(name):
 
 def test_an_empty_column_may_hold_anything_later():
     code = learn_code(pd.DataFrame({"e": [np.nan] * 2, "n": [0.0, 1.0]}))
-    rows = pd.DataFrame({"e": ["x", None], "n": [0.0, 1.0]})
+    rows = pd.DataFrame({"e": pd.Series(["x", None], dtype=object), "n": [0.0, 1.0]})
     encoded = code.encode(rows)
     assert encoded.decode(encoded.matrix, fill_empty=True)["e"].tolist() == ["x", "missing"]
     with pytest.raises(TableError, match="'e' column.*finite"):
