@@ -7,6 +7,7 @@ link wherever it is a name of the reference, so docstrings need no markup of Sph
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 # Before NumPy is loaded: the examples' small matrices gain nothing from threads.
@@ -15,7 +16,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import kernimpute  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from written_at_build import write_pieces  # noqa: E402
 
 project = "kernimpute"
 author = "The kernimpute developers"
@@ -55,7 +59,7 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
-    "examples_dirs": str(ROOT / "examples"),
+    "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
     "ignore_pattern": r"demo\.py",
@@ -81,5 +85,6 @@ def shorten_inherited(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Register the hook ahead of numpydoc's, which has priority 500."""
+    """Write what is written anew; register the hook ahead of numpydoc's, of priority 500."""
+    write_pieces(HERE / "generated")
     app.connect("autodoc-process-docstring", shorten_inherited, priority=400)

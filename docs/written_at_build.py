@@ -1,0 +1,67 @@
+"""Pieces of pages that are written anew at every build, so that they cannot drift."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from typer.main import get_command
+
+from kernimpute.cli import app
+
+__all__ = ["commands", "section", "write_pieces"]
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def write_pieces(folder: Path) -> None:
+    """Write the pieces into a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Where; it is made if need be.
+    """
+    folder.mkdir(exist_ok=True)
+    figures = section((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8"), "New rows")
+    (folder / "new_rows.txt").write_text(figures, encoding="utf-8")
+    (folder / "commands.txt").write_text(commands(), encoding="utf-8")
+
+
+def section(text: str, title: str) -> str:
+    """Return a section of a Markdown text, its heading included.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    title : str
+        Heading of the second level.
+
+    Returns
+    -------
+    str
+        The section; empty where there is none.
+    """
+    found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
+
+
+def commands() -> str:
+    """Return every command of the program with its arguments and options, in Markdown."""
+    return "\n".join(_command(name, one) for name, one in get_command(app).commands.items())
+
+
+def _command(name: str, command: object) -> str:
+    lines = [f"## `kernimpute {name}`", "", command.help.replace("\b", ""), ""]
+    lines += ["| option | meaning | default |", "|---|---|---|"]
+    for parameter in command.params:
+        help_text = getattr(parameter, "help", None) or ""
+        names = ", ".join(f"`{one}`" for one in parameter.opts)
+        if parameter.param_type_name == "argument":
+            names = f"`{(parameter.metavar or parameter.name).strip('{}').upper()}`"
+        is_switch = getattr(parameter, "is_flag", False)
+        default = parameter.default
+        shown = "" if is_switch or default in (None, (), [], "", ...) else f"`{default}`"
+        lines.append(f"| {names} | {help_text} | {'required' if parameter.required else shown} |")
+    return "\n".join([*lines, ""])
