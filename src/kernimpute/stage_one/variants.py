@@ -2,19 +2,19 @@
 
 A variant is a frozen record of functions; the loop in `learn` calls them and asks nothing else.
 
-==============  ====================  ===========================  ===========================
-name            Step 1                Step 2                       Step 3
-==============  ====================  ===========================  ===========================
-``paper``       eigenvalue program,   closed form with rho,        Adam, clip and centre
-                else exact projection psd projection
-``appendix``    exact projection on   the same                     Adam, exact projection
+==============  =====================  ==========================  ===========================
+name            Step 1                 Step 2                      Step 3
+==============  =====================  ==========================  ===========================
+``paper``       eigenvalue program,    closed form with rho,       Adam, clip and centre
+                else exact projection  psd projection
+``appendix``    exact projection on    the same                    Adam, exact projection
                 box and cone
-``released``    Adam, clip, product   Adam, Frobenius ball         Adam, exact projection; at
+``released``    Adam, clip, product    Adam, Frobenius ball        Adam, exact projection; at
                 projected                                          the end an exact SVM
-``anchored``    one accelerated step  none                         proximal step on a minorant;
+``anchored``    one accelerated step   none                        proximal step on a minorant;
                 on the cone's                                      at the end an exact SVM
                 multiplier
-==============  ====================  ===========================  ===========================
+==============  =====================  ==========================  ===========================
 
 `paper` is Algorithm 1 as printed; `appendix` is what the paper's theorem is about; `released`
 equals the authors' code; `anchored` is ours: the learned kernel itself is the variable, which
