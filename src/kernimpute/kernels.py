@@ -486,7 +486,7 @@ class _ProductKernel(Kernel):
 
 @dataclass(frozen=True)
 class Linear(_ProductKernel):
-    """The linear kernel ``x . z + offset``.
+    """The linear kernel ``<x, z> + offset``.
 
     The offset changes nothing in the SVM, whose signed coefficients sum to 0; it keeps the
     observed kernel positive for the variants that divide by it.
@@ -524,7 +524,7 @@ class Linear(_ProductKernel):
 
 @dataclass(frozen=True)
 class Polynomial(_ProductKernel):
-    """The polynomial kernel ``(x . z + offset)^degree``.
+    """The polynomial kernel ``(<x, z> + offset)^degree``.
 
     Parameters
     ----------
@@ -563,7 +563,7 @@ class Polynomial(_ProductKernel):
 
 @dataclass(frozen=True)
 class Sigmoid(_ProductKernel):
-    """The sigmoid kernel ``tanh(gamma x . z + offset)``, not positive semidefinite in general.
+    """The sigmoid kernel ``tanh(gamma <x, z> + offset)``, not positive semidefinite in general.
 
     Parameters
     ----------
