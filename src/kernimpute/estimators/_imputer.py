@@ -101,7 +101,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     ----------
     n_features_in_ : int
         Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
     classes_ : ndarray of shape (n_classes,)
         The labels; for a classification.
