@@ -71,7 +71,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     ----------
     n_features_in_ : int
         Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
     kernel_ : Kernel
         The kernel, with its gamma.
