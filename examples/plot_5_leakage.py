@@ -8,7 +8,7 @@ is worth.
 """
 
 # %%
-# Twenty tables of 100 rows and 20 columns, half of the cells missing, half of the rows in each
+# Twelve tables of 100 rows and 20 columns, half of the cells missing, half of the rows in each
 # class: nobody can be right more often than by chance.
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 
 from kernimpute import KernelImputer
 
-N_TABLES = 20
+N_TABLES = 12
 
 
 def accuracies(eta, seed):
