@@ -204,7 +204,7 @@ def impute_table(
     task : {"auto", "classification", "regression"}, default="auto"
         What the label is; "auto" follows `infer_task`.
     variant, kernel, C, eta, rho, radius, epsilon, tol, max_iter, callback
-        As in `kernimpute.imputation.impute`. In regression the label is standardised first, so
+        As in `kernimpute.impute`. In regression the label is standardised first, so
         C and epsilon count in its standard deviations.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         As in `impute`, for the coded matrix of the rows with a label, of shape
