@@ -113,8 +113,10 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _encode(self, frame: Any) -> EncodedTable:
         """Return new rows in the training table's code, with a warning for unknown categories."""
+        # scikit-learn has checked the names, where both tables have them; else places count.
+        names = [column.name for column in self._code.columns]
         rows = self._code.encode(
-            frame,
+            frame.set_axis(names, axis=1),
             missing_values=markers(self.missing_values),
             handle_unknown=self.handle_unknown,
         )
@@ -252,8 +254,7 @@ class KernelImputation(Persistent, BaseEstimator):
     # ------------------------------------------------------------------ warnings
 
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
-        # The level of whoever called fit, transform or predict.
-        warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=5)
+        warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=_callers_level())
 
     def _warn_of_fit(self) -> None:
         """Warn of what the fit left out or did not finish."""
@@ -269,6 +270,17 @@ class KernelImputation(Persistent, BaseEstimator):
                 " ".join(f"{stage}: {status.value}" for stage, status in unfinished),
                 ConvergenceWarning,
             )
+
+
+def _callers_level() -> int:
+    """Return the stack level, for a warning of the function that asks, of the user's own line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+_LIBRARIES = ("kernimpute.", "sklearn.")
 
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:

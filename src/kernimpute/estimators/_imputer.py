@@ -272,7 +272,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
             every = self._coding.codes(self._new_rows.fill(matrix), rows, None)
             every[counted] = codes
             codes = every
-        return self._output(table, rows, codes)
+        return self._output(table, frame, rows, codes)
 
     def transform(self, X: Any) -> Any:
         """Return rows with their gaps filled; no labels are needed or used.
@@ -298,7 +298,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
         filled = self._new_rows.fill(self._coding.matrix(rows))
-        return self._output(table, rows, self._coding.codes(filled, rows, None))
+        return self._output(table, frame, rows, self._coding.codes(filled, rows, None))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
         """Return the names of the columns that `transform` returns.
@@ -340,9 +340,10 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self._warn_of_fit()
         return table, frame, rows, labels.counted
 
-    def _output(self, table: Any, rows: EncodedTable, codes: np.ndarray) -> Any:
-        """Return the filled rows in the container that came."""
+    def _output(self, table: Any, frame: Any, rows: EncodedTable, codes: np.ndarray) -> Any:
+        """Return the filled rows in the container that came, under the names that came."""
         filled = rows.decode(codes, fill_empty=self.keep_empty_features)
+        filled = filled.set_axis(frame.columns, axis=1)
         changed = np.asarray(~rows.observed.all(axis=0))
         names = list(filled.columns)
         filled = filled.loc[:, self._kept]
