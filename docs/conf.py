@@ -7,6 +7,7 @@ link wherever it is a name of the reference, so docstrings need no markup of Sph
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -75,13 +76,13 @@ sphinx_gallery_conf = {
 
 
 def shorten_inherited(app, what, name, obj, options, lines):
-    """Cut what is inherited from scikit-learn to its first paragraph.
+    """Cut what is inherited from scikit-learn to its first paragraph, and unlink that.
 
-    The rest links to pages of scikit-learn's own site.
+    The links lead to pages of scikit-learn's own site.
     """
     if what == "method" and (getattr(obj, "__module__", "") or "").startswith("sklearn."):
         end = lines.index("") if "" in lines else len(lines)
-        del lines[end:]
+        lines[:] = [re.sub(r":\w+:`([^<`]+?)( <[^>`]*>)?`", r"\1", line) for line in lines[:end]]
 
 
 def setup(app):
