@@ -15,6 +15,8 @@ from kernimpute.estimators import (
     KernelImputationRegressorCV,
     KernelImputer,
     KernelImputerCV,
+    load,
+    save,
 )
 from kernimpute.imputation import VARIANTS, ImputationResult, impute
 from kernimpute.stage_one import LearnedKernel, learn_kernel
@@ -43,6 +45,8 @@ __all__ = [
     "impute_table",
     "kernels",
     "learn_kernel",
+    "load",
     "recover_features",
     "recover_new_rows",
+    "save",
 ]

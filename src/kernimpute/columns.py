@@ -25,7 +25,7 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,8 @@ from pandas.api.types import (
     is_object_dtype,
     is_string_dtype,
 )
+
+from kernimpute.stored import as_given, as_stored
 
 __all__ = [
     "Column",
@@ -111,6 +113,14 @@ class Column:
     def in_matrix(self) -> bool:
         """Whether the column is one of the matrix's."""
         return self.kind not in ("constant", "empty")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields as files can hold them: categories may be pandas' own scalars."""
+        return as_stored(dict(self.__dict__))  # type: ignore[no-any-return]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields of a saved column."""
+        self.__dict__.update(as_given(state))
 
 
 def check_table(frame: pd.DataFrame, *, may_be_empty: bool = False) -> None:

@@ -53,6 +53,19 @@ class Status(Enum):
         """Whether the stop rule was met (or there was nothing to do)."""
         return self in _SUCCESSES
 
+    @classmethod
+    def _missing_(cls, value: object) -> Status | None:
+        # A saved status is its name: messages may be reworded, and old files still open.
+        return cls.__members__.get(value) if isinstance(value, str) else None
+
+    def __reduce__(self) -> tuple[type[Status], tuple[str]]:
+        """Return how to make the member again: pickle and skops both read this."""
+        return type(self), (self.name,)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[type[Status], tuple[str]]:
+        """Return the same; the one of `Enum` would save the message."""
+        return self.__reduce__()
+
 
 _SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
 

@@ -18,8 +18,9 @@ from kernimpute.cli.formats import table_format
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_source, read_table
 from kernimpute.cli.summary import print_summary, print_warnings
-from kernimpute.cli.writers import check_output, check_writable, replacing, write_table
+from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.columns import TableError, check_column_names
+from kernimpute.files import replacing
 from kernimpute.kernels import Kernel, make_kernel
 from kernimpute.report import write_report
 from kernimpute.tables import TableImputation, TableWarning, impute_table

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import os
-import secrets
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +23,7 @@ from kernimpute.cli.text_tables import TextTable, cell_text, quoted
 if TYPE_CHECKING:
     from kernimpute.tables import TableImputation
 
-__all__ = ["check_output", "check_writable", "replacing", "write_table"]
+__all__ = ["check_output", "check_writable", "write_table"]
 
 
 def check_output(path: Path, *, force: bool) -> None:
@@ -80,36 +77,6 @@ def check_writable(form: Format, file: TableFile, dropped: Sequence[str]) -> Non
                 f"column {column.name!r} holds {column.type} values, which {form.name.upper()} "
                 f"cannot hold: drop it (--drop '{column.name}') or write Parquet."
             )
-
-
-@contextlib.contextmanager
-def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Give a temporary file beside each path, and put them in place together at the end.
-
-    Parameters
-    ----------
-    *paths : Path
-        The files to write or replace.
-
-    Yields
-    ------
-    tuple of Path
-        The temporary files; they are removed if the block does not end well.
-    """
-    finals = [Path(os.path.realpath(path)) for path in paths]
-    temporary = tuple(
-        final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp") for final in finals
-    )
-    try:
-        yield temporary
-        for place, final in zip(temporary, finals, strict=True):
-            if final.exists():
-                shutil.copymode(final, place)
-        for place, final in zip(temporary, finals, strict=True):
-            os.replace(place, final)
-    finally:
-        for place in temporary:
-            place.unlink(missing_ok=True)
 
 
 def write_table(path: Path, form: Format, imputation: TableImputation, file: TableFile) -> None:

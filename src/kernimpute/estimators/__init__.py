@@ -8,6 +8,7 @@ from kernimpute.estimators._cv import (
 )
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators._regressor import KernelImputationRegressor
+from kernimpute.estimators._saving import load, save, trusted_types
 
 __all__ = [
     "KernelImputationClassifier",
@@ -16,4 +17,7 @@ __all__ = [
     "KernelImputationRegressorCV",
     "KernelImputer",
     "KernelImputerCV",
+    "load",
+    "save",
+    "trusted_types",
 ]
