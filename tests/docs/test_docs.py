@@ -104,7 +104,6 @@ def test_example_compiles_and_shows_a_figure(path):
 
 
 def test_guide_runs(tmp_path, monkeypatch):
-    pytest.importorskip("skops")
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "guide.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
