@@ -19,17 +19,21 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
-from kernimpute.columns import (
-    TableError,
-    check_column_names,
-    check_table,
-    observed_in_table,
-)
+from kernimpute.columns import TableError, observed_in_table
 from kernimpute.convergence import Callback, Status
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import KERNELS, Kernel
+from kernimpute.labels import MOST_CLASSES, Task
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference
+from kernimpute.roles import (
+    TableLabels,
+    column_roles,
+    infer_task,
+    left_as_found,
+    plain,
+    table_labels,
+)
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
 from kernimpute.table_code import EncodedTable, encode_table
 
@@ -37,10 +41,6 @@ __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-Task = Literal["classification", "regression"]
-
-MOST_CLASSES = 10
-"""Whole-number labels with more distinct values than this are a quantity, unless told."""
 
 
 class TableWarning(UserWarning):
@@ -125,42 +125,6 @@ class TableImputation:
         return np.asarray(~self.observed[:, position])
 
 
-def infer_task(labels: pd.Series) -> Task:
-    """Return what a label column is taken for when the caller doesn't say.
-
-    Text, booleans and categories are classes. So are whole numbers with two distinct values,
-    or with at most ten of which each occurs twice or more on average. Other numbers are a
-    quantity, for regression.
-
-    Parameters
-    ----------
-    labels : Series of shape (n_labelled,)
-        The labels, without gaps.
-
-    Returns
-    -------
-    {"classification", "regression"}
-        The task.
-
-    Examples
-    --------
-    >>> infer_task(pd.Series(["no", "yes", "no"]))
-    'classification'
-    >>> infer_task(pd.Series([1.0, 2.0, 2.0]))
-    'classification'
-    >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
-    'regression'
-    """
-    column = encode_table(labels.to_frame()).code.columns[0]
-    if column.kind == "number":
-        return "regression"
-    if column.kind == "whole":
-        distinct = labels.nunique()
-        few = distinct <= MOST_CLASSES and 2 * distinct <= len(labels)
-        return "classification" if distinct <= 2 or few else "regression"
-    return "classification"
-
-
 def impute_table(
     table: pd.DataFrame,
     target: Hashable,
@@ -243,13 +207,13 @@ def impute_table(
         "max_iter": max_iter,
     }
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
-    roles = _roles(table, target, drop, ignore, categorical)
+    roles = column_roles(table, target, drop, ignore, categorical)
     observed = observed_in_table(table, missing_values)
     at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
     labelled = observed[:, at[target]]
     if task == "auto" and target in roles.categorical:
         task = "classification"
-    labels = _labels(table[[target]], labelled, task)
+    labels = table_labels(table[[target]], labelled, task)
     seen = {name: bool(observed[labelled, at[name]].any()) for name in roles.features}
     used = [name for name in roles.features if seen[name]]
     if not used:
@@ -264,7 +228,7 @@ def impute_table(
     cautions = [
         *labels.cautions,
         *_unused_markers(table, missing_values),
-        *_left_missing([name for name in roles.features if not seen[name]], labelled),
+        *left_as_found([name for name in roles.features if not seen[name]], labelled),
         *encoded.code.cautions,
     ]
 
@@ -304,7 +268,7 @@ def impute_table(
 def _filled(
     encoded: EncodedTable,
     labelled: BoolArray,
-    labels: _Labels,
+    labels: TableLabels,
     options: Mapping[str, Any],
     reference: Reference,
     callback: Callback | None,
@@ -317,7 +281,7 @@ def _filled(
         The columns that are used.
     labelled : ndarray of bool of shape (n_rows,)
         True where a row has a label.
-    labels : _Labels
+    labels : TableLabels
         The labels of these rows.
     options : mapping of str to object
         Options of `impute`.
@@ -345,91 +309,6 @@ def _filled(
     )
     X[~labelled] = new_rows.X
     return X, result, new_rows
-
-
-# ---------------------------------------------------------------------- columns and label
-
-
-@dataclass(frozen=True)
-class _Roles:
-    """What each column is there for."""
-
-    features: tuple[Hashable, ...]
-    dropped: tuple[Hashable, ...]
-    ignored: tuple[Hashable, ...]
-    categorical: tuple[Hashable, ...]
-
-
-@dataclass(frozen=True)
-class _Labels:
-    """The labels of the rows that have one, as the solver takes them, of shape (n_labelled,)."""
-
-    values: NDArray[np.generic]
-    task: Task
-    cautions: tuple[str, ...]
-
-
-def _roles(
-    table: pd.DataFrame,
-    target: Hashable,
-    drop: Iterable[Hashable],
-    ignore: Iterable[Hashable],
-    categorical: Iterable[Hashable],
-) -> _Roles:
-    check_table(table)
-    names = list(table.columns)
-    check_column_names("target", [target], names)
-    dropped = check_column_names("drop", drop, names)
-    ignored = check_column_names("ignore", ignore, names)
-    for option, chosen in (("drop", dropped), ("ignore", ignored)):
-        if target in chosen:
-            raise TableError(f"{option}: the label column {target!r} is needed.")
-    both = [name for name in dropped if name in ignored]
-    if both:
-        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
-    features = tuple(name for name in names if name not in {target, *dropped, *ignored})
-    if not features:
-        raise TableError("The table must have a column besides the label to use. Got none.")
-    return _Roles(features, dropped, ignored, check_column_names("categorical", categorical, names))
-
-
-def _labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> _Labels:
-    """Return the labels for the solver; refuse a label that cannot guide anything."""
-    name = column.columns[0]
-    n_labelled = int(labelled.sum())
-    if n_labelled == 0:
-        raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
-    rows = column[labelled]
-    chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
-    encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
-    coded = encoded.code.columns[0]
-    if coded.kind == "constant":
-        what = "two classes" if chosen == "classification" else "two values"
-        raise TableError(
-            f"The label column {name!r} must hold at least {what}. Got "
-            f"{_plain(coded.values[0])!r} in all {n_labelled} rows that have a label: a label "
-            "with one class can guide nothing."
-        )
-    if chosen == "regression":
-        if coded.kind == "category":
-            raise TableError(
-                f"The label column {name!r} must hold numbers for regression. Got "
-                f"{rows.dtypes.iloc[0]} values such as {_plain(coded.values[0])!r}: use task "
-                "classification."
-            )
-        numbers = encoded.matrix[:, 0]
-        return _Labels((numbers - numbers.mean()) / numbers.std(), chosen, encoded.code.cautions)
-    classes = coded.values
-    if len(classes) == n_labelled and n_labelled > 2:
-        raise TableError(
-            f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
-            "values in as many rows: is it an identifier, or a quantity (task regression)?"
-        )
-    names = np.array(classes)
-    if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
-        # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
-        names = np.array([str(name) for name in classes])
-    return _Labels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
 
 
 def _check_variant(variant: str, encoded: EncodedTable) -> None:
@@ -490,7 +369,7 @@ def _notes(
         notes.append(f"rows without a label: {count}{how}; the label is left missing")
     constant = [column for column in encoded.code.columns if column.kind == "constant"]
     if constant:
-        listed = ", ".join(f"{column.name} = {_plain(column.values[0])}" for column in constant)
+        listed = ", ".join(f"{column.name} = {plain(column.values[0])}" for column in constant)
         notes.append(f"columns with one observed value were not used: {listed}")
     whole = [
         column.name
@@ -513,16 +392,6 @@ def _notes(
     return tuple(notes)
 
 
-def _left_missing(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
-    """Return a caution that names the columns in which nothing can be learned."""
-    if not names:
-        return []
-    where = "" if labelled.all() else " in the rows that have a label"
-    listed = ", ".join(repr(name) for name in names)
-    columns = "column" if len(names) == 1 else "columns"
-    return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
-
-
 def _unfinished(
     result: ImputationResult | None, new_rows: RecoveredFeatures | None
 ) -> Iterator[str]:
@@ -542,8 +411,3 @@ def _unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> li
         if isinstance(marker, (str, int, float))
         and (observed_in_table(table, [marker]) == before).all()
     ]
-
-
-def _plain(value: object) -> object:
-    """Return a NumPy scalar as Python's own, for messages."""
-    return value.item() if isinstance(value, np.generic) else value

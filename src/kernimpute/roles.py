@@ -1,0 +1,252 @@
+"""What the columns of a labelled table are there for, and what its label is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kernimpute.columns import TableError, check_column_names, check_table
+from kernimpute.labels import MOST_CLASSES, Task
+from kernimpute.table_code import encode_table
+
+__all__ = [
+    "ColumnRoles",
+    "TableLabels",
+    "column_roles",
+    "infer_task",
+    "left_as_found",
+    "plain",
+    "table_labels",
+]
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What each column of a table is there for.
+
+    Parameters
+    ----------
+    features : tuple of hashable
+        Columns that are used and filled.
+    dropped : tuple of hashable
+        Columns left out of the result.
+    ignored : tuple of hashable
+        Columns kept as they are and not used.
+    categorical : tuple of hashable
+        Columns whose values are categories although they are numbers.
+    """
+
+    features: tuple[Hashable, ...]
+    dropped: tuple[Hashable, ...]
+    ignored: tuple[Hashable, ...]
+    categorical: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class TableLabels:
+    """The labels of the rows that have one, as the solver takes them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_labelled,)
+        Classes; or numbers, centred and in units of their standard deviation.
+    task : {"classification", "regression"}
+        What they are.
+    cautions : tuple of str
+        What looks like a mistake.
+    """
+
+    values: NDArray[np.generic]
+    task: Task
+    cautions: tuple[str, ...]
+
+
+def column_roles(
+    table: pd.DataFrame,
+    target: Hashable,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+) -> ColumnRoles:
+    """Return the roles of a table's columns.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table.
+    target : hashable
+        Name of the label column.
+    drop, ignore, categorical : iterable of hashable
+        Names of columns; see `ColumnRoles`.
+
+    Returns
+    -------
+    ColumnRoles
+        The roles.
+
+    Raises
+    ------
+    TypeError, TableError
+        If the table is none, there is no such column, the label is to be dropped or ignored, a
+        column both, or no column is left to use.
+    """
+    check_table(table)
+    names = list(table.columns)
+    check_column_names("target", [target], names)
+    dropped = check_column_names("drop", drop, names)
+    ignored = check_column_names("ignore", ignore, names)
+    for option, chosen in (("drop", dropped), ("ignore", ignored)):
+        if target in chosen:
+            raise TableError(f"{option}: the label column {target!r} is needed.")
+    both = [name for name in dropped if name in ignored]
+    if both:
+        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    features = tuple(name for name in names if name not in {target, *dropped, *ignored})
+    if not features:
+        raise TableError("The table must have a column besides the label to use. Got none.")
+    return ColumnRoles(
+        features, dropped, ignored, check_column_names("categorical", categorical, names)
+    )
+
+
+def infer_task(labels: pd.Series) -> Task:
+    """Return what a label column is taken for when the caller doesn't say.
+
+    Text, booleans and categories are classes. So are whole numbers with two distinct values,
+    or with at most ten of which each occurs twice or more on average. Other numbers are a
+    quantity, for regression.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_labelled,)
+        The labels, without gaps.
+
+    Returns
+    -------
+    {"classification", "regression"}
+        The task.
+
+    Examples
+    --------
+    >>> infer_task(pd.Series(["no", "yes", "no"]))
+    'classification'
+    >>> infer_task(pd.Series([1.0, 2.0, 2.0]))
+    'classification'
+    >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
+    'regression'
+    """
+    column = encode_table(labels.to_frame()).code.columns[0]
+    if column.kind == "number":
+        return "regression"
+    if column.kind == "whole":
+        distinct = labels.nunique()
+        few = distinct <= MOST_CLASSES and 2 * distinct <= len(labels)
+        return "classification" if distinct <= 2 or few else "regression"
+    return "classification"
+
+
+def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
+    """Return the labels of a table; refuse a label that can guide nothing.
+
+    Parameters
+    ----------
+    column : DataFrame of shape (n_rows, 1)
+        The label column.
+    labelled : ndarray of bool of shape (n_rows,)
+        True where a row has a label.
+    task : {"auto", "classification", "regression"}
+        What the label is; "auto" follows `infer_task`.
+
+    Returns
+    -------
+    TableLabels
+        The labels.
+
+    Raises
+    ------
+    TableError
+        If no row has a label, all have the same one, classes do not recur, or the labels are no
+        numbers for a regression.
+    """
+    name = column.columns[0]
+    n_labelled = int(labelled.sum())
+    if n_labelled == 0:
+        raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
+    rows = column[labelled]
+    chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
+    encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
+    coded = encoded.code.columns[0]
+    if coded.kind == "constant":
+        what = "two classes" if chosen == "classification" else "two values"
+        raise TableError(
+            f"The label column {name!r} must hold at least {what}. Got "
+            f"{plain(coded.values[0])!r} in all {n_labelled} rows that have a label: a label "
+            "with one class can guide nothing."
+        )
+    if chosen == "regression":
+        if coded.kind == "category":
+            raise TableError(
+                f"The label column {name!r} must hold numbers for regression. Got "
+                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: use task "
+                "classification."
+            )
+        numbers = encoded.matrix[:, 0]
+        return TableLabels(
+            (numbers - numbers.mean()) / numbers.std(), chosen, encoded.code.cautions
+        )
+    classes = coded.values
+    if len(classes) == n_labelled and n_labelled > 2:
+        raise TableError(
+            f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
+            "values in as many rows: is it an identifier, or a quantity (task regression)?"
+        )
+    names = np.array(classes)
+    if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
+        # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
+        names = np.array([str(name) for name in classes])
+    return TableLabels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
+
+
+def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
+    """Return a caution that names the columns in which nothing can be learned.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        The columns.
+    labelled : ndarray of bool of shape (n_rows,)
+        True where a row has a label.
+
+    Returns
+    -------
+    list of str
+        One sentence; none where there is no such column.
+    """
+    if not names:
+        return []
+    where = "" if labelled.all() else " in the rows that have a label"
+    listed = ", ".join(repr(name) for name in names)
+    columns = "column" if len(names) == 1 else "columns"
+    return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
+
+
+def plain(value: object) -> object:
+    """Return a NumPy scalar as Python's own, for messages.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    object
+        The value.
+    """
+    return value.item() if isinstance(value, np.generic) else value
