@@ -242,7 +242,7 @@ class KernelImputerCV(TransformerMixin, KernelImputationSearch):
         probabilities that are not calibrated. Weights of rows count in it.
     variant, epsilon, task, class_weight, missing_values, categorical_features, feature_range, \
 handle_unknown, keep_empty_features, add_indicator, new_rows, subset_size, max_memory, tol, \
-max_iter, random_state
+max_iter, random_state : object
         As in `KernelImputer`.
     n_jobs : int or None, default=None
         Folds at the same time, as joblib counts.
@@ -265,7 +265,7 @@ max_iter, random_state
     n_splits_ : int
         Number of folds.
     n_features_in_, feature_names_in_, classes_, kernel_, n_subsets_, n_iter_, gap_, trace_, \
-status_, n_disjoint_pairs_
+status_, n_disjoint_pairs_ : object
         As in `KernelImputer`, of the best one.
 
     See Also
@@ -388,7 +388,13 @@ status_, n_disjoint_pairs_
 
         Parameters
         ----------
-        X, y, sample_weight, **params
+        X : table of shape (n_samples, n_features)
+            As in `fit`.
+        y : array-like of shape (n_samples,)
+            As in `fit`.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            As in `fit`.
+        **params : object
             As in `fit`.
 
         Returns
@@ -450,7 +456,7 @@ class KernelImputationClassifierCV(ClassifierMixin, KernelImputationSearch):
         A scorer of scikit-learn; None is accuracy. Scorers see probabilities that are not
         calibrated. Weights of rows count in it.
     variant, class_weight, missing_values, categorical_features, feature_range, handle_unknown, \
-new_rows, subset_size, max_memory, tol, max_iter, random_state
+new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationClassifier`.
     n_jobs : int or None, default=None
         Folds at the same time, as joblib counts.
@@ -461,10 +467,10 @@ new_rows, subset_size, max_memory, tol, max_iter, random_state
     ----------
     best_estimator_ : KernelImputationClassifier
         The classifier with the best parameters, fitted to all rows.
-    best_params_, best_score_, best_index_, cv_results_, n_splits_
+    best_params_, best_score_, best_index_, cv_results_, n_splits_ : object
         As in `KernelImputerCV`.
     classes_, n_features_in_, feature_names_in_, kernel_, n_subsets_, n_iter_, gap_, trace_, \
-status_, n_disjoint_pairs_
+status_, n_disjoint_pairs_ : object
         As in `KernelImputationClassifier`, of the best one.
 
     See Also
@@ -644,7 +650,7 @@ class KernelImputationRegressorCV(RegressorMixin, KernelImputationSearch):
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; None is R2. Weights of rows count in it.
     epsilon, variant, missing_values, categorical_features, feature_range, handle_unknown, \
-new_rows, subset_size, max_memory, tol, max_iter, random_state
+new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationRegressor`.
     n_jobs : int or None, default=None
         Folds at the same time, as joblib counts.
@@ -655,10 +661,10 @@ new_rows, subset_size, max_memory, tol, max_iter, random_state
     ----------
     best_estimator_ : KernelImputationRegressor
         The regressor with the best parameters, fitted to all rows.
-    best_params_, best_score_, best_index_, cv_results_, n_splits_
+    best_params_, best_score_, best_index_, cv_results_, n_splits_ : object
         As in `KernelImputerCV`.
     n_features_in_, feature_names_in_, kernel_, n_subsets_, n_iter_, gap_, trace_, status_, \
-n_disjoint_pairs_
+n_disjoint_pairs_ : object
         As in `KernelImputationRegressor`, of the best one.
 
     See Also
