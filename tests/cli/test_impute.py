@@ -14,7 +14,7 @@ import pytest
 from scipy.io import arff
 
 from kernimpute.cli import run
-from kernimpute.cli.impute import column_list
+from kernimpute.cli.options import column_list
 
 CSV = """id,age,"height, m",code,pet,empty,y
 007,30,1.80,00,"cat, big",,yes
@@ -82,7 +82,7 @@ def test_the_summary_says_what_was_done(typical, new_rows, impute, table):
         "filled 5 of 35 cells (14.3 %)",
         "rows without a label 1",
         "method direct, gaussian kernel, gamma 1",
-        "solver 3 rounds, objective 1.5, gap 0.0001",
+        "solver 3 rounds, objective 1.5, slope 0.0001",
         "new rows 2 sweeps, objective 0.25",
         "status Converged: the stop rule is met.",
         "age 2 40.0 %",
@@ -424,7 +424,9 @@ def test_refusals(refused, table, folder, arguments, message):
         (["t.csv", "-t", "y", "-o", "o.csv", "--C", "0"], "0 is not a positive number"),
         (["t.csv", "-t", "y", "-o", "o.csv", "--gamma", "-1"], "-1 is not a positive number"),
         (["t.csv", "-t", "y", "-o", "o.csv", "--eta", "nan"], "nan is not a positive number"),
-        (["t.csv", "-t", "y", "-o", "o.csv", "--seed", "-1"], "'--seed'"),
+        (["t.csv", "-t", "y", "-o", "o.csv", "--tol", "-1"], "-1 is not a number of at least 0"),
+        (["t.csv", "-t", "y", "-o", "o.csv", "--tol", "nan"], "nan is not a number of at least 0"),
+        (["t.csv", "-t", "y", "-o", "o.csv", "--max-iter", "0"], "'--max-iter'"),
         (["t.csv", "-t", "y", "-o", "o.csv", "--C", "much"], "'--C'"),
         (
             ["t.csv", "-t", "y", "-o", "o.csv", "--kernel", "linear", "--gamma", "1"],
@@ -533,3 +535,11 @@ def test_help_and_version(capsys):
     assert re.match(r"kernimpute \S+", capsys.readouterr().out)
     assert run([]) == 2
     assert "impute" in capsys.readouterr().out
+
+
+def test_the_stop_rule_is_the_solvers(table, impute):
+    arguments = ("t.csv", "-t", "y", "--ignore", "id", "--max-iter", "1", "--tol", "0")
+    code, out, err = impute(*arguments, "-o", "o.csv", "--variant", "anchored")
+    assert code == 0
+    assert "Stage I 1 rounds" in " ".join(out.split())
+    assert "warning: Stopped at max_iter before the stop rule was met." in err

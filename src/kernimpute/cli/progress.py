@@ -26,7 +26,7 @@ def progress_text(record: Record) -> str:
     Returns
     -------
     str
-        Stage, round, objective and gap, as far as it has them.
+        Stage, round, objective and gap or slope, as far as it has them.
 
     Examples
     --------
@@ -37,7 +37,8 @@ def progress_text(record: Record) -> str:
     if not math.isnan(record.objective):
         parts.append(f"objective {record.objective:.6g}")
     if not math.isnan(record.gap):
-        parts.append(f"gap {record.gap:.2g}")
+        # The certificate of the one-stage variant is the slope that is left, no gap.
+        parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
     return ", ".join(parts)
 
 

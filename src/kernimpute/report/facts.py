@@ -94,7 +94,7 @@ def _label(imputation: TableImputation) -> str:
 
 
 def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
-    """Return rounds, objective and gap of each stage."""
+    """Return rounds, objective and certificate of each stage."""
     one, two = result.stage_one, result.stage_two
     facts = []
     if one is not None:
@@ -104,9 +104,9 @@ def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
         facts.append(("Stage II", f"{two.n_sweeps} sweeps, objective {two.objective:.6g}"))
     if one is None and two is None and len(result.trace):
         trace = result.trace
-        known = (
-            f"{_last(trace.column('objective'), 'objective')}, {_last(trace.column('gap'), 'gap')}"
-        )
+        # The certificate of the one-stage variant is the slope that is left, no gap.
+        slope = _last(trace.column("gap"), "slope")
+        known = f"{_last(trace.column('objective'), 'objective')}, {slope}"
         facts.append(("solver", f"{trace.records[-1].iteration} rounds, {known}"))
     return facts
 

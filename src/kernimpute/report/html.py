@@ -178,9 +178,10 @@ def _stages(trace: Trace) -> list[Trace]:
 def _trace(name: str, trace: Trace) -> str:
     stage = trace.records[0].stage or "solver"
     heading = f"{stage}, {name}" if name else stage
-    curves = "".join(
-        curve(trace.column(quantity), f"{quantity} by round", logarithmic=quantity == "gap")
-        for quantity in ("objective", "gap")
+    # The certificate of the one-stage variant is the slope that is left, no gap.
+    certificate = "slope" if stage == "direct" else "gap"
+    curves = curve(trace.column("objective"), "objective by round") + curve(
+        trace.column("gap"), f"{certificate} by round", logarithmic=True
     )
     records = list(trace.records)
     omitted = max(len(records) - _MOST_ROUNDS, 0)
@@ -188,7 +189,7 @@ def _trace(name: str, trace: Trace) -> str:
         records = records[: _MOST_ROUNDS // 2] + records[-(_MOST_ROUNDS // 2) :]
     head = "".join(
         f"<th class=number>{column}</th>"
-        for column in ("round", "objective", "gap", "inner iterations", "seconds")
+        for column in ("round", "objective", certificate, "inner iterations", "seconds")
     )
     rows = "".join(_round(record) for record in records)
     left_out = (
