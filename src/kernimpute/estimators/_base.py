@@ -83,6 +83,8 @@ class KernelImputation(Persistent, BaseEstimator):
 
     _soft_categories = True
     """Whether a gap in a column of categories may be filled with their frequencies."""
+    _callback: Callable[[Record], object] | None = None
+    """What shows each round in place of `verbose`; the command line sets it while it fits."""
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: gaps and categories are welcome, labels are needed."""
@@ -236,10 +238,10 @@ class KernelImputation(Persistent, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _progress(self) -> Callable[[Record], None] | None:
+    def _progress(self) -> Callable[[Record], object] | None:
         """Return what prints each round, where it is asked for."""
         if not self.verbose:
-            return None
+            return self._callback
         name = type(self).__name__
 
         def show(record: Record) -> None:
