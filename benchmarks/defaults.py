@@ -163,7 +163,12 @@ def one_method(name: str, split: Split, where: Row) -> list[Row]:
         with warnings.catch_warnings():
             # Unmet stop rules are part of the game.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return [{**where, "method": name, **reading} for reading in readings(name, split)]
+            found = [{**where, "method": name, **reading} for reading in readings(name, split)]
+        # Rounded here, so that a row is the same whether it was just found or read again.
+        return [
+            {key: round(cell, 6) if isinstance(cell, float) else cell for key, cell in row.items()}
+            for row in found
+        ]
     except (NotApplicableError, ValueError, FloatingPointError) as error:
         return [{**where, "method": name, "reason": f"{type(error).__name__}: {error}"}]
 
@@ -257,7 +262,7 @@ def main() -> None:
         with one_thread():
             found = [row for name in todo for row in one_method(name, split, where)]
         rows = pd.concat([rows, pd.DataFrame(found)], ignore_index=True)
-        rows.to_csv(path, index=False, float_format="%.6g")
+        rows.to_csv(path, index=False)
     table = flags(rows)
     summary = counts(table)
     print(markdown(table, "KernelImputer()"))

@@ -266,6 +266,7 @@ def main() -> None:
     table = gains(rows)
     overall = table.groupby(["rule", "read by", "missing_rate"])["gain"].mean().unstack([1, 2])
     errors = rows.groupby(["rule", "missing_rate", "dataset"])[["rmse", "wrong_categories"]].mean()
+    plain = errors.round(4).reset_index().astype(object)
     print(overall.round(4).to_string())
     print(errors.groupby(["rule", "missing_rate"]).mean().unstack().round(3).to_string())
     print(pd.DataFrame(figures).round(1).to_string(index=False))
@@ -274,7 +275,7 @@ def main() -> None:
         {
             "repetitions": len(REPETITIONS),
             "gains over reference": table.round(5).to_dict(orient="records"),
-            "errors": errors.round(4).reset_index().to_dict(orient="records"),
+            "errors": plain.where(plain.notna(), None).to_dict(orient="records"),
             "speed": figures,
         },
     )
