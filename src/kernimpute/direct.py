@@ -48,6 +48,8 @@ FLAT_SHARE = 0.1
 """J is flat once the steps looked back on brought less than this, times tol^2, of the fall so far:
 what is left to fall goes with the square of the slope. Where J can hardly fall its slope hardly
 does, and the steps are not worth their machines."""
+STEEP = 1e8
+"""Slope of a kernel from which on rows that coincide are left out of the gradient."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells get their turn."""
 
@@ -136,7 +138,12 @@ class _Objective:
         # Rows that pull on nothing have no gradient but the anchor's.
         active = np.flatnonzero(np.any(pull != 0.0, axis=1))
         block = np.ix_(active, active)
-        weights = pull[block] * kernel.link_gradient(sums[block])
+        slopes = kernel.link_gradient(sums[block])
+        if kernel.is_distance and slopes.size and float(np.abs(slopes).max()) > STEEP:
+            # Rows that coincide do not move each other. The sums below say so by a difference of
+            # two products with the slope, whose rounding then outweighs all the rest.
+            slopes = np.where(sums[block] == 0.0, 0.0, slopes)
+        weights = pull[block] * slopes
         gradient = (2.0 * self.eta * self.rows.sample_weight[:, None]) * (X - self.X_reference)
         gradient[:, ~self.numeric] = 0.0
         gradient[active] -= kernel.sums_gradient(X[active], X[active], weights)
@@ -199,7 +206,8 @@ def impute_directly(
     numeric = rows.kernel.numeric(rows.X.shape[1])
     weights = rows.sample_weight
     settled = Status.CONVERGED if rows.kernel.is_positive_semidefinite else Status.NOT_PSD
-    if math.isinf(2.0 * eta * float(weights.max())) or rows.observed.all():
+    heaviest = 2.0 * eta * float(weights.max()) * rows.X.size
+    if math.isinf(heaviest) or rows.observed.all():
         # Held with infinite weight, or without any gap, the reference is the solution.
         point = _Objective(rows, X_reference, 0.0, numeric, SOLVER_TOL)(X_reference)
         status = Status.NOTHING_MISSING if rows.observed.all() else settled

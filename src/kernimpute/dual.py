@@ -17,8 +17,9 @@ bounds 0 and 0 and takes part in nothing.
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,17 @@ FloatArray = NDArray[np.float64]
 
 TASKS = ("classification", "regression")
 """What the labels are."""
+
+LARGEST_TARGET = 1e75
+"""Largest magnitude of a target, so that its products with coefficients are numbers still."""
+REACH = 1e15
+"""Largest coefficients, in units of half the range of the targets over the largest entry of K. Of
+larger ones the rounding of ``K b`` alone exceeds the targets, so that they decide nothing."""
+LARGEST_COEFFICIENT = 1e100
+"""The same where K is next to nothing, so that the coupling is a matrix of numbers still."""
+COMMON = 1e30
+"""Largest entry of K, half range of targets and bound that are solved as they are, and the inverse
+of the smallest: little beyond, libsvm's single precision ends."""
 
 
 def coupling(dual_coef: FloatArray) -> FloatArray:
@@ -203,6 +215,12 @@ class Dual:
         ndarray of shape (n_samples, n_problems)
             The coefficients.
 
+        Notes
+        -----
+        Coefficients beyond `REACH` are not looked for, however large C is: there the targets are
+        lost in the rounding of ``K b``. A machine whose margin is hard has far smaller ones, and
+        is that of every C beyond them.
+
         Raises
         ------
         ValueError
@@ -254,6 +272,22 @@ class Dual:
         tol: float,
         start: FloatArray | None,
     ) -> FloatArray:
+        half_range = 0.5 * float(y.max() - y.min())
+        if half_range <= self.epsilon:
+            # All targets fit into one tube: nothing pulls.
+            return np.zeros(y.size)
+        largest = max(float(K.max()), -float(K.min()))
+        reach = LARGEST_COEFFICIENT
+        if largest > 0.0:
+            reach = min(REACH * half_range / largest, reach)
+        bound = max(float(upper.max()), -float(lower.min()))
+        if bound > reach:
+            bound, lower, upper = reach, np.maximum(lower, -reach), np.minimum(upper, reach)
+        sizes = (half_range, bound, largest or 1.0)
+        if not all(1.0 / COMMON <= size <= COMMON for size in sizes):
+            return self._solve_in_other_units(
+                K, y, lower, upper, tol, start, sizes=(half_range, largest, bound)
+            )
         problem = (K, y, lower, upper, self.epsilon)
         solution: ActiveSetSolution | None = None
         if start is not None:
@@ -270,6 +304,46 @@ class Dual:
             return other.point
         return solution.point
 
+    def _solve_in_other_units(
+        self,
+        K: FloatArray,
+        y: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        tol: float,
+        start: FloatArray | None,
+        sizes: tuple[float, float, float],
+    ) -> FloatArray:
+        """Solve for ``b / f`` with ``y / h`` and ``K f / h``, of sizes that no product overflows.
+
+        Parameters
+        ----------
+        K, y, lower, upper, tol, start
+            The problem.
+        sizes : tuple of float
+            Half the range of y, and the largest of K and of the bounds. Their powers of 2 become
+            the units, so that nothing is rounded.
+        """
+        of_y, of_K, of_bound = (math.frexp(size)[1] for size in sizes)
+        of_b = min(of_y - of_K, of_bound) if sizes[1] > 0.0 else of_bound
+
+        def in_unit(values: FloatArray, unit: int) -> FloatArray:
+            return np.ldexp(values, -unit)[:, None]
+
+        scaled = replace(
+            self,
+            targets=in_unit(y, of_y),
+            lower=in_unit(lower, of_b),
+            upper=in_unit(upper, of_b),
+            epsilon=math.ldexp(self.epsilon, -of_y),
+        )
+        begin = None if start is None else np.ldexp(start, -of_b)[:, None]
+        # Far below the rounding of y / h, what is left of K is nothing, and easier as such.
+        negligible = math.ldexp(sizes[1], of_b - of_y) < 1.0 / COMMON
+        unit_K = np.zeros(K.shape) if negligible else np.ldexp(K, of_b - of_y)
+        solution = scaled.solve(unit_K, tol, begin)[:, 0]
+        return np.clip(np.ldexp(solution, of_b), lower, upper)
+
     def _libsvm(self, K: FloatArray, y: FloatArray, largest: FloatArray) -> FloatArray | None:
         """Return libsvm's coefficients; None if it takes longer than an interior-point method.
 
@@ -285,17 +359,18 @@ class Dual:
         # many iterations, each of O(n), take as long as the interior-point method, of O(n^3).
         max_iter = max(20 * y.size, y.size**2 // 20)
         options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": max_iter}
+        penalty = float(largest.max())
         machine = (
-            SVC(C=self.C, **options)
+            SVC(C=penalty, **options)
             if self.task == "classification"
-            else SVR(C=self.C / scale, epsilon=self.epsilon / scale, **options)
+            else SVR(C=penalty / scale, epsilon=self.epsilon / scale, **options)
         )
         # What it would check takes as long as the solve, and is checked already.
         unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
         with unchecked, warnings.catch_warnings():
             # Its only warning here, of max_iter, is answered below.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            machine.fit(K, y / scale, sample_weight=largest / self.C)
+            machine.fit(K, y / scale, sample_weight=largest / penalty)
         if machine.fit_status_ != 0:
             return None
         column = np.zeros(y.size)
@@ -337,6 +412,9 @@ class Dual:
         # b >= what rising would gain, b <= what falling would lose.
         gains = residual - np.where(column >= -margin, self.epsilon, -self.epsilon)
         losses = residual - np.where(column > margin, self.epsilon, -self.epsilon)
+        if not can_rise.any() and not can_fall.any():
+            # No row has any room: all are equally good.
+            return float(0.5 * (residual.max() + residual.min()))
         low = gains[can_rise].max() if can_rise.any() else losses[can_fall].min()
         high = losses[can_fall].min() if can_fall.any() else low
         return float(0.5 * (low + high))
@@ -514,7 +592,7 @@ def make_dual(
         raise ValueError(refusal(owner, "sample_weight", must_be, float(weights.max())))
     if task == "regression":
         return _regression(labels, penalty, largest, tube, owner)
-    return _classification(labels, penalty, largest, owner)
+    return _classification(labels, penalty, weights, largest, owner)
 
 
 def _plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
@@ -566,18 +644,27 @@ def _regression(
         targets = y.astype(float)[:, None]
     except (TypeError, ValueError) as error:
         raise TypeError(refusal(owner, "y", "numeric for a regression", y.dtype)) from error
+    farthest = float(np.abs(targets).max())
+    if farthest > LARGEST_TARGET:
+        must_be = f"at most {LARGEST_TARGET:g} in absolute value for a regression"
+        raise ValueError(refusal(owner, "y", must_be, farthest))
+    # A tube wider than all targets holds them as well as one as wide as they can be.
+    epsilon = min(epsilon, 2.0 * LARGEST_TARGET)
     upper = largest[:, None]
     return Dual(targets, -upper, upper, epsilon, C, "regression", None)
 
 
-def _classification(y: NDArray[np.generic], C: float, largest: FloatArray, owner: str) -> Dual:
+def _classification(
+    y: NDArray[np.generic], C: float, weights: FloatArray, largest: FloatArray, owner: str
+) -> Dual:
     if type_of_target(y) not in ("binary", "multiclass"):
         must_be = "made of class labels for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(y)} values"))
     # A class whose rows all have weight 0 is as one that is not there.
-    classes = np.unique(y[largest > 0.0])
+    counted = weights > 0.0
+    classes = np.unique(y[counted])
     if classes.size < 2:
-        among = "" if (largest > 0.0).all() else " among the rows of positive weight"
+        among = "" if counted.all() else " among the rows of positive weight"
         must_be = f"of at least 2 classes{among} for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}"))
     positive = classes[1:] if classes.size == 2 else classes

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from kernimpute.convergence import Callback, Status, StopRule, Trace
 from kernimpute.direct import impute_directly
 from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows, check_weights
+from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference, reference_table
 from kernimpute.stage_one import VARIANTS as STAGE_ONE_VARIANTS
-from kernimpute.stage_one import LearnedKernel
+from kernimpute.stage_one import LearnedKernel, StageOneOptions, stage_one_options
 from kernimpute.stage_two import RecoveredFeatures
 from kernimpute.two_stage import impute_in_two_stages
 
@@ -179,12 +179,8 @@ def impute(
         categorical=categorical,
         sample_weight=sample_weight,
     )
-    check_weights(OWNER, eta, rho, radius)
-    if variant == "direct":
-        return _direct(rows, eta, reference, tol, max_iter, callback)
-    stages = impute_in_two_stages(
-        rows,
-        variant,
+    options = stage_one_options(
+        OWNER,
         eta=eta,
         rho=rho,
         radius=radius,
@@ -193,6 +189,9 @@ def impute(
         max_iter=max_iter,
         callback=callback,
     )
+    if variant == "direct":
+        return _direct(rows, options)
+    stages = impute_in_two_stages(rows, variant, options)
     learned, recovered = stages.learned, stages.recovered
     return ImputationResult(
         X=recovered.X,
@@ -216,21 +215,11 @@ def _combined(first: Status, second: Status) -> Status:
     return first
 
 
-def _direct(
-    rows: LabelledRows,
-    eta: float | None,
-    reference: Reference,
-    tol: float | None,
-    max_iter: int | None,
-    callback: Callback | None,
-) -> ImputationResult:
-    weight = DIRECT_ETA * rows.dual.C if eta is None else float(eta)
-    stop = StopRule(
-        DIRECT_STOP.tol if tol is None else tol,
-        DIRECT_STOP.max_iter if max_iter is None else max_iter,
-    )
-    start = reference_table(rows.X, rows.kernel, reference, OWNER, rows.sample_weight)
-    found = impute_directly(rows, start, eta=weight, stop=stop, callback=callback)
+def _direct(rows: LabelledRows, options: StageOneOptions) -> ImputationResult:
+    eta = DIRECT_ETA * rows.dual.C if options.eta is None else options.eta
+    stop = options.stop(DIRECT_STOP)
+    start = reference_table(rows.X, rows.kernel, options.reference, OWNER, rows.sample_weight)
+    found = impute_directly(rows, start, eta=eta, stop=stop, callback=options.callback)
     dual_coef, intercept = rows.dual.shaped(found.dual_coef, found.intercept)
     return ImputationResult(
         X=found.X,

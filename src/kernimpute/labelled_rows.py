@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +16,16 @@ from kernimpute.missing import (
     codes_and_weights,
     observed_cells,
 )
-from kernimpute.parameters import check_choice, check_real, refusal
+from kernimpute.parameters import check_choice, refusal
 
-__all__ = ["LabelledRows", "check_labelled_rows", "check_weights", "scaled_kernel"]
+__all__ = ["LabelledRows", "check_labelled_rows", "scaled_kernel"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 N_QUANTILES = 101
+LARGEST_KERNEL = 1e100
+"""Largest kernel value, so that sums of products with coefficients are numbers still."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,27 @@ def check_labelled_rows(
     weights = check_sample_weight(owner, sample_weight, table.shape[0])
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical, weights)
+    _check_values(marked, n_features, owner)
     dual = make_dual(
         y, table.shape[0], C=C, task=task, epsilon=epsilon, sample_weight=weights, owner=owner
     )
     return LabelledRows(table, observed, marked, dual, weights)
+
+
+def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
+    """Refuse a kernel whose values on rows of this length are too large to be summed."""
+    sums = np.array([0.0, n_features])
+    try:
+        with np.errstate(over="raise"):
+            largest = float(np.abs(kernel.link(sums)).max())
+            kernel.link_gradient(sums)
+    except FloatingPointError:
+        largest = np.inf
+    if not largest <= LARGEST_KERNEL:
+        must_be = (
+            f"one that does not overflow, nor exceed {LARGEST_KERNEL:g}, for {n_features} features"
+        )
+        raise ValueError(refusal(owner, "kernel", must_be, kernel))
 
 
 def scaled_kernel(
@@ -169,6 +189,8 @@ def scaled_kernel(
             distance += 1.0 - float(shares @ shares)
     # A table of constants has no distances: any gamma will do.
     gamma = 2.0 / distance if distance > 0.0 else 1.0
+    if not math.isfinite(gamma):
+        gamma = 1.0
     return make_kernel(name, gamma, categorical)
 
 
@@ -186,34 +208,3 @@ def _quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
     starts = ends - weights
     positions = np.stack([starts + inside, ends - inside], axis=1).ravel()
     return np.asarray(np.interp(ends[-1] * midpoints, positions, np.repeat(values, 2)))
-
-
-def check_weights(
-    owner: str, eta: float | None, rho: float | None, radius: float | None
-) -> tuple[float | None, float | None, float | None]:
-    """Return the weights of the anchor and of the perturbation, or refuse them.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameters these are, for the messages.
-    eta, rho : float or None
-        In (0, inf].
-    radius : float or None
-        In [0, inf).
-
-    Returns
-    -------
-    tuple of (float or None)
-        The three as floats; None stays None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not a number in its range.
-    """
-    return (
-        None if eta is None else check_real(owner, "eta", eta, 0.0, high_included=True),
-        None if rho is None else check_real(owner, "rho", rho, 0.0, high_included=True),
-        None if radius is None else check_real(owner, "radius", radius, 0.0, low_included=True),
-    )

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernimpute.convergence import Callback
 from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import LabelledRows
-from kernimpute.reference import Reference
-from kernimpute.stage_one import VARIANTS, LearnedKernel, learn_from_rows
+from kernimpute.stage_one import VARIANTS, LearnedKernel, StageOneOptions, learn_from_rows
 from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_features_released
 
 __all__ = ["TwoStageImputation", "impute_in_two_stages"]
+
+FARTHEST = 1e100
+"""Largest sum that Stage II is asked to fit."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,7 @@ class TwoStageImputation:
 
 
 def impute_in_two_stages(
-    rows: LabelledRows,
-    variant: str,
-    *,
-    eta: float | None = None,
-    rho: float | None = None,
-    radius: float | None = None,
-    reference: Reference = None,
-    tol: float | None = None,
-    max_iter: int | None = None,
-    callback: Callback | None = None,
+    rows: LabelledRows, variant: str, options: StageOneOptions
 ) -> TwoStageImputation:
     """Run Algorithm 1 on checked rows.
 
@@ -54,28 +49,17 @@ def impute_in_two_stages(
         Incomplete rows, kernel and dual.
     variant : str
         A name of `VARIANTS`.
-    eta, rho, radius, reference, tol, max_iter
-        Stage I's, as in `learn_kernel`.
-    callback : callable or None, default=None
-        Called with the `Record` of each round and of each sweep; a true answer stops the stage.
+    options : StageOneOptions
+        Stage I's; the callback is called with the `Record` of each sweep too, and a true answer
+        stops the stage.
 
     Returns
     -------
     TwoStageImputation
         The results of both stages.
     """
-    learned = learn_from_rows(
-        rows,
-        VARIANTS[variant],
-        eta=eta,
-        rho=rho,
-        radius=radius,
-        reference=reference,
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-    )
-    recovered = RECOVERIES[VARIANTS[variant].recovery](rows, learned, callback)
+    learned = learn_from_rows(rows, VARIANTS[variant], options)
+    recovered = RECOVERIES[VARIANTS[variant].recovery](rows, learned, options.callback)
     return TwoStageImputation(learned, recovered)
 
 
@@ -83,7 +67,9 @@ def _recover_exactly(
     rows: LabelledRows, learned: LearnedKernel, callback: Callback | None
 ) -> RecoveredFeatures:
     """Fit the features to the learned sums, cell by cell exactly."""
-    return recover_features(rows.X, learned.target, kernel=rows.kernel, callback=callback)
+    # Only `released` keeps no bounds; so far beyond them all are equally out of reach.
+    target = np.clip(learned.target, -FARTHEST, FARTHEST)
+    return recover_features(rows.X, target, kernel=rows.kernel, callback=callback)
 
 
 def _recover_as_released(

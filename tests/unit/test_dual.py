@@ -254,6 +254,73 @@ def test_tol_is_the_violation_accepted():
         assert violation <= max(tol, 1e-13)
 
 
+# ------------------------------------------------------------------------------- extremes
+
+
+def assert_optimal_to_rounding(dual, K, b):
+    """Assert that what is left to gain is small beside the rounding of ``K b``."""
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    assert np.isfinite(b).all()
+    slope = dual.gradient(K, b)
+    rises = (slope - np.where(b >= 0.0, dual.epsilon, -dual.epsilon))[b < dual.upper]
+    falls = (slope - np.where(b > 0.0, dual.epsilon, -dual.epsilon))[b > dual.lower]
+    rounding = 1e-14 * np.abs(K).max() * np.abs(b).sum()
+    assert rises.max() - falls.min() <= max(1e-8 * np.ptp(dual.targets), rounding)
+    assert np.isfinite(dual.intercept(K, b)).all()
+    assert np.isfinite(dual.value(K, b))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-100, 1e-20, 1e20, 1e100, 1e300, 1.7e308])
+@pytest.mark.parametrize("matrix", ["gaussian", "low rank", "duplicate rows"])
+def test_any_C_is_solved_as_far_as_rounding_lets(matrix, C, task):
+    X, dual = case(task, C, 0.05, n=30)
+    K = MATRICES[matrix](X)
+    assert_optimal_to_rounding(dual, K, dual.solve(K))
+
+
+@pytest.mark.parametrize("C", [1e20, 1e300, 1.7e308])
+def test_a_hard_margin_is_that_of_every_large_C(C):
+    X = points(40)
+    y, K = X[:, 0] > 0.5, gaussian(X, 2.0)
+    hard = make_dual(y, 40, C=1e8).solve(K)
+    assert np.abs(hard).max() < 1e6
+    dual = make_dual(y, 40, C=C)
+    b = dual.solve(K)
+    np.testing.assert_allclose(b, hard, rtol=1e-6, atol=1e-6)
+    scores = K @ b + dual.intercept(K, b)
+    assert (scores[:, 0] * dual.targets[:, 0]).min() == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("exponent", [-200, 200, 330])
+def test_a_factor_of_the_kernel_is_one_of_C(exponent):
+    X = points(40)
+    K, factor = gaussian(X, 2.0), 2.0**exponent
+    plain, scaled = (make_dual(labels_of(X), 40, C=C) for C in (2.0, 2.0 / factor))
+    b = plain.solve(K)
+    np.testing.assert_allclose(factor * scaled.solve(factor * K), b, atol=1e-8)
+    warm = scaled.solve(factor * K, start=1.01 * b / factor)
+    np.testing.assert_allclose(factor * warm, b, atol=1e-8)
+
+
+@pytest.mark.parametrize("factor", [0.0, 5e-324, 1e-305])
+@pytest.mark.parametrize("C", [1e-300, 1.0, 1e300])
+def test_a_kernel_of_nothing_leaves_the_bounds(C, factor):
+    dual = make_dual([0, 0, 1, 1], 4, C=C)
+    b = dual.solve(factor * gaussian(points(4), 1.0))
+    np.testing.assert_array_equal(b[:, 0], min(C, 1e100) * np.array([-1.0, -1.0, 1.0, 1.0]))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e75])
+@pytest.mark.parametrize("C", [1e-300, 1.0, 1e300])
+def test_targets_and_tubes_of_any_size(scale, C):
+    X = points(20)
+    y, K = scale * (X[:, 0] - 0.5), gaussian(X, 2.0)
+    for epsilon in (0.0, 0.1 * scale, 1e300):
+        dual = make_dual(y, 20, task="regression", C=C, epsilon=epsilon)
+        assert_optimal_to_rounding(dual, K, dual.solve(K))
+
+
 # --------------------------------------------------------------------------- warm starts
 
 
@@ -581,6 +648,7 @@ def test_arrays_are_not_written_to(any_case):
         ([0.0, 1.0, np.inf], {"task": "regression"}, "'y' .* must be finite"),
         ([0.0, 1.0, np.nan], {"task": "regression"}, "complete, without NaN"),
         ([0, 1, 2], {"task": "regression", "epsilon": -0.1}, "'epsilon' .* Got -0.1"),
+        ([0.0, 1e200, 1.0], {"task": "regression"}, "'y' .* at most 1e.75 .* Got 1e.200"),
     ],
 )
 def test_refusals(y, settings, message):

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import math
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -207,6 +208,66 @@ def test_weights_without_gaps_are_those_of_scikit_learn(variant):
     machine = SVC(C=1.5, gamma=2.0, tol=1e-10).fit(X, y, sample_weight=weights)
     decision = result.kernel(X, result.X) @ result.dual_coef + result.intercept
     np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
+
+
+SPREAD = 10.0 ** np.random.default_rng(5).uniform(-12, 12, 24)
+
+EXTREMES = {
+    "C=1e300": {"C": 1e300},
+    "C=1e20": {"C": 1e20},
+    "C=1e-300": {"C": 1e-300},
+    "eta=1e-300": {"eta": 1e-300},
+    "eta=1e-20": {"eta": 1e-20},
+    "eta=1e300": {"eta": 1e300},
+    "gamma=1e-300": {"kernel": Gaussian(1e-300)},
+    "gamma=1e20": {"kernel": Gaussian(1e20)},
+    "gamma=1e300": {"kernel": Gaussian(1e300)},
+    "laplacian": {"kernel": Laplacian(1e-300)},
+    "all at once": {"C": 1e300, "eta": 1e-300, "kernel": Gaussian(1e300)},
+    "rho=1e-300": {"rho": 1e-300},
+    "regression": {"task": "regression", "C": 1e300},
+    "tube": {"task": "regression", "epsilon": 1e300},
+    "weights": {"sample_weight": SPREAD},
+    "weights and C": {"sample_weight": SPREAD, "C": 1e-300},
+    "nothing": {},
+}
+TINY = {
+    "a common one": table()[0],
+    "two rows": np.array([[0.3], [np.nan]]),
+    "one column": table()[0][:, :1],
+    "nothing observed": np.full((6, 3), np.nan),
+    "identical rows": np.where(np.arange(30).reshape(10, 3) % 4 == 1, np.nan, 0.4),
+    "ends of the range": np.where(np.isnan(table()[0]), np.nan, np.round(table()[0])),
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("extreme", EXTREMES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_extremes_are_filled_or_refused_in_one_sentence(variant, extreme, name):
+    # NumPy's own warnings are errors here.
+    X, options = TINY[name], dict(EXTREMES[extreme])
+    n_samples = X.shape[0]
+    if "sample_weight" in options:
+        options["sample_weight"] = options["sample_weight"][:n_samples]
+    max_iter = None if variant == "direct" else 15
+    try:
+        result = impute(X, np.arange(n_samples) % 2, variant=variant, max_iter=max_iter, **options)
+    except ValueError as refused:
+        assert variant != "direct"
+        assert re.match(r"The '\w+' parameter of \w+ must be .* Got .* instead\.$", str(refused))
+        return
+    assert ((result.X >= 0.0) & (result.X <= 1.0)).all()
+    np.testing.assert_array_equal(result.X[~np.isnan(X)], X[~np.isnan(X)])
+    assert np.isfinite(result.dual_coef).all()
+    assert math.isfinite(result.intercept)
+
+
+def test_a_heavy_anchor_keeps_the_reference():
+    X, y = table()
+    for eta in (1e300, 1.7e308):
+        result = impute(X, y, eta=eta)
+        assert result.X.tobytes() == impute(X, y, eta=math.inf).X.tobytes()
 
 
 @pytest.mark.parametrize(

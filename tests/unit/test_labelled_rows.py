@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, make_kernel
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, make_kernel
 from kernimpute.labelled_rows import check_labelled_rows, scaled_kernel
 
 NAN = np.nan
@@ -255,6 +255,27 @@ def test_categorical_columns_are_refused_where_the_kernel_has_no_term_for_them()
     for kernel in ("linear", Linear()):
         with pytest.raises(ValueError, match="'categorical' parameter of Linear must be empty"):
             checked(X, y, kernel, categorical=[0])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(1e200), Polynomial(1000), Polynomial(3, 1e150), Gaussian(1.7e308), Laplacian(1.7e308)],
+    ids=repr,
+)
+def test_kernels_that_overflow_are_refused(kernel):
+    X, y = rows()
+    with pytest.raises(ValueError, match="does not overflow, nor exceed 1e.100, for 3 features"):
+        checked(X, y, kernel)
+
+
+@pytest.mark.parametrize("gamma", [5e-324, 1e-300, 1e300])
+def test_kernels_of_any_width_are_taken(gamma):
+    X, y = rows()
+    assert checked(X, y, Gaussian(gamma)).kernel == Gaussian(gamma)
+
+
+def test_gamma_of_distances_that_are_next_to_nothing_is_one():
+    assert scaled_kernel("gaussian", np.array([[0.0], [1e-160]])).gamma == 1.0
 
 
 def test_a_categorical_column_without_codes_is_refused():

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import Dual
 from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows, check_weights
+from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference
 from kernimpute.stage_one.assessments import Assessment, relative_steps
-from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem
+from kernimpute.stage_one.options import StageOneOptions, check_extremes, stage_one_options
+from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 from kernimpute.stage_one.variants import VARIANTS, Solution, Variant
 
@@ -163,10 +164,8 @@ def learn_kernel(
         categorical=categorical,
         sample_weight=sample_weight,
     )
-    check_weights(OWNER, eta, rho, radius)
-    return learn_from_rows(
-        rows,
-        record,
+    options = stage_one_options(
+        OWNER,
         eta=eta,
         rho=rho,
         radius=radius,
@@ -175,40 +174,48 @@ def learn_kernel(
         max_iter=max_iter,
         callback=callback,
     )
+    return learn_from_rows(rows, record, options)
 
 
 def learn_from_rows(
-    rows: LabelledRows,
-    variant: Variant,
-    *,
-    eta: float | None,
-    rho: float | None,
-    radius: float | None,
-    reference: Reference,
-    tol: float | None,
-    max_iter: int | None,
-    callback: Callback | None,
+    rows: LabelledRows, variant: Variant, options: StageOneOptions
 ) -> LearnedKernel:
-    """Learn a kernel matrix from checked rows; the parameters are those of `learn_kernel`."""
-    stop = StopRule(
-        variant.stop.tol if tol is None else tol,
-        variant.stop.max_iter if max_iter is None else max_iter,
-    )
+    """Learn a kernel matrix from checked rows.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        Incomplete rows, kernel, dual and weights.
+    variant : Variant
+        The variant.
+    options : StageOneOptions
+        The other parameters of `learn_kernel`.
+
+    Returns
+    -------
+    LearnedKernel
+        The kernel matrix, the coefficients, and how the loop ended.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the reference or the kernel does not suit, or a number is too extreme.
+    """
     if rows.observed.all():
         return _plain_machine(rows)
-    machine = ReferenceMachine(rows, reference)
-    weights = _weights(machine, eta, rho, radius)
+    check_extremes(options, float(np.maximum(rows.dual.upper, -rows.dual.lower).max()))
+    machine = ReferenceMachine(rows, options.reference)
+    weights = _weights(machine, options)
     relaxation = variant.relax(rows.X, rows.observed, rows.kernel, machine)
     problem = StageOneProblem(rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights)
-    return _run(problem, variant, stop, callback)
+    return _run(problem, variant, options.stop(variant.stop), options.callback)
 
 
-def _weights(
-    reference: ReferenceMachine, eta: float | None, rho: float | None, radius: float | None
-) -> tuple[float, float, float]:
+def _weights(reference: ReferenceMachine, options: StageOneOptions) -> tuple[float, float, float]:
     """Return eta, rho and radius, as given or by their default rules."""
     rows = reference.rows
     dual, missing_rate = rows.dual, float((~rows.observed).mean())
+    eta, rho, radius = options.eta, options.rho, options.radius
     if eta is None:
         # A machine without support vectors has norm 0, and eta must be positive.
         eta = float(np.linalg.norm(reference.dual_coef)) or dual.C
@@ -233,27 +240,23 @@ def _run(
     records: list[Record] = []
     for iteration in range(1, stop.max_iter + 1):
         before = state
-        state = replace(before, iteration=iteration)
-        # 1) the adjustment
-        first = variant.kernel_step(problem, state)
-        state = replace(state, adjustment=first.value, kernel_moments=first.moments)
-        # 2) the perturbation
-        second = variant.perturbation_step(problem, state)
-        state = replace(state, perturbation=second.value, perturbation_moments=second.moments)
-        # 3) the dual coefficients
-        third = variant.dual_step(problem, state)
-        state = replace(state, dual_coef=third.value, dual_moments=third.moments)
-        # 4) the stop rule
-        moves = (first, second, third)
-        halted = _halt(moves)
+        # What runs away overflows in the end; what is then no number is found below.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            # 1) to 3) the adjustment, the perturbation and the dual coefficients
+            state, moves = _stepped(problem, variant, replace(before, iteration=iteration))
+            halted = _halt(moves)
+            if halted is None:
+                # 4) the stop rule
+                last = iteration == stop.max_iter
+                assessment = variant.assess(problem, before, state, stop.tol, last=last)
+                norms = relative_steps(before, state)
+                halted = _halt_at(problem, assessment)
         if halted is not None:
             state, status = before, halted
             records.append(_record(iteration, moves, began))
             break
-        last = iteration == stop.max_iter
-        assessment = variant.assess(problem, before, state, stop.tol, last=last)
         best = _better(best, assessment)
-        record = _record(iteration, moves, began, relative_steps(before, state), assessment)
+        record = _record(iteration, moves, began, norms, assessment)
         records.append(record)
         asked_to_stop = callback is not None and bool(callback(record))
         if assessment.watched <= stop.tol:
@@ -270,12 +273,31 @@ def _run(
     return _learned(problem, solution, status, best.gap, Trace(tuple(records)))
 
 
+def _stepped(
+    problem: StageOneProblem, variant: Variant, state: StageOneState
+) -> tuple[StageOneState, tuple[Move, ...]]:
+    """Return the state after the three steps, and the moves that led there."""
+    first = variant.kernel_step(problem, state)
+    state = replace(state, adjustment=first.value, kernel_moments=first.moments)
+    second = variant.perturbation_step(problem, state)
+    state = replace(state, perturbation=second.value, perturbation_moments=second.moments)
+    third = variant.dual_step(problem, state)
+    state = replace(state, dual_coef=third.value, dual_moments=third.moments)
+    return state, (first, second, third)
+
+
 def _halt(moves: tuple[Move, ...]) -> Status | None:
     """Return why the loop must stop at once, if it must."""
     if not all(np.isfinite(move.value).all() for move in moves):
         return Status.DIVERGED
     stoppers = [move.status for move in moves if move.status is Status.DIVERGED]
     return stoppers[0] if stoppers else None
+
+
+def _halt_at(problem: StageOneProblem, assessment: Assessment) -> Status | None:
+    """Return ``DIVERGED`` where the objective is no number though no weight is infinite."""
+    weighed = math.isfinite(problem.eta) and math.isfinite(problem.rho)
+    return Status.DIVERGED if weighed and not math.isfinite(assessment.objective) else None
 
 
 def _better(best: Assessment | None, new: Assessment) -> Assessment:
@@ -311,7 +333,10 @@ def _learned(
     target = solution.target
     if target is None:
         lower, upper = problem.kernel.bounds(problem.X, problem.observed)
-        target = np.clip(problem.kernel.inverse_link(K), lower, upper)
+        # Of a tiny gamma the sums may be beyond all numbers, and so beyond their bounds.
+        with np.errstate(over="ignore"):
+            sums = problem.kernel.inverse_link(K)
+        target = np.clip(sums, lower, upper)
     return _shaped(
         problem.dual, K, target, solution.dual_coef, solution.intercept, status, gap, trace
     )

@@ -275,5 +275,6 @@ def released_target(problem: StageOneProblem, state: StageOneState) -> FloatArra
     """
     kernel = problem.kernel
     sums = kernel.observed_sums(problem.X, problem.observed)
-    target = sums + kernel.inverse_link(state.adjustment)
+    with np.errstate(over="ignore"):
+        target = sums + kernel.inverse_link(state.adjustment)
     return np.where(np.eye(problem.n_samples, dtype=bool), 0.0, target)

@@ -58,6 +58,9 @@ _KINDS: dict[type[Kernel], int] = {
 _SYMMETRY = 1e-8
 """Relative asymmetry of a target that passes for rounding."""
 
+_LARGEST = 1e150
+"""Largest sum, and largest weight, of a pair: their squares are summed."""
+
 _SMALLEST_WEIGHT = 1e-100
 """Relative weight below which far pairs no longer fade: a row far from all keeps its pairs."""
 
@@ -316,6 +319,10 @@ def check_pairs(matrix: ArrayLike, shape: tuple[int, int], owner: str, name: str
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
         got = f"{float(values[row, column])!r} in row {row}, column {column}"
         raise ValueError(_matrix_refusal(owner, name, "finite", got))
+    farthest = float(np.abs(values).max(initial=0.0))
+    if farthest > _LARGEST:
+        must_be = f"at most {_LARGEST:g} in absolute value"
+        raise ValueError(_matrix_refusal(owner, name, must_be, f"{farthest:g}"))
     return values
 
 

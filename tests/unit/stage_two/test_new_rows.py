@@ -262,6 +262,7 @@ NEW = read_only(np.array([[0.1, np.nan], [np.nan, 0.3]]))
         ({"kernel": None}, TypeError, r"'kernel' .* recover_new_rows .* Got None"),
         ({"target": np.zeros((3, 2))}, ValueError, r"'target' .* shape \(2, 3\). Got shape"),
         ({"target": np.full((2, 3), np.nan)}, ValueError, r"'target' .* finite. Got nan in row 0"),
+        ({"target": np.full((2, 3), 1e200)}, ValueError, r"'target' .* at most 1e.150"),
         ({"weights": -np.ones((2, 3))}, ValueError, r"'weights' .* nonnegative"),
         ({"weights": "local"}, ValueError, r"'weights' .* recover_new_rows .* 'kernel', None"),
         ({"sample_weight": [1.0]}, ValueError, r"'sample_weight' .* of shape \(3,\), one weight"),
