@@ -207,7 +207,10 @@ def learn_from_rows(
     machine = ReferenceMachine(rows, options.reference)
     weights = _weights(machine, options)
     relaxation = variant.relax(rows.X, rows.observed, rows.kernel, machine)
-    problem = StageOneProblem(rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights)
+    solved = machine if options.eta is None else None
+    problem = StageOneProblem(
+        rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights, solved
+    )
     return _run(problem, variant, options.stop(variant.stop), options.callback)
 
 

@@ -110,6 +110,8 @@ class StageOneProblem:
         Weight that holds the perturbation at 11', in (0, inf].
     radius : float
         Radius of the perturbation's ball, in the variant that has one.
+    reference : ReferenceMachine or None
+        The machine on the reference kernel, where the default eta has asked for it already.
     """
 
     X: FloatArray
@@ -120,6 +122,7 @@ class StageOneProblem:
     eta: float
     rho: float
     radius: float
+    reference: ReferenceMachine | None = None
 
     @property
     def n_samples(self) -> int:

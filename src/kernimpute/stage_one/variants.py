@@ -143,8 +143,12 @@ def _start_at_ones(problem: StageOneProblem) -> StageOneState:
 
 def _start_at_anchor(problem: StageOneProblem) -> StageOneState:
     """Start at the reference kernel and the exact support vector machine on it."""
-    anchor = problem.relaxation.anchor
-    dual_coef = problem.dual.solve(anchor)
+    anchor, reference = problem.relaxation.anchor, problem.reference
+    if reference is not None and np.array_equal(anchor, reference.K):
+        dual_coef = reference.dual_coef
+    else:
+        # The anchor is raised, or kept within its bounds, or eta was given.
+        dual_coef = problem.dual.solve(anchor)
     zeros = np.zeros_like(anchor)
     moments = kernel_steps.SpectrumMoments(zeros, zeros)
     return StageOneState(anchor, relaxations.ONES, dual_coef, kernel_moments=moments)

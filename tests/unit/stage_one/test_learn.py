@@ -9,6 +9,7 @@ import pytest
 from sklearn.svm import SVC
 
 from kernimpute.convergence import Status
+from kernimpute.dual import Dual
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.reference import reference_kernel
 from kernimpute.stage_one import VARIANTS, learn_kernel
@@ -232,6 +233,46 @@ def test_the_callback_sees_every_round_and_may_stop():
     assert learned.status is Status.INTERRUPTED
     assert learned.n_iter == 2
     assert math.isfinite(learned.gap)
+
+
+def test_the_machine_on_the_reference_is_solved_once(monkeypatch):
+    # For the default eta and for the start; the third is on the kernel learned.
+    rows = small_rows(20, missing_rate=0.5)
+    K = reference_kernel(rows.X, Gaussian(1.0), None)
+    on_reference = []
+    solve = Dual.solve
+
+    def counted(dual, K_now, *given, **options):
+        on_reference.append(np.array_equal(K_now, K))
+        return solve(dual, K_now, *given, **options)
+
+    monkeypatch.setattr(Dual, "solve", counted)
+    learned = learn_kernel(rows.X, labels_of(rows), kernel=Gaussian(1.0), tol=1e-2)
+    assert learned.status is Status.CONVERGED
+    assert sum(on_reference) == 1
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_enter_the_machine_the_reference_and_the_default_gamma(variant):
+    rows = small_rows(16, missing_rate=0.4)
+    weights = np.array([0.0, 1.0, 2.0, 3.0] * 4)
+    options = {"kernel": "gaussian", "variant": variant, "tol": 0.1, "max_iter": 5}
+    weighted = learn_kernel(rows.X, labels_of(rows), sample_weight=weights, **options)
+    plain = learn_kernel(rows.X, labels_of(rows), **options)
+    assert np.abs(weighted.K - plain.K).max() > 1e-6
+    np.testing.assert_array_equal(weighted.dual_coef[weights == 0.0], 0.0)
+    assert abs(weighted.dual_coef.sum()) <= 1e-12
+    assert (np.abs(weighted.dual_coef) <= 1e-9 + weights).all() or variant == "paper"
+    held = learn_kernel(
+        rows.X,
+        labels_of(rows),
+        kernel=Gaussian(1.0),
+        variant="anchored",
+        eta=math.inf,
+        sample_weight=weights,
+    )
+    expected = reference_kernel(rows.X, Gaussian(1.0), None, sample_weight=weights)
+    np.testing.assert_allclose(held.K, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("max_iter", [0, 1])
