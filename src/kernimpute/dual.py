@@ -18,7 +18,10 @@ bounds 0 and 0 and takes part in nothing.
 from __future__ import annotations
 
 import math
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -365,11 +368,10 @@ class Dual:
             if self.task == "classification"
             else SVR(C=penalty / scale, epsilon=self.epsilon / scale, **options)
         )
-        # What it would check takes as long as the solve, and is checked already.
+        # What it would check takes as long as the solve, and is checked already. Its only warning
+        # here, of max_iter, is answered below.
         unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
-        with unchecked, warnings.catch_warnings():
-            # Its only warning here, of max_iter, is answered below.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with unchecked, _without_convergence_warnings():
             machine.fit(K, y / scale, sample_weight=largest / penalty)
         if machine.fit_status_ != 0:
             return None
@@ -459,6 +461,42 @@ class Dual:
             At least 0 up to rounding, and 0 at the solution.
         """
         return self.primal_value(K, dual_coef) - self.value(K, dual_coef)
+
+
+class _SharedFilter:
+    """The filter of warnings that all threads inside `_without_convergence_warnings` share."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_inside = 0
+        self.caught: warnings.catch_warnings[None] | None = None
+
+
+_FILTER = _SharedFilter()
+
+
+@contextmanager
+def _without_convergence_warnings() -> Iterator[None]:
+    """Ignore scikit-learn's warnings of convergence, on several threads at a time too.
+
+    `warnings.catch_warnings` saves the filters of the process and puts them back. Of two threads
+    that each do so, the one that leaves last may put back what the other had set, for good. So
+    the first to come in saves them, and the last to leave puts them back.
+    """
+    with _FILTER.lock:
+        if _FILTER.n_inside == 0:
+            _FILTER.caught = warnings.catch_warnings()
+            _FILTER.caught.__enter__()
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        _FILTER.n_inside += 1
+    try:
+        yield
+    finally:
+        with _FILTER.lock:
+            _FILTER.n_inside -= 1
+            if _FILTER.n_inside == 0 and _FILTER.caught is not None:
+                _FILTER.caught.__exit__(None, None, None)
+                _FILTER.caught = None
 
 
 def _smallest_loss(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -242,6 +244,20 @@ def test_an_indefinite_kernel_is_survived(task):
     b = dual.solve(K)
     assert (b >= dual.lower).all() and (b <= dual.upper).all()
     assert dual.value(K, b) >= 0.0
+
+
+def test_threads_leave_the_filters_of_warnings_as_they_were():
+    # On this matrix libsvm stops early, with a warning, which nobody is to see.
+    X = points(120, n_features=10)
+    K = X @ X.T + 1.0
+    dual = make_dual(labels_of(X), 120, C=1e4)
+    alone = dual.solve(K)
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(4) as threads:
+        solved = list(threads.map(lambda _: dual.solve(K), range(24)))
+    assert list(warnings.filters) == before
+    for b in solved:
+        np.testing.assert_array_equal(b, alone)
 
 
 def test_tol_is_the_violation_accepted():
