@@ -25,11 +25,11 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def impute(folder, capsys):
-    """Return `kernimpute impute` as a function: exit code, stdout and stderr."""
+def program(folder, capsys):
+    """Return `kernimpute` as a function: exit code, stdout and stderr."""
 
     def command(*arguments):
-        code = run(["impute", *map(str, arguments)])
+        code = run([*map(str, arguments)])
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         assert "\x1b" not in out + err
@@ -39,13 +39,19 @@ def impute(folder, capsys):
 
 
 @pytest.fixture
-def refused(impute, folder):
+def impute(program):
+    """Return `kernimpute impute` as a function: exit code, stdout and stderr."""
+    return lambda *arguments: program("impute", *arguments)
+
+
+@pytest.fixture
+def program_refused(program, folder):
     """Return a function that expects a refusal: it returns the one line on stderr."""
 
     def command(*arguments, code=1):
         before = contents(folder)
-        got, out, err = impute(*arguments)
-        assert got == code
+        got, out, err = program(*arguments)
+        assert got == code, err
         assert out == ""
         assert len(err.splitlines()) == 1
         assert err.startswith("kernimpute: ")
@@ -53,6 +59,12 @@ def refused(impute, folder):
         return err
 
     return command
+
+
+@pytest.fixture
+def refused(program_refused):
+    """Return the same for `kernimpute impute`."""
+    return lambda *arguments, code=1: program_refused("impute", *arguments, code=code)
 
 
 def contents(folder):

@@ -42,6 +42,7 @@ from kernimpute.cli.summary import print_summary, print_warnings
 from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.files import replacing
 from kernimpute.report import write_report
+from kernimpute.report.facts import run_facts
 from kernimpute.tables import TableImputation, TableWarning, impute_table
 
 __all__ = ["impute_command"]
@@ -119,9 +120,15 @@ def impute_command(
         write_table(temporary[0], output_format, imputation, file)
         if report is not None:
             write_report(temporary[1], imputation, source=str(table))
-    print_warnings(imputation)
+    print_warnings(imputation.warnings)
     if not quiet:
-        print_summary(imputation, outputs)
+        print_summary(
+            run_facts(imputation),
+            outputs,
+            filled=imputation.filled,
+            n_rows=imputation.n_rows,
+            notes=imputation.notes,
+        )
 
 
 def _imputed(frame: pd.DataFrame, target: str, **options: Any) -> TableImputation:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from kernimpute.cli.apply import apply_command
 from kernimpute.cli.errors import (
     EXIT_FAULT,
     EXIT_INTERRUPTED,
@@ -18,6 +19,7 @@ from kernimpute.cli.errors import (
     EXIT_USAGE,
     RefusedError,
 )
+from kernimpute.cli.fit import fit_command
 from kernimpute.cli.impute import impute_command
 from kernimpute.report.facts import program_version
 
@@ -30,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("impute")(impute_command)
+app.command("fit")(fit_command)
+app.command("apply")(apply_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -55,7 +59,7 @@ def program(
 ) -> None:
     """Fill the missing cells of a labelled table so that it becomes easier to classify.
 
-    Exit codes: 0 done; 1 the table, its data or the output file is refused; 2 the command line
+    Exit codes: 0 done; 1 the table, the model or the output file is refused; 2 the command line
     is wrong; 3 a fault of kernimpute; 130 interrupted. Whatever is not 0 leaves no output file.
     """
     if context.invoked_subcommand is None:

@@ -103,7 +103,9 @@ IgnoreOption = Annotated[
 ]
 DropOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Leave this column out of OUT. Repeatable; also a,b,c."),
+    typer.Option(
+        metavar="COLUMN", help="Leave this column out of what is written. Repeatable; also a,b,c."
+    ),
 ]
 CategoricalOption = Annotated[
     list[str] | None,

@@ -36,8 +36,10 @@ from kernimpute.cli.text_tables import TextTable, cell_text, counted
 __all__ = [
     "GAP_TEXTS",
     "TextColumn",
+    "decimals_of",
     "find_gaps",
     "number_column",
+    "number_spelling",
     "read_columns",
     "reads_as_number",
 ]
@@ -65,12 +67,15 @@ class TextColumn:
         Its values, missing at the gaps: integers, floats or text.
     spell : callable, default=str
         From a filled value to its text.
+    decimals : int or None, default=0
+        How many decimals its filled numbers are written with; None: in full.
     cells : mapping of str to str, default={}
         How the file spells a text as a cell, for texts that it holds.
     """
 
     values: pd.Series
     spell: Callable[[object], str] = str
+    decimals: int | None = 0
     cells: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -222,12 +227,8 @@ def number_column(texts: Sequence[str], gaps: Sequence[bool], present: Sequence[
 
     Parameters
     ----------
-    texts : sequence of str
-        The cells.
-    gaps : sequence of bool
-        True where a cell is a gap.
-    present : sequence of str
-        The cells that are none.
+    texts, gaps, present : sequence of str, of bool and of str
+        The cells, which are gaps, and those that are none.
 
     Returns
     -------
@@ -240,12 +241,23 @@ def number_column(texts: Sequence[str], gaps: Sequence[bool], present: Sequence[
         whole = [pd.NA if gap else int(text) for text, gap in zip(texts, gaps, strict=True)]
         return TextColumn(pd.Series(whole, dtype="Int64"))
     floats = [np.nan if gap else float(text) for text, gap in zip(texts, gaps, strict=True)]
-    values = pd.Series(floats, dtype=float)
+    decimals = decimals_of(present)
+    return TextColumn(pd.Series(floats, dtype=float), number_spelling(decimals), decimals)
+
+
+def decimals_of(present: Sequence[str]) -> int | None:
+    """Return how many decimals a column's longest number has; None where one has an exponent."""
     decimals = max((len(text.partition(".")[2]) for text in present), default=0)
-    if any("e" in text.lower() for text in present) or decimals > _MOST_DECIMALS:
-        return TextColumn(values, lambda value: repr(float(value)))  # type: ignore[arg-type]
+    has_exponents = any("e" in text.lower() for text in present)
+    return None if has_exponents or decimals > _MOST_DECIMALS else decimals
+
+
+def number_spelling(decimals: int | None) -> Callable[[object], str]:
+    """Return what writes a number with so many decimals; None: in full."""
+    if decimals is None:
+        return lambda value: repr(float(value))  # type: ignore[arg-type]
     # Adding 0 turns the float -0.0 into 0.0.
-    return TextColumn(values, lambda value: f"{round(float(value), decimals) + 0.0:.{decimals}f}")  # type: ignore[arg-type]
+    return lambda value: f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # type: ignore[arg-type]
 
 
 def _doubts(name: str, present: Sequence[str], n_numbers: int, is_code: bool) -> list[str]:

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
 
-from kernimpute.cli.arff_tables import ArffTable, arff_quoted, unquoted
+from kernimpute.cli.arff_tables import ArffTable, Attribute, arff_quoted, unquoted
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import Format
 from kernimpute.cli.readers import ArrowTable, TableFile
 from kernimpute.cli.text_tables import TextTable, cell_text, quoted
 
-if TYPE_CHECKING:
-    from kernimpute.tables import TableImputation
+__all__ = ["FilledTable", "check_output", "check_writable", "write_table"]
 
-__all__ = ["check_output", "check_writable", "write_table"]
+
+class FilledTable(Protocol):
+    """A filled table: what `write_table` needs to know of it."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The table without its dropped columns, of shape (n_rows, n_columns)."""
+
+    @property
+    def filled(self) -> Mapping[Hashable, int]:
+        """How many cells were filled in each column that has such."""
+
+    def filled_cells(self, name: Hashable) -> NDArray[np.bool_]:
+        """Return where a column was filled, of shape (n_rows,)."""
 
 
 def check_output(path: Path, *, force: bool) -> None:
@@ -79,7 +92,7 @@ def check_writable(form: Format, file: TableFile, dropped: Sequence[str]) -> Non
             )
 
 
-def write_table(path: Path, form: Format, imputation: TableImputation, file: TableFile) -> None:
+def write_table(path: Path, form: Format, filled: FilledTable, file: TableFile) -> None:
     """Write a filled table.
 
     Parameters
@@ -88,16 +101,16 @@ def write_table(path: Path, form: Format, imputation: TableImputation, file: Tab
         The file to write.
     form : Format
         Its format.
-    imputation : TableImputation
+    filled : FilledTable
         The filled table.
     file : TableFile
         The file that it was read from: cells that were not filled are written as it spells
         them, as far as the format allows.
     """
     if form.name == "parquet":
-        pq.write_table(_arrow(imputation, file), path)
+        pq.write_table(_arrow(filled, file), path)
         return
-    text = _arff(imputation, file) if form.name == "arff" else _delimited(imputation, file, form)
+    text = _arff(filled, file) if form.name == "arff" else _delimited(filled, file, form)
     data = text.encode("utf-8")
     # Without a time in it, the same table gives the same bytes.
     path.write_bytes(gzip.compress(data, mtime=0) if form.compressed else data)
@@ -106,24 +119,24 @@ def write_table(path: Path, form: Format, imputation: TableImputation, file: Tab
 # ---------------------------------------------------------------------- delimited text
 
 
-def _delimited(imputation: TableImputation, file: TableFile, form: Format) -> str:
+def _delimited(filled: FilledTable, file: TableFile, form: Format) -> str:
     source, delimiter, newline, mark = file.source, form.delimiter, "\n", ""
     same = isinstance(source, TextTable) and file.format.name == form.name
     if isinstance(source, TextTable):
         newline, mark = source.newline, "\ufeff" if source.byte_order_mark else ""
         delimiter = source.delimiter if same else delimiter
-    names = [str(name) for name in imputation.table.columns]
+    names = [str(name) for name in filled.table.columns]
     columns = []
     for name in names:
         if same and isinstance(source, TextTable):
             place = source.names.index(name)
             cells = [row[place] for row in source.rows]
             spelled = file.columns[name].cells
-            for row, text in _filled_texts(imputation, file, name):
+            for row, text in _filled_texts(filled, file, name):
                 cells[row] = spelled.get(text, quoted(text, delimiter))
             columns.append([source.header[place], *cells])
         else:
-            texts = _texts(imputation, file, name)
+            texts = _texts(filled, file, name)
             columns.append(
                 [quoted("" if text is None else text, delimiter) for text in [name, *texts]]
             )
@@ -131,9 +144,9 @@ def _delimited(imputation: TableImputation, file: TableFile, form: Format) -> st
     return mark + newline.join(lines) + newline
 
 
-def _texts(imputation: TableImputation, file: TableFile, name: str) -> list[str | None]:
+def _texts(filled: FilledTable, file: TableFile, name: str) -> list[str | None]:
     """Return the cells of a column as text, None at the gaps that are left, of length n_rows."""
-    values = imputation.table[name]
+    values = filled.table[name]
     gaps = np.asarray(values.isna(), dtype=bool)
     source = file.source
     if isinstance(source, ArrowTable):
@@ -147,18 +160,16 @@ def _texts(imputation: TableImputation, file: TableFile, name: str) -> list[str 
     else:
         read = [unquoted(row[place]) for row in source.rows]
     texts = [None if gap else text for text, gap in zip(read, gaps, strict=True)]
-    for row, text in _filled_texts(imputation, file, name):
+    for row, text in _filled_texts(filled, file, name):
         texts[row] = text
     return texts
 
 
-def _filled_texts(
-    imputation: TableImputation, file: TableFile, name: str
-) -> Iterator[tuple[int, str]]:
+def _filled_texts(filled: FilledTable, file: TableFile, name: str) -> Iterator[tuple[int, str]]:
     """Yield the row and the text of each cell of a column that was filled."""
-    rows = np.flatnonzero(imputation.filled_cells(name))
+    rows = np.flatnonzero(filled.filled_cells(name))
     spell = file.columns[name].spell
-    for row, value in zip(rows, imputation.table[name].iloc[rows], strict=True):
+    for row, value in zip(rows, filled.table[name].iloc[rows], strict=True):
         yield int(row), spell(value)
 
 
@@ -171,32 +182,45 @@ def _plain_text(value: object) -> str:
 # ---------------------------------------------------------------------- ARFF
 
 
-def _arff(imputation: TableImputation, file: TableFile) -> str:
+def _arff(filled: FilledTable, file: TableFile) -> str:
     source = file.source
-    names = [str(name) for name in imputation.table.columns]
+    names = [str(name) for name in filled.table.columns]
     columns: list[list[str]] = []
     if isinstance(source, ArffTable):
         dropped = {
             attribute.header_line for attribute in source.attributes if attribute.name not in names
         }
-        header = [line for place, line in enumerate(source.header) if place not in dropped]
+        lines = list(source.header)
         for name in names:
             place = source.names.index(name)
             cells = [row[place] for row in source.rows]
-            for row, text in _filled_texts(imputation, file, name):
+            written = dict(_filled_texts(filled, file, name))
+            for row, text in written.items():
                 bare = cells[row].strip()
                 cells[row] = cells[row].replace(bare, arff_quoted(text))
             columns.append(cells)
+            attribute = source.attributes[place]
+            lacking = dict.fromkeys(written.values())
+            if attribute.kind == "nominal" and not lacking.keys() <= set(attribute.categories):
+                lines[attribute.header_line] = _declaring_more(attribute, lines, lacking)
+        header = [line for place, line in enumerate(lines) if place not in dropped]
     else:
         header = ["@RELATION kernimpute", ""]
         for name in names:
-            texts = _texts(imputation, file, name)
-            declared = _declaration(imputation.table[name], texts)
+            texts = _texts(filled, file, name)
+            declared = _declaration(filled.table[name], texts)
             header.append(f"@ATTRIBUTE {arff_quoted(name)} {declared}")
             columns.append(["?" if text is None else arff_quoted(text) for text in texts])
         header += ["", "@DATA"]
     rows = [",".join(cells) for cells in zip(*columns, strict=True)]
     return "\n".join([*header, *rows]) + "\n"
+
+
+def _declaring_more(attribute: Attribute, lines: Sequence[str], texts: Iterable[str]) -> str:
+    """Return the line that declares a nominal attribute, with the values that it lacks."""
+    before, brace, after = lines[attribute.header_line].rpartition("}")
+    lacking = [arff_quoted(text) for text in texts if text not in attribute.categories]
+    return before + "".join(f",{text}" for text in lacking) + brace + after
 
 
 def _declaration(values: pd.Series, texts: Sequence[str | None]) -> str:
@@ -214,18 +238,21 @@ def _declaration(values: pd.Series, texts: Sequence[str | None]) -> str:
 # ---------------------------------------------------------------------- Parquet
 
 
-def _arrow(imputation: TableImputation, file: TableFile) -> pa.Table:
+def _arrow(filled: FilledTable, file: TableFile) -> pa.Table:
     """Return the filled table for Parquet: the columns that were not filled as they came."""
-    filled = imputation.table
+    frame = filled.table
     if not isinstance(file.source, ArrowTable):
-        return pa.Table.from_pandas(filled, preserve_index=False)
+        return pa.Table.from_pandas(frame, preserve_index=False)
     table = file.source.table
-    kept = [str(name) for name in filled.columns]
+    kept = [str(name) for name in frame.columns]
     table = table.drop_columns([name for name in table.column_names if name not in kept])
-    for name in imputation.filled:
+    for name in filled.filled:
         place = table.column_names.index(name)
         column = table.schema.field(place)
-        values = pa.Array.from_pandas(filled[name])
+        values = pa.Array.from_pandas(frame[name])
+        if pa.types.is_null(column.type):
+            # A column of gaps only had no type of its own.
+            column = column.with_type(values.type)
         if values.type != column.type:
             values = values.cast(column.type)
         table = table.set_column(place, column, values)
