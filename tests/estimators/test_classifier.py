@@ -1,0 +1,238 @@
+"""The classifier: against scikit-learn's machine, its decisions, and its probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
+
+from kernimpute import KernelImputationClassifier, KernelImputer, Status, Trace
+from kernimpute.kernels import Gaussian, Polynomial
+from tests.estimators.problems import amputed, assert_filled, related_rows, uniform_rows
+
+AGREE = 1e-5
+"""Two exact solvers, each to a tolerance of its own."""
+
+MACHINES = {
+    "gaussian": lambda gamma: SVC(kernel="rbf", gamma=gamma),
+    "laplacian": lambda gamma: SVC(kernel=lambda X, Z: laplacian_kernel(X, Z, gamma=gamma)),
+    "linear": lambda gamma: SVC(kernel="linear"),
+    "polynomial": lambda gamma: SVC(kernel="poly", degree=3, gamma=1.0, coef0=1.0),
+}
+
+
+def scaled_machine(machine, C):
+    """Return scikit-learn's machine, exactly solved, on columns scaled to [0, 1]."""
+    return make_pipeline(MinMaxScaler(), machine.set_params(C=C, tol=1e-9))
+
+
+def complete_rows(n_classes=2, seed=0):
+    """Return complete rows in units of their own, with noisy labels."""
+    X, y = related_rows(share=0.0, seed=seed, n_classes=n_classes)
+    return X * np.array([1.0, 50.0, 0.1, 3.0]) + np.array([0.0, 7.0, -2.0, 100.0]), y
+
+
+# ------------------------------------------------------------------- without any gap
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+@pytest.mark.parametrize("C", [0.3, 10.0])
+@pytest.mark.parametrize("kernel", MACHINES)
+def test_without_gaps_it_is_scikit_learns_machine(kernel, C, variant):
+    X, y = complete_rows()
+    X_new = 1.2 * complete_rows(seed=1)[0]
+    ours = KernelImputationClassifier(kernel=kernel, C=C, variant=variant, cv=None).fit(X, y)
+    theirs = scaled_machine(MACHINES[kernel](getattr(ours.kernel_, "gamma", None)), C).fit(X, y)
+    for rows in (X, X_new):
+        expected = theirs.decision_function(rows)
+        np.testing.assert_allclose(ours.decision_function(rows), expected, atol=AGREE, rtol=AGREE)
+    assert ours.status_ is Status.NOTHING_MISSING
+    assert ours.score(X, y) == theirs.score(X, y)
+
+
+def test_without_gaps_more_classes_are_one_against_the_rest():
+    X, y = complete_rows(n_classes=3)
+    ours = KernelImputationClassifier(gamma=1.5, cv=None).fit(X, y)
+    theirs = make_pipeline(MinMaxScaler(), OneVsRestClassifier(SVC(gamma=1.5, tol=1e-9))).fit(X, y)
+    expected = theirs.decision_function(X)
+    assert ours.decision_function(X).shape == (60, 3)
+    np.testing.assert_allclose(ours.decision_function(X), expected, atol=AGREE, rtol=AGREE)
+    np.testing.assert_array_equal(ours.predict(X), expected.argmax(axis=1))
+
+
+def test_a_kernel_may_be_given_whole():
+    X, y = complete_rows()
+    given = KernelImputationClassifier(kernel=Gaussian(gamma=1.5), cv=None).fit(X, y)
+    named = KernelImputationClassifier(kernel="gaussian", gamma=1.5, cv=None).fit(X, y)
+    np.testing.assert_array_equal(given.decision_function(X), named.decision_function(X))
+    assert given.kernel_ == named.kernel_
+    quadratic = KernelImputationClassifier(kernel=Polynomial(degree=2), cv=None).fit(X, y)
+    theirs = scaled_machine(SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0), 1.0).fit(X, y)
+    expected = theirs.decision_function(X)
+    np.testing.assert_allclose(quadratic.decision_function(X), expected, atol=AGREE, rtol=AGREE)
+
+
+# ------------------------------------------------------------------------- with gaps
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_an_infinite_anchor_is_mean_imputation_and_a_machine(variant):
+    X, y = related_rows()
+    X_new = related_rows(seed=1)[0]
+    ours = KernelImputationClassifier(
+        eta=np.inf, gamma=0.8, C=3.0, new_rows="reference", variant=variant, cv=None
+    ).fit(X, y)
+    theirs = make_pipeline(SimpleImputer(), MinMaxScaler(), SVC(gamma=0.8, C=3.0, tol=1e-9))
+    expected = theirs.fit(X, y).decision_function(X_new)
+    np.testing.assert_allclose(ours.decision_function(X_new), expected, atol=AGREE, rtol=AGREE)
+    assert ours.eta_ == np.inf
+
+
+def test_its_decisions_are_those_of_its_imputers_fill():
+    """Numbers only: the classifier is the machine on the rows that the imputer fills."""
+    X, y = related_rows()
+    complete = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    imputer = KernelImputer(gamma=0.8, eta=4.0)
+    filled = imputer.fit_transform(X, y)
+    ours = KernelImputationClassifier(gamma=0.8, eta=4.0, cv=None).fit(X, y)
+    scaler = MinMaxScaler().fit(X)
+    theirs = SVC(gamma=0.8, tol=1e-9).fit(scaler.transform(filled), y)
+    expected = theirs.decision_function(scaler.transform(complete))
+    np.testing.assert_allclose(ours.decision_function(complete), expected, atol=1e-4)
+    # A new row with gaps is decided on as it is filled.
+    expected = theirs.decision_function(scaler.transform(imputer.transform(X)))
+    np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-4)
+
+
+def test_predictions_follow_the_decision_function():
+    X, y = uniform_rows()
+    two = KernelImputationClassifier(cv=None).fit(X, np.array(["no", "yes"])[y])
+    assert two.decision_function(X).shape == (40,)
+    expected = two.classes_[(two.decision_function(X) > 0.0).astype(int)]
+    np.testing.assert_array_equal(two.predict(X), expected)
+    four = KernelImputationClassifier(cv=None).fit(X, np.arange(40) % 4)
+    expected = four.classes_[four.decision_function(X).argmax(axis=1)]
+    np.testing.assert_array_equal(four.predict(X), expected)
+
+
+def test_what_a_fit_leaves_behind():
+    X, y = uniform_rows()
+    machine = KernelImputationClassifier(C=2.0).fit(X, y)
+    assert machine.n_features_in_ == 5
+    assert machine.eta_ == 32.0
+    assert machine.n_iter_ >= 1
+    assert isinstance(machine.trace_, Trace)
+    assert isinstance(machine.status_, Status)
+    assert machine.gap_ <= 0.3
+    assert machine.kernel_.gamma > 0.0
+    assert machine.n_subsets_ == 1
+    observed = ~np.isnan(X)
+    disjoint = (observed.astype(int) @ observed.T.astype(int) == 0)[np.triu_indices(40, 1)]
+    assert machine.n_disjoint_pairs_ == disjoint.sum()
+
+
+@pytest.mark.parametrize("new_rows", ["auto", "similar", "reference"])
+def test_new_rows_are_decided_as_the_imputer_fills_them(new_rows):
+    X, y = related_rows()
+    X_new = related_rows(seed=1)[0]
+    machine = KernelImputationClassifier(new_rows=new_rows, cv=None).fit(X, y)
+    imputer = KernelImputer(new_rows=new_rows).fit(X, y)
+    filled = imputer.transform(X_new)
+    assert_filled(X_new, filled)
+    np.testing.assert_allclose(
+        machine.decision_function(X_new), machine.decision_function(filled), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_the_expected_kernel_is_a_reference_for_kernels_only(variant):
+    X, y = uniform_rows()
+    machine = KernelImputationClassifier(reference="expected", variant=variant, cv=None)
+    if variant == "direct":
+        with pytest.raises(ValueError, match="reference"):
+            machine.fit(X, y)
+    else:
+        assert np.isfinite(machine.fit(X, y).decision_function(X)).all()
+
+
+# ---------------------------------------------------------------------- probabilities
+
+
+def noisy_rows(n_samples, seed):
+    """Return rows with gaps whose labels are wrong one time in four."""
+    generator = np.random.default_rng(seed)
+    X = generator.random((n_samples, 4))
+    wrong = generator.random(n_samples) < 0.25
+    y = (X[:, 0] + X[:, 1] > 1.0) ^ wrong
+    return amputed(X, 0.2, generator), y.astype(int)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_tell_more_than_the_prior_and_than_raw_decisions(seed):
+    X, y = noisy_rows(200, seed)
+    X_test, y_test = noisy_rows(1000, seed + 100)
+    machine = KernelImputationClassifier(C=100.0, gamma=1.0).fit(X, y)
+    shares = machine.predict_proba(X_test)
+    loss = log_loss(y_test, shares)
+    prior = log_loss(y_test, np.tile(np.bincount(y) / len(y), (1000, 1)))
+    raw = expit(machine.decision_function(X_test))
+    assert loss < prior
+    assert loss < log_loss(y_test, np.column_stack([1.0 - raw, raw]))
+    np.testing.assert_array_equal(machine.predict_log_proba(X_test), np.log(shares))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_are_those_of_scikit_learns_calibration_in_the_same_folds(seed):
+    X, y = noisy_rows(200, seed)
+    X_test, _ = noisy_rows(50, seed + 100)
+    machine = KernelImputationClassifier(C=3.0, gamma=1.0)
+    theirs = CalibratedClassifierCV(clone(machine).set_params(cv=None), cv=5, ensemble=False)
+    expected = theirs.fit(X, y).predict_proba(X_test)
+    np.testing.assert_allclose(machine.fit(X, y).predict_proba(X_test), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_probabilities_sum_to_one_and_follow_the_decisions(n_classes):
+    X, y = related_rows(n_classes=n_classes)
+    machine = KernelImputationClassifier().fit(X, y)
+    shares = machine.predict_proba(X)
+    assert shares.shape == (60, n_classes)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
+    assert (shares > 0.0).all()
+    if n_classes == 2:
+        order = np.argsort(machine.decision_function(X))
+        assert (np.diff(shares[order, 1]) >= 0.0).all()
+
+
+def test_without_folds_there_are_no_probabilities():
+    X, y = uniform_rows()
+    machine = KernelImputationClassifier(cv=None)
+    assert not hasattr(machine, "predict_proba")
+    assert not hasattr(machine.fit(X, y), "predict_proba")
+    assert not hasattr(machine, "predict_log_proba")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        machine.predict_proba(X)
+
+
+def test_folds_are_a_number_a_splitter_or_the_splits_themselves():
+    X, y = uniform_rows()
+    folds = StratifiedKFold(4, shuffle=True, random_state=3)
+    splitter = KernelImputationClassifier(cv=folds).fit(X, y)
+    splits = KernelImputationClassifier(cv=list(folds.split(X, y))).fit(X, y)
+    np.testing.assert_array_equal(splitter.predict_proba(X), splits.predict_proba(X))
+    number = clone(splitter).set_params(cv=4).fit(X, y)
+    np.testing.assert_array_equal(number.decision_function(X), splitter.decision_function(X))
+    assert KernelImputationClassifier(cv=KFold(3)).fit(X, y).predict_proba(X).shape == (40, 2)
+    for refused in (1, "five", 2.5):
+        with pytest.raises((ValueError, TypeError), match="cv"):
+            clone(splitter).set_params(cv=refused).fit(X, y)

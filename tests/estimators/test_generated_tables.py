@@ -1,0 +1,155 @@
+"""Random tables end filled, or in a refusal of ours; never in NaN or a stranger's warning."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kernimpute import KernelImputationClassifier, KernelImputer
+from tests.estimators.tables import gappier, labelled_tables
+
+MANY = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(MANY, max_examples=120)
+
+OUR_REFUSALS = ("/kernimpute/", "sklearn/utils/validation", "sklearn/utils/multiclass")
+"""Whose code may raise: ours, and scikit-learn's checks of input, which users know."""
+
+WHAT_IS_THE_USERS = ("column", "feature", "class", "row", "sample", "label", "y ", "'y'", "kernel")
+
+
+@contextmanager
+def authored_warnings():
+    """Collect every warning that comes through, and the module that gave each message."""
+    authors = {}
+    warn = warnings.warn
+
+    def noted(message, category=None, stacklevel=1, **options):
+        authors[str(message)] = sys._getframe(1).f_globals["__name__"]
+        warn(message, category, stacklevel + 1, **options)
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("error")
+        warnings.simplefilter("always", UserWarning)
+        warnings.warn = noted
+        try:
+            yield shown, authors
+        finally:
+            warnings.warn = warn
+
+
+def assert_ours(shown, authors):
+    """Assert that every warning is one that we give, to a user."""
+    for warning in shown:
+        author = authors.get(str(warning.message), warning.filename)
+        assert author.startswith("kernimpute."), (author, warning)
+        assert issubclass(warning.category, UserWarning), (author, warning)
+
+
+def assert_refused_by_us(error):
+    """Assert that an error is a refusal in the user's own terms."""
+    place = traceback.extract_tb(error.__traceback__)[-1].filename
+    assert any(part in place for part in OUR_REFUSALS), (place, error)
+    assert any(word in str(error) for word in WHAT_IS_THE_USERS), error
+
+
+def outcome(action):
+    """Return what an action returns, or None where it is refused by us."""
+    with authored_warnings() as (shown, authors):
+        try:
+            result = action()
+        except (ValueError, TypeError) as error:
+            assert_refused_by_us(error)
+            result = None
+    assert_ours(shown, authors)
+    return result
+
+
+def assert_completed(before, after, dropped):
+    """Assert that a table is filled, its dtypes kept, its empty columns alone dropped."""
+    kept = [name for name in before.columns if name not in dropped]
+    assert after.columns.tolist() == kept
+    assert after.index.equals(before.index)
+    for name in kept:
+        was, now = before[name], after[name]
+        if isinstance(was.dtype, pd.CategoricalDtype):
+            assert set(was.cat.categories) <= set(now.cat.categories)
+            assert now.cat.ordered == was.cat.ordered
+        else:
+            assert now.dtype == was.dtype
+        assert not now.isna().any()
+        seen = was.notna().to_numpy()
+        assert now[seen].tolist() == was[seen].tolist()
+
+
+@MANY
+@given(labelled_tables(), st.data())
+def test_the_imputer_fills_or_refuses(case, data):
+    frame, y = case
+    kept, y_kept = frame.copy(deep=True), y.copy()
+    imputer = KernelImputer(task="classification")
+    filled = outcome(lambda: imputer.fit_transform(frame, y))
+    pd.testing.assert_frame_equal(frame, kept)
+    np.testing.assert_array_equal(y, y_kept)
+    if filled is None:
+        return
+    dropped = [name for name in frame.columns if frame[name].isna().all()]
+    assert_completed(frame, filled, dropped)
+    new = data.draw(gappier(frame))
+    new_kept = new.copy(deep=True)
+    filled_new = outcome(lambda: imputer.transform(new))
+    pd.testing.assert_frame_equal(new, new_kept)
+    assert filled_new is not None
+    assert_completed(new, filled_new, dropped)
+
+
+@FEWER
+@given(labelled_tables(), st.data())
+def test_the_imputer_keeps_empty_columns_when_told(case, data):
+    frame, y = case
+    imputer = KernelImputer(
+        task="classification",
+        keep_empty_features=True,
+        add_indicator=True,
+        new_rows=data.draw(st.sampled_from(["auto", "similar", "reference"])),
+        kernel=data.draw(st.sampled_from(["gaussian", "laplacian", "linear", "chi2"])),
+    )
+    filled = outcome(lambda: imputer.fit_transform(frame, y))
+    if filled is None:
+        return
+    assert_completed(frame, filled[frame.columns], [])
+    assert not filled.isna().any(axis=None)
+    with_gaps = [name for name in frame.columns if frame[name].isna().any()]
+    indicators = [f"missingindicator_{name}" for name in with_gaps]
+    assert filled.columns.tolist() == [*frame.columns, *indicators]
+    for name, indicator in zip(with_gaps, indicators, strict=True):
+        assert filled[indicator].tolist() == frame[name].isna().tolist()
+    new = data.draw(gappier(frame))
+    filled_new = outcome(lambda: imputer.transform(new))
+    assert_completed(new, filled_new[new.columns], [])
+
+
+@FEWER
+@given(labelled_tables(), st.data())
+def test_the_classifier_predicts_or_refuses(case, data):
+    frame, y = case
+    kept = frame.copy(deep=True)
+    machine = KernelImputationClassifier(cv=data.draw(st.sampled_from([None, 3])))
+    fitted = outcome(lambda: machine.fit(frame, y))
+    if fitted is not None:
+        new = data.draw(gappier(frame))
+        predicted = outcome(lambda: fitted.predict(new))
+        assert predicted is not None
+        assert set(predicted.tolist()) <= set(y.tolist())
+        assert np.isfinite(outcome(lambda: fitted.decision_function(new))).all()
+        if machine.cv is not None:
+            shares = outcome(lambda: fitted.predict_proba(new))
+            np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
+            assert (shares >= 0.0).all()
+    pd.testing.assert_frame_equal(frame, kept)

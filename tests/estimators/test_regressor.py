@@ -1,0 +1,111 @@
+"""The regressor: against scikit-learn's, whatever the units of the target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVR
+
+from kernimpute import KernelImputationRegressor, KernelImputer, Status
+from tests.estimators.problems import assert_filled, regression_rows
+
+AGREE = 1e-4
+"""Two exact solvers, each to a tolerance of its own, relative to the target's spread."""
+
+
+def their_machine(imputer=None, **options):
+    """Return scikit-learn's regressor on columns in [0, 1] and a standardised target."""
+    steps = [MinMaxScaler(), SVR(**options, tol=1e-9)]
+    pipeline = make_pipeline(*([] if imputer is None else [imputer]), *steps)
+    return TransformedTargetRegressor(pipeline, transformer=StandardScaler())
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+@pytest.mark.parametrize(("kernel", "theirs"), [("gaussian", "rbf"), ("linear", "linear")])
+def test_without_gaps_it_is_scikit_learns_machine(kernel, theirs, variant):
+    X, y = regression_rows(share=0.0)
+    X_new = 1.1 * regression_rows(share=0.0, seed=1)[0]
+    gamma = "scale" if kernel == "linear" else 1.3
+    ours = KernelImputationRegressor(
+        kernel=kernel, gamma=gamma, C=3.0, epsilon=0.2, variant=variant
+    ).fit(X, y)
+    options = {} if kernel == "linear" else {"gamma": 1.3}
+    expected = their_machine(kernel=theirs, C=3.0, epsilon=0.2, **options).fit(X, y)
+    for rows in (X, X_new):
+        np.testing.assert_allclose(
+            ours.predict(rows), expected.predict(rows), rtol=0.0, atol=AGREE * y.std()
+        )
+    assert ours.status_ is Status.NOTHING_MISSING
+
+
+def test_an_infinite_anchor_is_mean_imputation_and_a_machine():
+    X, y = regression_rows()
+    X_new = regression_rows(seed=1)[0]
+    ours = KernelImputationRegressor(eta=np.inf, gamma=0.8, new_rows="reference").fit(X, y)
+    expected = their_machine(SimpleImputer(), gamma=0.8).fit(X, y)
+    np.testing.assert_allclose(
+        ours.predict(X_new), expected.predict(X_new), rtol=0.0, atol=AGREE * y.std()
+    )
+
+
+def test_predictions_follow_the_targets_units():
+    X, y = regression_rows()
+    plain = KernelImputationRegressor().fit(X, y).predict(X)
+    for scale, shift in ((1e-6, 0.0), (1e6, -3.0), (-2.0, 1e3)):
+        mapped = KernelImputationRegressor().fit(X, scale * y + shift).predict(X)
+        np.testing.assert_allclose((mapped - shift) / scale, plain, atol=2e-3 * y.std())
+
+
+def test_it_predicts_a_quantity_from_rows_with_gaps():
+    X, y = regression_rows(n_samples=150, share=0.1)
+    X_new, y_new = regression_rows(n_samples=300, share=0.1, seed=1)
+    machine = KernelImputationRegressor(C=3.0).fit(X, y)
+    assert machine.score(X_new, y_new) == r2_score(y_new, machine.predict(X_new))
+    assert machine.score(X_new, y_new) > 0.6
+    assert not hasattr(machine, "decision_function")
+    assert not hasattr(machine, "classes_")
+
+
+def test_a_column_of_a_wide_tube_has_no_machine_and_predicts_a_constant():
+    X, y = regression_rows()
+    machine = KernelImputationRegressor(epsilon=100.0).fit(X, y)
+    predictions = machine.predict(X)
+    assert np.ptp(predictions) == pytest.approx(0.0, abs=1e-9)
+    assert y.min() <= predictions[0] <= y.max()
+
+
+def test_a_constant_target_is_refused_or_predicted():
+    """scikit-learn's regressors take a constant target, and predict it."""
+    X, _ = regression_rows()
+    machine = KernelImputationRegressor().fit(X, np.full(60, 3.5))
+    np.testing.assert_allclose(machine.predict(X), 3.5)
+    assert_filled(X, KernelImputer(task="regression").fit_transform(X, np.full(60, 3.5)))
+
+
+@pytest.mark.parametrize("y_kind", [int, np.float32, str, object])
+def test_targets_of_every_numeric_kind_are_taken(y_kind):
+    X, y = regression_rows()
+    whole = np.round(y).astype(int)
+    if y_kind is str:
+        with pytest.raises((ValueError, TypeError), match=r"(?i)string|numbers?|numeric|float"):
+            KernelImputationRegressor().fit(X, np.array(["a", "b", "c"] * 20))
+        return
+    expected = KernelImputationRegressor().fit(X, whole.astype(float)).predict(X)
+    got = KernelImputationRegressor().fit(X, whole.astype(y_kind)).predict(X)
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_the_imputer_takes_a_quantity_for_one_and_a_class_for_one():
+    X, y = regression_rows()
+    quantity, told = KernelImputer(), KernelImputer(task="regression")
+    np.testing.assert_array_equal(quantity.fit_transform(X, y), told.fit_transform(X, y))
+    assert not hasattr(quantity, "classes_")
+    few, told = KernelImputer(), KernelImputer(task="classification")
+    labels = np.arange(60) % 3
+    np.testing.assert_array_equal(few.fit_transform(X, labels), told.fit_transform(X, labels))
+    assert few.classes_.tolist() == [0, 1, 2]
