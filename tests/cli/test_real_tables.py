@@ -87,3 +87,27 @@ def test_german_with_gaps(impute, data, folder, written):
     assert header == rows[0]
     for row, new in zip(rows[1:], filled, strict=True):
         assert [b for a, b in zip(row, new, strict=True) if a not in ("?", b)] == []
+
+
+def test_a_model_of_one_half_fills_the_other(program, data, folder):
+    header, *rows = (data / "horse_colic.csv").read_text().splitlines(keepends=True)
+    for name, half in (("t.csv", rows[::2]), ("new.csv", rows[1::2])):
+        (folder / name).write_text("".join([header, *half]))
+    options = ("-t", "target", "--ignore", "hospital_number", "-q")
+    assert program("fit", "t.csv", "-o", "m", *options) == (0, "", "")
+    code, _, err = program("apply", "m", "new.csv", "-o", "o.csv", "-q")
+    assert code == 1
+    assert "lesion_1" in err
+    code, _, err = program("apply", "m", "new.csv", "-o", "o.csv", "--unknown", "missing", "-q")
+    assert code == 0
+    told = [line.split("like gaps: ")[1].split(":")[0] for line in err.splitlines()]
+    assert told == ["'lesion_1'", "'lesion_2'", "'lesion_3'"]
+    before, after = (cells((folder / name).read_text()) for name in ("new.csv", "o.csv"))
+    replaced = {
+        before[0][place]
+        for old, new in zip(before[1:], after[1:], strict=True)
+        for place, text in enumerate(new)
+        if old[place] and text != old[place]
+    }
+    assert replaced == {"lesion_1", "lesion_2", "lesion_3"}
+    assert all(text for row in after for text in row)
