@@ -127,17 +127,19 @@ def fit_command(
         unused=[name for name in (*dropped, *ignored) if name != target],
     )
     kept = [*ignored, *(name for name in file.index if name not in dropped)]
+    options = {"gamma": gamma, "eta": eta}
+    # What is not given is the imputer's own default.
+    given: dict[str, Any] = {name: one for name, one in options.items() if one is not None}
     imputer = KernelImputer(
         variant=variant.value,
         kernel=kernel.value,
         C=C,
-        gamma="scale" if gamma is None else gamma,
-        eta="auto" if eta is None else eta,
         tol=tol,
         max_iter=max_iter,
         subset_size=subset_size,
         max_memory=max_memory,
         n_jobs=jobs,
+        **given,
     )
     with warnings.catch_warnings(record=True) as caught, Progress(quiet=quiet) as progress:
         warnings.simplefilter("default")
