@@ -138,12 +138,16 @@ def best_pipeline(search, pipeline, X, y):
     return pipeline.fit(X, y).predict(X)
 
 
-def test_each_candidates_score_is_that_of_the_plain_estimator_in_the_folds():
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_each_candidates_score_is_that_of_the_plain_estimator_in_the_folds(class_weight):
     X, y = related_rows(share=0.4)
-    folds = list(StratifiedKFold(3).split(X, y))
-    search = KernelImputationClassifierCV(**{**QUICK_SEARCH, "cv": folds}).fit(X, y)
+    y[:14] = 0
+    # Unequal shares of the classes, so that what is balanced in a fold is not so in all.
+    folds = list(KFold(3).split(X, y))
+    options = {"class_weight": class_weight}
+    search = KernelImputationClassifierCV(**{**QUICK_SEARCH, "cv": folds}, **options).fit(X, y)
     for place, params in enumerate(search.cv_results_["params"]):
-        plain = KernelImputationClassifier(**params, cv=None)
+        plain = KernelImputationClassifier(**params, cv=None, **options)
         for number, (train, test) in enumerate(folds):
             score = plain.fit(X[train], y[train]).score(X[test], y[test])
             assert search.cv_results_[f"split{number}_test_score"][place] == pytest.approx(score)
