@@ -12,6 +12,10 @@ A row of weight w is as good as w copies of it that move together. L-BFGS sees t
 times the root of its weight: in these its steps are those that it would take with the copies, and
 however far the weights lie apart, the anchor bends alike everywhere. A row of weight 0 has no say,
 and stays at its reference.
+
+Copies of an incomplete row lie on each other, where K is singular and J bends in every direction
+that takes them apart. Of the many best b there, the one that shares alike among them is taken: its
+gradient moves them together, just as one row of their weight.
 """
 
 from __future__ import annotations
@@ -31,11 +35,13 @@ from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import coupling
 from kernimpute.labelled_rows import LabelledRows
+from kernimpute.missing import EPSILON
 
 __all__ = ["DirectImputation", "impute_directly"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 GRADIENTS_KEPT = 10
 """Latest gradients whose smallest convex combination measures the slope."""
@@ -100,20 +106,37 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Objective:
-    """J as a function of the completed rows."""
+    """J as a function of the completed rows.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        The incomplete rows.
+    X_reference : ndarray of shape (n_samples, n_features)
+        The anchor.
+    eta : float
+        Its weight.
+    numeric : ndarray of bool of shape (n_features,)
+        The columns that hold no codes.
+    tol : float
+        Tolerance of the machine.
+    twins : ndarray of int of shape (n_samples,) or None
+        Alike for rows that began as the same; None where there are none.
+    """
 
     rows: LabelledRows
     X_reference: FloatArray
     eta: float
     numeric: BoolArray
     tol: float
+    twins: IntArray | None = None
 
     def __call__(self, X: FloatArray) -> _Point:
         kernel, dual = self.rows.kernel, self.rows.dual
         sums = kernel.sums(X, X)
         K = kernel.link(sums)
         if kernel.is_positive_semidefinite:
-            dual_coef = dual.solve(K, self.tol)
+            dual_coef = self._shared(X, dual.solve(K, self.tol))
             pull = coupling(dual_coef)
         else:
             # Rows of weight 0 have no part in the machine, so none in what is done for it.
@@ -121,11 +144,25 @@ class _Objective:
             block = np.ix_(rows, rows)
             K = K.copy()
             K[block], differential = _project_psd_with_differential(K[block])
-            dual_coef = dual.solve(K, self.tol)
+            dual_coef = self._shared(X, dual.solve(K, self.tol))
             pull = np.zeros(K.shape)
             pull[block] = differential(coupling(dual_coef[rows]))
         objective = dual.value(K, dual_coef) + self.eta * self._distance(X)
         return _Point(X, sums, K, dual_coef, pull, objective, self._gradient(X, sums, pull))
+
+    def _shared(self, X: FloatArray, dual_coef: FloatArray) -> FloatArray:
+        """Return coefficients shared among twins in proportion to their weights."""
+        if self.twins is None:
+            return dual_coef
+        # Twins whose codes went apart are none any more.
+        twins = _same_rows(np.column_stack([self.twins, X[:, ~self.numeric]]))
+        weights = self.rows.sample_weight
+        totals = np.bincount(twins, weights)[twins]
+        shares = np.divide(weights, totals, out=np.zeros_like(totals), where=totals > 0.0)
+        columns = [np.bincount(twins, column)[twins] * shares for column in dual_coef.T]
+        # The coefficient of a row without twins stays as it is, to the last bit.
+        alone = np.bincount(twins)[twins] == 1
+        return np.where(alone[:, None], dual_coef, np.stack(columns, axis=1))
 
     def _distance(self, X: FloatArray) -> float:
         offset = X - self.X_reference
@@ -148,6 +185,28 @@ class _Objective:
         gradient[:, ~self.numeric] = 0.0
         gradient[active] -= kernel.sums_gradient(X[active], X[active], weights)
         return gradient
+
+
+def _same_rows(rows: FloatArray) -> IntArray:
+    """Return a number for each row, the same for rows that are the same, of shape (n_rows,)."""
+    numbers = np.unique(rows, axis=0, return_inverse=True)[1]
+    return np.asarray(numbers, dtype=np.int64).ravel()
+
+
+def _twins(rows: LabelledRows, X_reference: FloatArray) -> IntArray | None:
+    """Return a number for each row, the same for twins, of shape (n_samples,); None without any.
+
+    Twins are incomplete rows that agree in labels, gaps, observed cells and reference.
+    """
+    incomplete = np.flatnonzero(~rows.observed.all(axis=1))
+    known = rows.observed[incomplete]
+    keys = [known, X_reference[incomplete], rows.dual.targets[incomplete]]
+    numbers = _same_rows(np.hstack(keys, dtype=float))
+    if numbers.max(initial=-1) + 1 == incomplete.size:
+        return None
+    twins = np.arange(rows.X.shape[0]) + incomplete.size
+    twins[incomplete] = numbers
+    return twins
 
 
 def _project_psd_with_differential(
@@ -214,12 +273,13 @@ def impute_directly(
         return _result(rows, point, status, 0.0, Trace())
     # A loose stop rule needs no exact machine on the way; the one returned is exact.
     solver_tol = max(SOLVER_TOL, min(1e-3, 1e-2 * stop.tol))
-    objective = _Objective(rows, X_reference, eta, numeric, solver_tol)
+    twins = _twins(rows, X_reference)
+    objective = _Objective(rows, X_reference, eta, numeric, solver_tol, twins)
     open_cells = ~rows.observed & (weights > 0.0)[:, None]
     free = _FreeCells(open_cells & numeric, weights)
     codes_are_open = bool((open_cells & ~numeric).any())
     point = objective(X_reference)
-    log = _Log(callback, free, point)
+    log = _Log(callback, free, point, eta)
     status = Status.INTERRUPTED if log.write(point, 0.0, evaluations=1) else Status.CONVERGED
     while status is not Status.INTERRUPTED:
         # 1) numeric cells
@@ -293,10 +353,16 @@ class _FreeCells:
 class _Log:
     """The records and the latest gradients; the one thing that changes during a descent."""
 
-    def __init__(self, callback: Callback | None, free: _FreeCells, start: _Point) -> None:
+    def __init__(
+        self, callback: Callback | None, free: _FreeCells, start: _Point, eta: float
+    ) -> None:
         self.callback = callback
         self.free = free
-        self.steepest = float(np.linalg.norm(free.projected_gradient(start)))
+        steepest = float(np.linalg.norm(free.projected_gradient(start)))
+        # Against the anchor's curvature alone such a slope could lower J by slope^2 / (4 eta):
+        # where that drowns in J's own rounding there is no slope to measure others by.
+        is_slope = steepest**2 > 4.0 * eta * EPSILON * abs(start.objective)
+        self.steepest = steepest if is_slope else 0.0
         self.gradients: deque[FloatArray] = deque(maxlen=GRADIENTS_KEPT)
         self.records: list[Record] = []
         self.began = time.perf_counter()

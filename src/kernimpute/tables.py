@@ -7,10 +7,12 @@ rows, and writes the result back into the table.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -34,8 +36,9 @@ from kernimpute.roles import (
     plain,
     table_labels,
 )
+from kernimpute.rules import SMOOTH, anchor_weight, default_kernel, imputer_eta
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
-from kernimpute.table_code import EncodedTable, encode_table
+from kernimpute.table_code import EncodedTable, TableCode, encode_table
 
 __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
 
@@ -225,6 +228,7 @@ def impute_table(
     encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
     _check_kernel(kernel, encoded)
     _check_variant(variant, encoded)
+    options |= _defaults(options, encoded.matrix[labelled], encoded.code, labels.task)
     cautions = [
         *labels.cautions,
         *_unused_markers(table, missing_values),
@@ -309,6 +313,26 @@ def _filled(
     )
     X[~labelled] = new_rows.X
     return X, result, new_rows
+
+
+def _defaults(
+    options: Mapping[str, Any], X: FloatArray, code: TableCode, task: Task
+) -> dict[str, Any]:
+    """Return kernel and eta by the rules for tables, where they are left open."""
+    found: dict[str, Any] = {}
+    kernel, C = options["kernel"], options["C"]
+    if kernel is None or isinstance(kernel, str):
+        columns = tuple(int(column) for column in np.flatnonzero(code.categorical))
+        found["kernel"] = default_kernel(kernel or "gaussian", X, columns, part=SMOOTH)
+    # What is no penalty is refused by `impute`, in its words.
+    if options["eta"] is None and options["variant"] == "direct" and _is_positive(C):
+        found["eta"] = anchor_weight(float(C), X, imputer_eta(task), np.ones(X.shape[0]))
+    return found
+
+
+def _is_positive(value: object) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and 0.0 < float(value) < math.inf  # type: ignore[arg-type]
 
 
 def _check_variant(variant: str, encoded: EncodedTable) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from kernimpute import impute
 from kernimpute.convergence import Status, StopRule
-from kernimpute.direct import _Objective, _profitable_changes, impute_directly
+from kernimpute.direct import _Objective, _profitable_changes, _twins, impute_directly
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from kernimpute.labelled_rows import check_labelled_rows
 from kernimpute.reference import reference_table
@@ -227,25 +228,71 @@ def test_weights_on_complete_rows_fill_as_many_copies_do(task):
     assert one.status is other.status is Status.CONVERGED
 
 
-def test_weights_on_incomplete_rows_fill_as_many_copies_do():
-    # At its best the copies lie on each other, where their kernel matrix is singular and J bends
-    # in every direction that takes them apart: descent comes no nearer there than this.
-    rows, copies, repeated = weighted_rows(WEIGHTS)
-    stop = StopRule(1e-7, 1000)
-    one = impute_directly(rows, weighted_start(rows), eta=32.0, stop=stop)
-    other = impute_directly(repeated, start_of(repeated), eta=32.0, stop=stop)
-    moved = np.abs(one.X - weighted_start(rows)).max()
-    assert moved > 0.05
-    np.testing.assert_allclose(one.X[copies], other.X, atol=0.1 * moved)
-    assert one.objective <= other.objective * (1.0 + 1e-9)
-    assert other.objective == pytest.approx(one.objective, rel=1e-3)
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k.is_positive_semidefinite], ids=repr)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_weights_on_incomplete_rows_fill_as_many_copies_do(kernel, task):
+    rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
+    stop = StopRule(1e-3, 300)
+    one = impute_directly(rows, weighted_start(rows), eta=8.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=8.0, stop=stop)
+    assert np.abs(one.X - weighted_start(rows)).max() > 0.02
+    # Where the kernel bends, or its matrix is singular, steps cut short magnify the rounding in
+    # which the two descents differ.
+    near = 2e-3 if isinstance(kernel, Gaussian) else 0.03
+    assert one.objective == pytest.approx(other.objective, rel=near)
+    np.testing.assert_allclose(one.X[copies], other.X, atol=near)
     K_one = rows.kernel(one.X[copies], one.X)
     K_other = rows.kernel(other.X, other.X)
     np.testing.assert_allclose(
         K_one @ one.dual_coef + one.intercept,
         K_other @ other.dual_coef + other.intercept,
-        atol=0.02,
+        atol=5.0 * near,
     )
+
+
+@pytest.mark.parametrize("tol", [0.3, 1e-2])
+def test_a_row_of_some_weight_takes_the_steps_of_its_copies(tol):
+    rows, copies, repeated = weighted_rows(WEIGHTS)
+    stop = StopRule(tol, 300)
+    one = impute_directly(rows, weighted_start(rows), eta=32.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=32.0, stop=stop)
+    assert len(one.trace) == len(other.trace) > 2
+    np.testing.assert_allclose(
+        one.trace.column("objective"), other.trace.column("objective"), rtol=1e-7
+    )
+    np.testing.assert_allclose(one.trace.column("gap"), other.trace.column("gap"), rtol=1e-3)
+    np.testing.assert_allclose(one.X[copies], other.X, atol=1e-6)
+
+
+def test_rows_that_are_the_same_are_filled_alike():
+    rows, _, repeated = weighted_rows(np.full(12, 2), categorical=[0])
+    found = impute_directly(repeated, start_of(repeated), eta=0.5, stop=StopRule(1e-3, 100))
+    assert np.abs(found.X - start_of(repeated)).max() > 0.05
+    codes, numbers = found.X[:, 0], found.X[:, 1:]
+    alike = codes[::2] == codes[1::2]
+    assert alike.any()
+    np.testing.assert_allclose(numbers[::2][alike], numbers[1::2][alike], atol=1e-8)
+    assert np.diff(found.trace.column("objective")).max() <= 0.0
+
+
+def test_twins_are_incomplete_rows_that_agree_in_everything():
+    X = [[0.1, np.nan], [0.1, np.nan], [0.1, np.nan], [0.1, 0.5], [0.1, 0.5], [np.nan, 0.1]]
+    rows = check_labelled_rows(
+        X,
+        [0, 0, 1, 0, 0, 0],
+        Gaussian(1.0),
+        owner="test",
+        C=1.0,
+        task="classification",
+        epsilon=0.1,
+        categorical=None,
+    )
+    start = np.nan_to_num(rows.X, nan=0.3)
+    twins = _twins(rows, start)
+    assert twins[0] == twins[1]
+    assert np.unique(twins).size == 5
+    start[1, 1] = 0.4
+    assert _twins(rows, start) is None
 
 
 def test_rows_without_weight_stay_at_the_reference_and_have_no_say():
@@ -362,3 +409,11 @@ def test_a_table_of_categories_alone_moves_and_stops_when_asked():
     stopped = impute_directly(rows, start, eta=0.05, stop=STOP, callback=lambda record: True)
     assert stopped.status is Status.INTERRUPTED
     assert len(stopped.trace) == 1
+
+
+def test_a_slope_of_rounding_only_is_none():
+    # By symmetry the one free cell is where it should be.
+    X = np.array([[0.0], [np.nan], [1.0]])
+    result = impute(X, [0, 1, 0], kernel=Gaussian(1.0), eta=24.0)
+    assert result.status is Status.CONVERGED
+    assert result.X[1, 0] == pytest.approx(0.5)

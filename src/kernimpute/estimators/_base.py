@@ -41,6 +41,7 @@ from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
 from kernimpute.frames import is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Gaussian, Kernel
+from kernimpute.rules import anchor_weight, imputer_eta
 from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
@@ -71,7 +72,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 METHOD_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNELS)), Kernel],
     "C": [Interval(Real, 0, None, closed="neither")],
-    "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+    "gamma": [StrOptions({"auto", "scale"}), Interval(Real, 0, None, closed="neither")],
     "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="right")],
     "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
 }
@@ -83,6 +84,8 @@ class KernelImputation(Persistent, BaseEstimator):
 
     _soft_categories = True
     """Whether a gap in a column of categories may be filled with their frequencies."""
+    _gamma_part = 1.0
+    """Part of the scaled gamma that gamma="auto" takes."""
     _callback: Callable[[Record], object] | None = None
     """What shows each round in place of `verbose`; the command line sets it while it fits."""
 
@@ -184,10 +187,10 @@ class KernelImputation(Persistent, BaseEstimator):
         rows = code.encode(frame, missing_values=markers(self.missing_values))
         coding = self._coding_for(code)
         matrix = coding.matrix(rows)
-        kernel = fitted_kernel(self.kernel, self.gamma, matrix, coding.categorical, labels.weights)
+        kernel = self._kernel_for(matrix, coding, labels)
         reference, filler = fitted_reference(self.reference, matrix, kernel, labels.weights)
         subsets = stratified_subsets(labels, self.subset_size, self._seed())
-        eta = None if isinstance(self.eta, str) else float(self.eta)
+        eta = self._eta_for(matrix, labels)
         filling = fill(
             matrix,
             labels,
@@ -210,6 +213,8 @@ class KernelImputation(Persistent, BaseEstimator):
             filler,
         )
         self.kernel_ = kernel
+        if eta is not None:
+            self.eta_ = eta
         self.n_subsets_ = len(subsets)
         self.n_iter_ = filling.n_iter
         self.gap_ = filling.gap
@@ -219,6 +224,28 @@ class KernelImputation(Persistent, BaseEstimator):
         if labels.classes is not None:
             self.classes_ = labels.classes
         return rows
+
+    def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
+        return fitted_kernel(
+            self.kernel,
+            self.gamma,
+            matrix,
+            coding.categorical,
+            labels.weights,
+            self._gamma_part,
+        )
+
+    def _eta_for(self, matrix: FloatArray, labels: Labels) -> float | None:
+        """Return the weight of the anchor; None leaves it to a variant that finds its own."""
+        if not isinstance(self.eta, str):
+            return float(self.eta)
+        if self.variant != "direct":
+            return None
+        return anchor_weight(float(self.C), matrix, self._eta_factor(labels), labels.weights)
+
+    def _eta_factor(self, labels: Labels) -> float:
+        """Return the default eta in units of C / (observed share)."""
+        return imputer_eta(labels.task)
 
     def _settings(self, eta: float | None) -> Settings:
         return Settings(

@@ -17,6 +17,7 @@ from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_ca
 from kernimpute.estimators._folds import Fold, folds_of
 from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._tables import markers
+from kernimpute.rules import CLASSIFIER_ETA
 
 __all__ = ["KernelImputationClassifier"]
 
@@ -40,11 +41,14 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
-    gamma : "scale" or float, default="scale"
-        The kernel's gamma, in (0, inf), for kernels that have one; "scale" as in `KernelImputer`.
+    gamma : "auto", "scale" or float, default="auto"
+        The kernel's gamma, in (0, inf), for kernels that have one. "auto" and "scale" are 2 /
+        (expected distance of two rows whose columns are independent), from the observed cells.
     eta : "auto" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf]; "auto" as in
-        `KernelImputer`. With inf: the machine on the reference imputation.
+        Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
+        labels move them. "auto" is 32 C / (observed share of the cells) for "direct", and the norm
+        of the machine's coefficients for the other variants. With inf: the machine on the
+        reference imputation.
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
@@ -88,6 +92,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Their names, where all are strings.
     kernel_ : Kernel
         The kernel, with its gamma.
+    eta_ : float
+        The weight of the anchor, for "direct" or where it is given.
     n_subsets_ : int
         Subsets imputed.
     n_iter_ : int
@@ -136,7 +142,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         *,
         kernel: Any = "gaussian",
         C: float = 1.0,
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         eta: Any = "auto",
         variant: str = "direct",
         reference: Any = "mean",
@@ -215,6 +221,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         if self.cv is not None:
             self._calibration = self._calibrated(frame, labels)
         return self
+
+    def _eta_factor(self, labels: Labels) -> float:
+        return CLASSIFIER_ETA
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the machine's decision values.

@@ -51,7 +51,7 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "scoring": [StrOptions(set(get_scorer_names())), callable, None],
 }
 
-FALLBACK = Candidate("gaussian", 1.0, "scale", "auto", "mean")
+FALLBACK = Candidate("gaussian", 1.0, "auto", "auto", "mean")
 """What is fitted where nothing can be held out: the plain estimators' defaults."""
 
 FITTED = (
@@ -150,14 +150,15 @@ class KernelImputationSearch(KernelImputation):
         folds: list[Fold],
         sample_weight: ArrayLike | None,
     ) -> SearchResults:
+        scales, anchor = default_scales(plain, frame, labels, self.kernels)
         candidates = candidates_of(
             kernels=self.kernels,
             Cs=self.Cs,
             gammas=self.gammas,
             etas=self.etas,
             references=self.references,
-            scales=default_scales(plain, frame, labels, self.kernels),
-            variant=self.variant,
+            scales=scales,
+            anchor=anchor,
         )
         weights = None
         if sample_weight is not None:
@@ -228,10 +229,10 @@ class KernelImputerCV(TransformerMixin, KernelImputationSearch):
         Penalties, in (0, inf); "auto" is 1/16, 1/4, …, 64.
     gammas : "auto" or sequence of float, default="auto"
         Values of gamma, in (0, inf), for kernels named that have one; "auto" is 1/4, 1 and 4
-        times the default of `KernelImputer` on the training table.
+        times the scaled one of the training table.
     etas : "auto" or sequence of float, default="auto"
-        Weights of the anchor, in (0, inf], inf being added; "auto" is inf, 16 C and 4 C for
-        "direct", inf and the variant's default for the others.
+        Weights of the anchor, in (0, inf], inf being added; "auto" is inf, the default of
+        `KernelImputer` and a quarter of it.
     references : sequence of {"mean", "expected"} or imputer, default=("mean",)
         What the filled cells may be held at.
     cv : int, splitter, iterable of splits or None, default=None
@@ -278,8 +279,8 @@ status_, n_disjoint_pairs_ : object
     >>> from kernimpute import KernelImputerCV
     >>> X = np.array([[0.0, 1.0], [2.0, np.nan], [np.nan, 9.0], [10.0, 8.0]] * 5)
     >>> imputer = KernelImputerCV(Cs=[1.0], kernels=["linear"]).fit(X, [0, 0, 1, 1] * 5)
-    >>> imputer.best_params_["eta"]
-    inf
+    >>> imputer.best_score_, imputer.n_splits_
+    (1.0, 5)
     """
 
     _plain_class = KernelImputer

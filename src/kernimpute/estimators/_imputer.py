@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._labels import read_labels
 from kernimpute.frames import like
+from kernimpute.rules import SMOOTH
 from kernimpute.table_code import EncodedTable
 
 __all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
@@ -43,13 +44,15 @@ class KernelImputer(TransformerMixin, KernelImputation):
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
-    gamma : "scale" or float, default="scale"
+    gamma : "auto", "scale" or float, default="auto"
         The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
-        distance of two rows whose columns are independent), from the observed cells.
+        distance of two rows whose columns are independent), from the observed cells; "auto" a
+        quarter of it, for a smooth machine serves other classifiers best.
     eta : "auto" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
-        labels move them. "auto" is 16 C for "direct", the norm of the machine's coefficients for
-        the other variants. With inf the table is the reference imputation.
+        labels move them. "auto" is 16 C / (observed share of the cells) for "direct", 256 C /
+        (observed share) if y is a quantity, and the norm of the machine's coefficients for the
+        other variants. With inf the table is the reference imputation.
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
@@ -107,6 +110,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
         The labels; for a classification.
     kernel_ : Kernel
         The kernel, with its gamma.
+    eta_ : float
+        The weight of the anchor, for "direct" or where it is given.
     n_subsets_ : int
         Subsets imputed.
     n_iter_ : int
@@ -146,14 +151,15 @@ class KernelImputer(TransformerMixin, KernelImputation):
     >>> imputer = KernelImputer()
     >>> imputer.fit_transform(X, [0, 0, 1, 1]).round(1)
     array([[ 0. ,  1. ],
-           [ 2. ,  5.6],
-           [ 4.4,  9. ],
+           [ 2. ,  5.8],
+           [ 4.3,  9. ],
            [10. ,  8. ]])
     >>> imputer.transform([[1.0, np.nan]]).round(1)
-    array([[1. , 2.9]])
+    array([[1. , 3.9]])
     """
 
     _soft_categories = False
+    _gamma_part = SMOOTH
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **METHOD_CONSTRAINTS,
         **IMPUTER_CONSTRAINTS,
@@ -165,7 +171,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         *,
         kernel: Any = "gaussian",
         C: float = 1.0,
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         eta: Any = "auto",
         variant: str = "direct",
         reference: Any = "mean",

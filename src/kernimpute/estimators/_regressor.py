@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._labels import read_labels
+from kernimpute.rules import SMOOTH
 
 __all__ = ["KernelImputationRegressor"]
 
@@ -32,11 +33,15 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
-    gamma : "scale" or float, default="scale"
-        The kernel's gamma, in (0, inf), for kernels that have one; "scale" as in `KernelImputer`.
+    gamma : "auto", "scale" or float, default="auto"
+        The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
+        distance of two rows whose columns are independent), from the observed cells; "auto" a
+        quarter of it.
     eta : "auto" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf]; "auto" as in
-        `KernelImputer`. With inf: the machine on the reference imputation.
+        Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
+        the target moves them. "auto" is 256 C / (observed share of the cells) for "direct", and
+        the norm of the machine's coefficients for the other variants. With inf: the machine on
+        the reference imputation.
     epsilon : float, default=0.1
         Half width of the tube in standard deviations of y, in [0, inf).
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
@@ -75,6 +80,8 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         Their names, where all are strings.
     kernel_ : Kernel
         The kernel, with its gamma.
+    eta_ : float
+        The weight of the anchor, for "direct" or where it is given.
     n_subsets_ : int
         Subsets imputed.
     n_iter_ : int
@@ -104,6 +111,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     True
     """
 
+    _gamma_part = SMOOTH
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **METHOD_CONSTRAINTS,
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -115,7 +123,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         *,
         kernel: Any = "gaussian",
         C: float = 1.0,
-        gamma: Any = "scale",
+        gamma: Any = "auto",
         eta: Any = "auto",
         epsilon: float = 0.1,
         variant: str = "direct",

@@ -27,7 +27,6 @@ from kernimpute.estimators._filling import (
     Settings,
     dual_of,
     fill,
-    fitted_kernel,
     fitted_reference,
     for_all_classes,
 )
@@ -44,8 +43,8 @@ FloatArray = NDArray[np.float64]
 
 DEFAULT_CS = tuple(2.0**power for power in range(-4, 7, 2))
 GAMMA_FACTORS = (0.25, 1.0, 4.0)
-ETA_FACTORS = (16.0, 4.0)
-"""Default etas of `direct`, in units of C; its default, and a stronger pull of the labels."""
+ETA_FACTORS = (1.0, 0.25)
+"""Default etas of `direct`, in units of its default: that, and a stronger pull of the labels."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def candidates_of(
     etas: Any,
     references: Sequence[Any],
     scales: Mapping[str, float],
-    variant: str,
+    anchor: float | None,
 ) -> tuple[Candidate, ...]:
     """Return all candidates; those that share a kernel matrix stand together.
 
@@ -118,8 +117,8 @@ def candidates_of(
         The references.
     scales : mapping of str to float
         The default gamma of each kernel that has one, which "auto" multiplies.
-    variant : str
-        The variant, whose default etas "auto" takes.
+    anchor : float or None
+        The default eta for C = 1, which "auto" multiplies; None for a variant that finds its own.
 
     Returns
     -------
@@ -132,7 +131,7 @@ def candidates_of(
         for kernel in kernels:
             for gamma in _gammas(kernel, gammas, scales):
                 for C in penalties:
-                    for eta in _etas(etas, C, variant):
+                    for eta in _etas(etas, C, anchor):
                         found.append(Candidate(kernel, C, gamma, eta, reference))
     return tuple(dict.fromkeys(found))
 
@@ -145,12 +144,12 @@ def _gammas(kernel: Any, gammas: Any, scales: Mapping[str, float]) -> tuple[floa
     return tuple(sorted({float(gamma) for gamma in gammas}))
 
 
-def _etas(etas: Any, C: float, variant: str) -> tuple[float | str, ...]:
+def _etas(etas: Any, C: float, anchor: float | None) -> tuple[float | str, ...]:
     if not isinstance(etas, str):
         return tuple(sorted({math.inf, *(float(eta) for eta in etas)}, reverse=True))
-    if variant == "direct":
-        return (math.inf, *(factor * C for factor in ETA_FACTORS))
-    return (math.inf, "auto")
+    if anchor is None:
+        return (math.inf, "auto")
+    return (math.inf, *(factor * C * anchor for factor in ETA_FACTORS))
 
 
 @dataclass(frozen=True)
@@ -336,9 +335,7 @@ class _Bench:
         table = None if isinstance(reference, str) or len(self.subsets) > 1 else reference
         sums: FloatArray | None = None
         for gamma, members in groupby(group, key=lambda item: item[1].gamma):
-            kernel = fitted_kernel(
-                first.kernel, gamma, matrix, coding.categorical, self.labels.weights
-            )
+            kernel = self.template.set_params(gamma=gamma)._kernel_for(matrix, coding, self.labels)
             chosen = list(members)
             if table is not None:
                 sums = kernel.sums(table, table) if sums is None else sums
@@ -422,8 +419,8 @@ class _RegressionJudge(RegressorMixin, _Judge):
 
 def default_scales(
     template: Any, frame: Any, labels: Labels, kernels: Sequence[Any]
-) -> dict[str, float]:
-    """Return the default gamma of every named kernel that has one, on the whole training table.
+) -> tuple[dict[str, float], float | None]:
+    """Return the scaled gammas and the default eta for C = 1, on the whole training table.
 
     Parameters
     ----------
@@ -438,18 +435,22 @@ def default_scales(
 
     Returns
     -------
-    dict of str to float
-        Gamma by the kernel's name.
+    scales : dict of str to float
+        Gamma by the name of each kernel that has one.
+    anchor : float or None
+        Eta; None for a variant that finds its own.
     """
-    scales = {}
+    scales: dict[str, float] = {}
     frame, labels = frame.iloc[labels.counted], labels.of(labels.counted)
     code = template._learn_code(frame)
     rows = code.encode(frame, missing_values=markers(template.missing_values))
-    for name in kernels:
-        if not isinstance(name, str) or "gamma" not in KERNELS[name].__dataclass_fields__:
-            continue
-        coding = template.set_params(kernel=name)._coding_for(code)
+    template = clone(template).set_params(gamma="scale", C=1.0, eta="auto")
+    anchor = None
+    for each in kernels:
+        coding = template.set_params(kernel=each)._coding_for(code)
         matrix = coding.matrix(rows)
-        kernel = fitted_kernel(name, "scale", matrix, coding.categorical, labels.weights)
-        scales[name] = float(kernel.gamma)  # type: ignore[attr-defined]
-    return scales
+        anchor = template._eta_for(matrix, labels)
+        if isinstance(each, str) and "gamma" in KERNELS[each].__dataclass_fields__:
+            kernel = template._kernel_for(matrix, coding, labels)
+            scales[each] = float(kernel.gamma)
+    return scales, anchor

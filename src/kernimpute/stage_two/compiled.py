@@ -904,9 +904,10 @@ def fill_from_similar(
 ) -> None:
     """Fill new rows, in place, with the mean or the most frequent code of similar rows.
 
-    A row k has the weight ``copies_k exp(-sharpness distance_k / mean distance)``, the distance
-    being the sum of feature terms (squared differences for the kernels that are not of a
-    distance) over the cells that the new row has, and its mean weighted by the copies.
+    A row k has the weight ``copies_k exp(-sharpness share distance_k / mean distance)``, the
+    distance being the sum of feature terms (squared differences for the kernels that are not of a
+    distance) over the cells that the new row has, its mean weighted by the copies, and share the
+    part of the features that the new row has.
 
     Parameters
     ----------
@@ -915,7 +916,7 @@ def fill_from_similar(
     copies : ndarray of shape (n_samples,) or (0,)
         How often each complete row counts, in (0, inf); empty where all count once.
     sharpness : float
-        How fast the weights fall.
+        How fast the weights fall, for a new row with all but one of the features.
     table : ndarray of shape (n_new, n_features)
         The new rows; overwritten at their gaps.
     missing : ndarray of bool of shape (n_new, n_features)
@@ -930,8 +931,10 @@ def fill_from_similar(
     for i in range(table.shape[0]):
         for j in range(n):
             distances[j] = 0.0
+        n_observed = 0
         for p in range(n_features):
             if not missing[i, p]:
+                n_observed += 1
                 _add_term(term, rows.n_codes[p], table[i, p], rows.columns[p], n, distances)
         mean = 0.0
         nearest = np.inf
@@ -944,7 +947,7 @@ def fill_from_similar(
             for j in range(n):
                 mean += copies[j] * distances[j]
             mean /= n_copies
-        scale = sharpness / mean if mean > 0.0 else 0.0
+        scale = sharpness * n_observed / (n_features * mean) if mean > 0.0 else 0.0
         total = 0.0
         for j in range(n):
             weights[j] = np.exp(scale * (nearest - distances[j]))

@@ -5,23 +5,17 @@ minimised over as on the training rows, one row at a time. Without one, a row is
 mean (categorical cells: the most frequent code) of the complete rows, weighted by their
 similarity in the cells it has::
 
-    weight_k = exp(-8 distance_k / mean distance)
+    weight_k = exp(-8 share distance_k / mean distance)
 
-times the weight that the complete row itself was given, if any; the mean distance is weighted too.
+with the share of the features that the row has: the fewer cells there are to compare, the less
+is made of how they compare, down to the plain mean for a row of gaps.
+
 That is the table whose sums are the target in which every missing feature contributes
 ``g(mean, x_jp)``. The expected contribution under the same weights, ``mean of g(x_kp, x_jp)``,
 would be the obvious target, and a bad one: for the gaussian kernel it exceeds the former by the
 variance of the feature, and a single value can only be that far from all rows by leaving the
-middle of them, to a side that nothing decides. On heart, half missing, the fit to expected sums
-misses the true cells by .45 (root mean square), the column means by .33, the weighted mean by .32.
-
-Nor are the weights the kernel's own, for its gamma was not chosen for them. Over seven tables
-(heart, breast cancer, wine, australian, pima, german, white wine; 20, 50 and 80 % missing) the
-weights above err by .83 of what the column means do, in the geometric mean, and by .99 at the
-worst; those of the gaussian kernel by .95 both at gamma = 1 and at 1 / (n_features variance).
-Classifiers agree: a logistic regression is right on .758 of heart's rows and .936 of breast
-cancer's, 60 % missing, against .742 and .886 with column means, .744 and .892 with the kernel's
-weights at gamma = 1, and .729 and .890 with the fit to expected sums.
+middle of them, to a side that nothing decides. Nor are the weights the kernel's own, for its gamma
+was not chosen for them. "New rows" in ``benchmarks/README.md`` has the figures of all of these.
 """
 
 from __future__ import annotations

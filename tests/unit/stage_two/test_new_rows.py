@@ -85,7 +85,7 @@ def test_without_a_target_similar_rows_are_averaged(kernel):
         power = 1 if isinstance(kernel, Laplacian) else 2
         distance = (differences**power).sum(axis=1)
         mean = distance.mean() if known.any() else 1.0
-        weights = np.exp(-8.0 * distance / mean)
+        weights = np.exp(-8.0 * known.mean() * distance / mean)
         expected = np.where(known, given, weights @ train / weights.sum())
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=1e-12)
 

@@ -1,0 +1,107 @@
+"""Defaults that follow the data: gamma and eta where no argument says otherwise.
+
+`KernelImputer` and `impute_table` fill for a classifier that is not their own machine, so that
+machine should be smooth: a quarter of the gamma of `scaled_kernel`. The weight of the anchor grows
+with what is missing, 1 / (observed share): the more gaps a row has, the more its cells could move
+together, and the less there is to hold them. A quantity pulls without end on every row outside
+its tube, where a class stops at its margin, so a regression is held sixteen times as strongly.
+
+Chosen on seven real tables, judged on other splits: see "Defaults" in ``benchmarks/README.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.kernels import Gaussian, Kernel, Laplacian
+from kernimpute.labelled_rows import scaled_kernel
+from kernimpute.labels import Task
+
+__all__ = ["CLASSIFIER_ETA", "SMOOTH", "anchor_weight", "default_kernel", "imputer_eta"]
+
+FloatArray = NDArray[np.float64]
+
+SMOOTH = 0.25
+"""Part of the scaled gamma that imputers and regressors take."""
+
+CLASSIFIER_ETA = 32.0
+"""Weight of a classifier's anchor, in units of C / (observed share)."""
+
+
+def imputer_eta(task: Task) -> float:
+    """Return the weight of an imputer's anchor, in units of C / (observed share).
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        What the labels are.
+
+    Returns
+    -------
+    float
+        16 or 256.
+    """
+    return 16.0 if task == "classification" else 256.0
+
+
+def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -> float:
+    """Return the default eta of `direct`: factor C / (observed share).
+
+    Parameters
+    ----------
+    C : float
+        Penalty of the machine.
+    X : ndarray of shape (n_samples, n_columns)
+        Rows with NaN at the gaps.
+    factor : float
+        The factor.
+    weights : ndarray of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        In (0, inf]; inf where nothing is observed.
+    """
+    observed = float(weights @ (~np.isnan(X)).mean(axis=1)) / float(weights.sum())
+    return factor * C / observed if observed > 0.0 else math.inf
+
+
+def default_kernel(
+    name: str,
+    X: FloatArray,
+    categorical: tuple[int, ...],
+    weights: FloatArray | None = None,
+    *,
+    part: float = 1.0,
+) -> Kernel:
+    """Return a kernel by its name with a part of the gamma that fits the rows.
+
+    Parameters
+    ----------
+    name : str
+        A name of `kernimpute.kernels.KERNELS`.
+    X : ndarray of shape (n_samples, n_columns)
+        Rows with NaN at the gaps.
+    categorical : tuple of int
+        Columns of codes.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        Weights of the rows.
+    part : float, default=1.0
+        Factor of the gamma of `scaled_kernel`, for the kernels that fit theirs.
+
+    Returns
+    -------
+    Kernel
+        The kernel.
+    """
+    kernel = scaled_kernel(name, X, categorical, sample_weight=weights)
+    if not kernel.is_decreasing:
+        return kernel
+    fitted = cast("Gaussian | Laplacian", kernel)
+    return replace(fitted, gamma=part * fitted.gamma)
