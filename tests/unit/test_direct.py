@@ -232,7 +232,7 @@ def test_weights_on_complete_rows_fill_as_many_copies_do(task):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_weights_on_incomplete_rows_fill_as_many_copies_do(kernel, task):
     rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
-    stop = StopRule(1e-3, 300)
+    stop = StopRule(1e-3, 60)
     one = impute_directly(rows, weighted_start(rows), eta=8.0, stop=stop)
     other = impute_directly(repeated, start_of(repeated), eta=8.0, stop=stop)
     assert np.abs(one.X - weighted_start(rows)).max() > 0.02
