@@ -129,14 +129,14 @@ def test_what_a_fit_leaves_behind():
     X, y = uniform_rows()
     machine = KernelImputationClassifier(C=2.0).fit(X, y)
     assert machine.n_features_in_ == 5
-    assert machine.eta_ == 32.0
+    observed = ~np.isnan(X)
+    assert machine.eta_ == pytest.approx(32.0 * 2.0 / observed.mean())
     assert machine.n_iter_ >= 1
     assert isinstance(machine.trace_, Trace)
     assert isinstance(machine.status_, Status)
     assert machine.gap_ <= 0.3
     assert machine.kernel_.gamma > 0.0
     assert machine.n_subsets_ == 1
-    observed = ~np.isnan(X)
     disjoint = (observed.astype(int) @ observed.T.astype(int) == 0)[np.triu_indices(40, 1)]
     assert machine.n_disjoint_pairs_ == disjoint.sum()
 
@@ -145,8 +145,9 @@ def test_what_a_fit_leaves_behind():
 def test_new_rows_are_decided_as_the_imputer_fills_them(new_rows):
     X, y = related_rows()
     X_new = related_rows(seed=1)[0]
-    machine = KernelImputationClassifier(new_rows=new_rows, cv=None).fit(X, y)
-    imputer = KernelImputer(new_rows=new_rows).fit(X, y)
+    options = {"new_rows": new_rows, "gamma": 0.8, "eta": 20.0}
+    machine = KernelImputationClassifier(**options, cv=None).fit(X, y)
+    imputer = KernelImputer(**options).fit(X, y)
     filled = imputer.transform(X_new)
     assert_filled(X_new, filled)
     np.testing.assert_allclose(

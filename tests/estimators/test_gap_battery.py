@@ -27,7 +27,9 @@ OURS = {
     "direct, free": KernelImputer(eta=1.0, C=3.0, gamma=0.7),
     "direct, regression": KernelImputer(task="regression"),
     "anchored": KernelImputer(variant="anchored"),
-    "anchored, near its optimum": KernelImputer(variant="anchored", tol=1e-6, max_iter=2000),
+    "anchored, near its optimum": KernelImputer(
+        variant="anchored", gamma="scale", tol=1e-6, max_iter=2000
+    ),
     "linear": KernelImputer(kernel="linear"),
     "laplacian": KernelImputer(kernel="laplacian"),
     "polynomial": KernelImputer(kernel="polynomial"),
