@@ -305,7 +305,7 @@ def read_column(
                 f"{the_column(name)} must hold numbers for its range to be declared. Got "
                 f"{series.dtype} values."
             )
-        values = _categories(series, present)
+        values = _categories(present, levels if _is_ranked(series) else ())
         kind: Kind = "constant" if len(values) == 1 else "category"
         return Column(name, kind, values, source, True, levels, ordered)
     numbers = _numbers(present, name)
@@ -340,6 +340,11 @@ def _levels(series: pd.Series) -> tuple[tuple[object, ...], bool]:
     if source_of(dtype) == "dictionary":
         return dictionary_values(series), bool(dtype.pyarrow_dtype.ordered)  # type: ignore[union-attr]
     return (), False
+
+
+def _is_ranked(series: pd.Series) -> bool:
+    """Return whether a column's dtype, rather than its values, says which category is first."""
+    return isinstance(series.dtype, pd.CategoricalDtype) or _levels(series)[1]
 
 
 def _refuse_outside(
@@ -421,12 +426,12 @@ def _objects_are_categories(
     raise TableTypeError(_refused_column(name, got, _REMEDY))
 
 
-def _categories(series: pd.Series, present: pd.Series) -> tuple[object, ...]:
-    """Return the observed categories: in the dtype's order, else sorted."""
+def _categories(present: pd.Series, levels: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the observed categories: in the order of the dtype's levels, else sorted."""
     unique = list(present.unique())
-    if isinstance(series.dtype, pd.CategoricalDtype):
+    if levels:
         seen = set(unique)
-        return tuple(value for value in series.dtype.categories if value in seen)
+        return tuple(value for value in levels if value in seen)
     try:
         return tuple(sorted(unique))
     except TypeError:

@@ -368,6 +368,9 @@ class Dual:
             if self.task == "classification"
             else SVR(C=penalty / scale, epsilon=self.epsilon / scale, **options)
         )
+        # It would draw a seed, which it has no use for, from NumPy's global generator; SVR has no
+        # parameter for that.
+        machine.random_state = 0
         # What it would check takes as long as the solve, and is checked already. Its only warning
         # here, of max_iter, is answered below.
         unchecked = config_context(assume_finite=True, skip_parameter_validation=True)

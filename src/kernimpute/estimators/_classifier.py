@@ -322,7 +322,7 @@ def _held_out_decision(
 ) -> FloatArray:
     """Return the decision values of a fold's held-out rows, by a fit on the others."""
     classifier = clone(template)
-    classifier._fit_frame(frame.iloc[fold.train], labels.of(fold.train))
+    classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
     rows = classifier._code.encode(
         frame.iloc[fold.test],
         missing_values=markers(classifier.missing_values),

@@ -56,6 +56,7 @@ FALLBACK = Candidate("gaussian", 1.0, "auto", "auto", "mean")
 
 FITTED = (
     "kernel_",
+    "eta_",
     "n_subsets_",
     "n_iter_",
     "gap_",
@@ -131,7 +132,8 @@ class KernelImputationSearch(KernelImputation):
             plain.fit(X, y, sample_weight=sample_weight)
         self.best_estimator_ = plain
         for name in FITTED:
-            setattr(self, name, getattr(plain, name))
+            if hasattr(plain, name):
+                setattr(self, name, getattr(plain, name))
         if labels.classes is not None:
             self.classes_ = labels.classes
         return filled
@@ -174,20 +176,20 @@ class KernelImputationSearch(KernelImputation):
         return get_scorer(self.scoring or default)
 
     def _check_kernels(self) -> None:
-        """Refuse kernels and references that are none; one of each is needed."""
+        """Refuse candidates that the plain estimator would; at least one of each is needed."""
         checked = self._plain_class()
-        for name, values in (("kernels", self.kernels), ("references", self.references)):
-            if len(values) == 0:
+        for name in ("kernels", "references", "Cs", "gammas", "etas"):
+            values = getattr(self, name)
+            if isinstance(values, str):
+                continue
+            # Without an eta of its own a search has inf.
+            if len(values) == 0 and name != "etas":
                 raise ValueError(
                     f"The {name!r} parameter of {type(self).__name__} must hold at least one "
                     f"value. Got {values!r} instead."
                 )
             for value in values:
                 checked.set_params(**{name.rstrip("s"): value})._validate_params()
-        for name in ("Cs", "gammas", "etas"):
-            values = getattr(self, name)
-            for value in () if isinstance(values, str) else values:
-                checked.set_params(**{name.rstrip("s"): float(value)})._validate_params()
 
     def _uses_expected(self) -> bool:
         return any(isinstance(each, str) and each == "expected" for each in self.references)
@@ -265,7 +267,7 @@ max_iter, random_state : object
         Parameters and scores of all candidates, as `GridSearchCV` has them.
     n_splits_ : int
         Number of folds.
-    n_features_in_, feature_names_in_, classes_, kernel_, n_subsets_, n_iter_, gap_, trace_, \
+    n_features_in_, feature_names_in_, classes_, kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, \
 status_, n_disjoint_pairs_ : object
         As in `KernelImputer`, of the best one.
 
@@ -470,7 +472,7 @@ new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         The classifier with the best parameters, fitted to all rows.
     best_params_, best_score_, best_index_, cv_results_, n_splits_ : object
         As in `KernelImputerCV`.
-    classes_, n_features_in_, feature_names_in_, kernel_, n_subsets_, n_iter_, gap_, trace_, \
+    classes_, n_features_in_, feature_names_in_, kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, \
 status_, n_disjoint_pairs_ : object
         As in `KernelImputationClassifier`, of the best one.
 
@@ -664,7 +666,7 @@ new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         The regressor with the best parameters, fitted to all rows.
     best_params_, best_score_, best_index_, cv_results_, n_splits_ : object
         As in `KernelImputerCV`.
-    n_features_in_, feature_names_in_, kernel_, n_subsets_, n_iter_, gap_, trace_, status_, \
+    n_features_in_, feature_names_in_, kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, status_, \
 n_disjoint_pairs_ : object
         As in `KernelImputationRegressor`, of the best one.
 

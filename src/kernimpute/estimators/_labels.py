@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,27 +29,28 @@ class Labels:
     ----------
     values : ndarray of shape (n_samples,)
         Class codes 0, 1, …; or the target, centred and scaled to unit variance.
+    sample_weight : ndarray of shape (n_samples,)
+        Weight of each row, as given.
     weights : ndarray of shape (n_samples,)
-        Weight of each row; class weights are in it.
+        The same times the weight of the row's class.
     task : {"classification", "regression"}
         What the labels are.
     classes : ndarray of shape (n_classes,) or None
         The labels in ascending order; None for a regression.
+    class_weight : None, "balanced" or mapping
+        Factors of the weights of each class's rows.
     centre, spread : float
         Mean and standard deviation of the target; 0 and 1 for classes.
     """
 
-    values: NDArray[np.generic]
+    values: NDArray[Any]
+    sample_weight: FloatArray
     weights: FloatArray
     task: Task
     classes: NDArray[np.generic] | None
+    class_weight: ClassWeight = None
     centre: float = 0.0
     spread: float = 1.0
-
-    @property
-    def n_problems(self) -> int:
-        """Number of decision functions: one for two classes or a target, else one a class."""
-        return 1 if self.classes is None or self.classes.size == 2 else int(self.classes.size)
 
     @property
     def counted(self) -> NDArray[np.intp]:
@@ -56,15 +58,20 @@ class Labels:
         return np.flatnonzero(self.weights > 0.0)
 
     def of(self, rows: NDArray[np.intp]) -> Labels:
-        """Return the labels of some of the rows, coded as these are."""
-        return Labels(
-            self.values[rows],
-            self.weights[rows],
-            self.task,
-            self.classes,
-            self.centre,
-            self.spread,
+        """Return the labels of some of the rows, coded and weighted as these are."""
+        return replace(
+            self,
+            values=self.values[rows],
+            sample_weight=self.sample_weight[rows],
+            weights=self.weights[rows],
         )
+
+    def learned_from(self, rows: NDArray[np.intp]) -> Labels:
+        """Return the labels of some of the rows, scaled and balanced by these rows alone."""
+        some = self.of(rows)
+        if self.classes is None:
+            return _standardised(self.centre + self.spread * some.values, some.sample_weight)
+        return _weighted(some.values, some.sample_weight, self.classes, self.class_weight)
 
 
 def read_labels(
@@ -119,7 +126,7 @@ def read_labels(
     return _classes(labels, weights, class_weight, owner)
 
 
-def _target(labels: NDArray[np.generic], weights: FloatArray, owner: str) -> Labels:
+def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) -> Labels:
     try:
         target = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -128,41 +135,68 @@ def _target(labels: NDArray[np.generic], weights: FloatArray, owner: str) -> Lab
             f"Got {labels.dtype} values instead."
         ) from error
     assert_all_finite(target, input_name="y")
-    if not weights.any():
-        raise ValueError(_weightless(owner))
-    centre = float(np.average(target, weights=weights))
-    spread = float(np.sqrt(np.average((target - centre) ** 2, weights=weights)))
+    if not sample_weight.any():
+        raise ValueError(
+            f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
+            "Got zeros only instead."
+        )
+    return _standardised(target, sample_weight)
+
+
+def _standardised(target: FloatArray, sample_weight: FloatArray) -> Labels:
+    centre = float(np.average(target, weights=sample_weight))
+    spread = float(np.sqrt(np.average((target - centre) ** 2, weights=sample_weight)))
     # A constant target has no unit; it guides nothing and is predicted as it is.
     spread = spread if spread > 1e-12 * max(abs(centre), np.finfo(float).tiny) else 1.0
-    return Labels((target - centre) / spread, weights, "regression", None, centre, spread)
+    values = (target - centre) / spread
+    return Labels(
+        values, sample_weight, sample_weight, "regression", None, centre=centre, spread=spread
+    )
 
 
 def _classes(
-    labels: NDArray[np.generic], weights: FloatArray, class_weight: ClassWeight, owner: str
+    labels: NDArray[np.generic],
+    sample_weight: FloatArray,
+    class_weight: ClassWeight,
+    owner: str,
 ) -> Labels:
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
-    present = np.unique(codes[weights > 0.0])
+    if not isinstance(class_weight, str):
+        # Refuses what is no mapping of classes; what its factors must be is for us to say.
+        factors = compute_class_weight(class_weight, classes=classes, y=labels)
+        if not (np.isfinite(factors).all() and (factors >= 0.0).all()):
+            raise ValueError(
+                f"The 'class_weight' parameter of {owner} must hold weights in [0, inf). "
+                f"Got {class_weight!r} instead."
+            )
+    weighted = _weighted(codes, sample_weight, classes, class_weight)
+    present = np.unique(codes[weighted.weights > 0.0])
     if present.size < 2:
         got = f"1 class ({classes[present].tolist()[0]!r})" if present.size else "no weight at all"
-        weighted = " of positive weight" if classes.size > 1 else ""
+        of_weight = " of positive weight" if classes.size > 1 else ""
         raise ValueError(
-            f"The 'y' parameter of {owner}.fit must hold at least 2 classes{weighted}. "
+            f"The 'y' parameter of {owner}.fit must hold at least 2 classes{of_weight}. "
             f"Got {got} in {labels.size} rows instead: one class guides nothing."
         )
+    return weighted
+
+
+def _weighted(
+    codes: NDArray[Any],
+    sample_weight: FloatArray,
+    classes: NDArray[np.generic],
+    class_weight: ClassWeight,
+) -> Labels:
+    """Return class labels with the weights of their classes."""
     if isinstance(class_weight, str):
         # Each class counts as much as the others, weights of rows included.
-        totals = np.bincount(codes, weights=weights, minlength=classes.size)
-        shares = np.divide(
-            weights.sum() / present.size, totals, out=np.zeros(classes.size), where=totals > 0.0
-        )
+        totals = np.bincount(codes, weights=sample_weight, minlength=classes.size)
+        n_present = int(np.count_nonzero(totals))
+        share = float(totals.sum()) / max(n_present, 1)
+        factors = np.divide(share, totals, out=np.zeros(classes.size), where=totals > 0.0)
     else:
-        shares = compute_class_weight(class_weight, classes=classes, y=labels)
-    return Labels(codes, weights * shares[codes], "classification", classes)
-
-
-def _weightless(owner: str) -> str:
-    return (
-        f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
-        "Got zeros only instead."
-    )
+        given = class_weight or {}
+        factors = np.array([given.get(label, 1.0) for label in classes.tolist()], dtype=float)
+    weights = sample_weight * factors[codes]
+    return Labels(codes, sample_weight, weights, "classification", classes, class_weight)

@@ -264,7 +264,7 @@ def _judge_fold(
     weights = None if score_weights is None else score_weights[fold.test]
     scores = np.full(len(candidates), np.nan)
     for index, Z, decide in bench.judged(candidates):
-        judge = (_RegressionJudge if labels.classes is None else _ClassJudge)(decide, labels)
+        judge = (_RegressionJudge if labels.classes is None else _ClassJudge)(decide, bench.labels)
         scores[index] = _score(scorer, judge, Z, truth, weights)
     return scores
 
@@ -295,7 +295,7 @@ class _Bench:
     def __init__(self, template: Any, frame: Any, labels: Labels, fold: Fold) -> None:
         self.template = template
         train = fold.train[labels.weights[fold.train] > 0.0]
-        self.labels = labels.of(train)
+        self.labels = labels.learned_from(train)
         gaps = markers(template.missing_values)
         training = frame.iloc[train]
         code = template._learn_code(training)
