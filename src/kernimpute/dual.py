@@ -33,6 +33,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from kernimpute.active_set import ActiveSetSolution, solve_dual
 from kernimpute.interior_point import near_solution
+from kernimpute.labels import plain_labels
 from kernimpute.parameters import check_choice, check_real, refusal
 from kernimpute.projections import project_box_hyperplane
 
@@ -618,7 +619,7 @@ def make_dual(
     """
     penalty = check_real(owner, "C", C, 0.0)
     check_choice(owner, "task", task, TASKS)
-    labels = _plain_labels(y, owner)
+    labels = plain_labels(y, owner)
     if labels.shape != (n_samples,):
         got = f"an array of shape {labels.shape}"
         must_be = f"of shape ({n_samples},), one label a row"
@@ -634,48 +635,6 @@ def make_dual(
     if task == "regression":
         return _regression(labels, penalty, largest, tube, owner)
     return _classification(labels, penalty, weights, largest, owner)
-
-
-def _plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
-    """Return labels as an array of numbers, booleans or text, without gaps."""
-    labels = np.asarray(y)
-    if labels.dtype.kind == "O" and labels.ndim == 1:
-        if any(_is_gap(label) for label in labels):
-            raise ValueError(_gap_refusal(owner))
-        if len({isinstance(label, str) for label in labels}) > 1:
-            raise TypeError(
-                f"The 'y' parameter of {owner} must be of one kind. Got text and other labels "
-                "instead."
-            )
-        # Of one kind, they get its type: [True, False] as booleans, [1, 2] as integers.
-        labels = np.array(labels.tolist())
-    if labels.dtype.kind not in "biufUT":
-        must_be = "made of numbers, booleans or text"
-        raise TypeError(
-            f"The 'y' parameter of {owner} must be {must_be}. Got {labels.dtype} instead."
-        )
-    if labels.dtype.kind == "f":
-        if np.isnan(labels).any():
-            raise ValueError(_gap_refusal(owner))
-        if np.isinf(labels).any():
-            raise ValueError(
-                f"The 'y' parameter of {owner} must be finite. Got an infinite value instead."
-            )
-    return labels
-
-
-def _is_gap(label: object) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA, which refuses to be compared."""
-    if label is None:
-        return True
-    try:
-        return bool(label != label)
-    except (TypeError, ValueError):
-        return True
-
-
-def _gap_refusal(owner: str) -> str:
-    return f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead."
 
 
 def _regression(

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST_CLASSES", "Task", "infer_task", "plain_labels"]
+__all__ = ["MOST_CLASSES", "Task", "infer_task", "plain_labels", "task_of_numbers"]
 
 Task = Literal["classification", "regression"]
 """What the labels are."""
@@ -93,7 +93,23 @@ def infer_task(labels: NDArray[np.generic]) -> Task:
     """
     if labels.dtype.kind not in "iuf":
         return "classification"
-    if labels.dtype.kind == "f" and (labels != np.rint(labels)).any():
+    return task_of_numbers(labels.astype(float))
+
+
+def task_of_numbers(labels: NDArray[np.float64]) -> Task:
+    """Return what labels that are numbers are taken for; see `infer_task`.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_labels,)
+        The labels, without gaps.
+
+    Returns
+    -------
+    {"classification", "regression"}
+        The task.
+    """
+    if (labels != np.rint(labels)).any():
         return "regression"
     distinct = np.unique(labels).size
     few = distinct <= MOST_CLASSES and 2 * distinct <= labels.size

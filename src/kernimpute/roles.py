@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.columns import TableError, check_column_names, check_table
-from kernimpute.labels import MOST_CLASSES, Task
+from kernimpute.labels import Task, task_of_numbers
 from kernimpute.table_code import encode_table
 
 __all__ = [
@@ -142,12 +142,8 @@ def infer_task(labels: pd.Series) -> Task:
     'regression'
     """
     column = encode_table(labels.to_frame()).code.columns[0]
-    if column.kind == "number":
-        return "regression"
-    if column.kind == "whole":
-        distinct = labels.nunique()
-        few = distinct <= MOST_CLASSES and 2 * distinct <= len(labels)
-        return "classification" if distinct <= 2 or few else "regression"
+    if column.kind in ("number", "whole"):
+        return task_of_numbers(np.asarray(labels, dtype=float))
     return "classification"
 
 

@@ -1,13 +1,11 @@
 """Estimators with scikit-learn's interface: imputer, classifier, regressor, each also with CV."""
 
 from kernimpute.estimators._classifier import KernelImputationClassifier
-from kernimpute.estimators._cv import (
-    KernelImputationClassifierCV,
-    KernelImputationRegressorCV,
-    KernelImputerCV,
-)
+from kernimpute.estimators._classifier_cv import KernelImputationClassifierCV
 from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.estimators._imputer_cv import KernelImputerCV
 from kernimpute.estimators._regressor import KernelImputationRegressor
+from kernimpute.estimators._regressor_cv import KernelImputationRegressorCV
 from kernimpute.estimators._saving import load, save, trusted_types
 
 __all__ = [
