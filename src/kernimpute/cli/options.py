@@ -127,13 +127,19 @@ PenaltyOption = Annotated[
 ]
 GammaOption = Annotated[
     float | None,
-    typer.Option(callback=_positive, help="The kernel's gamma; by default from the data."),
+    typer.Option(
+        callback=_positive,
+        help="The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
+    ),
 ]
 EtaOption = Annotated[
     float | None,
     typer.Option(
         callback=_positive_or_infinite,
-        help="Pull towards the column means, up to inf; by default from the data.",
+        help=(
+            "Pull towards the column means, up to inf; by default 16 C / (observed share), 256 C / "
+            "(observed share) for a quantity; the norm of the coefficients for what is not direct."
+        ),
     ),
 ]
 TolOption = Annotated[
