@@ -94,23 +94,78 @@ class Kernel(ABC):
 
     @abstractmethod
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return ``g(x, z)``, elementwise with broadcasting, on numeric values in [0, 1]."""
+        """Return ``g(x, z)``, elementwise with broadcasting, on numeric values in [0, 1].
+
+        Parameters
+        ----------
+        x, z : ndarray
+            Values in [0, 1], of shapes that broadcast.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `x` and `z` together.
+        """
 
     @abstractmethod
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return the derivative of ``g(x, z)`` in its first argument, elementwise."""
+        """Return the derivative of ``g(x, z)`` in its first argument, elementwise.
+
+        Parameters
+        ----------
+        x, z : ndarray
+            Values in [0, 1], of shapes that broadcast.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `x` and `z` together.
+        """
 
     @abstractmethod
     def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return the maximum of ``g(x, z)`` over z in [0, 1]; the minimum is 0 in every kernel."""
+        """Return the maximum of ``g(x, z)`` over z in [0, 1]; the minimum is 0 in every kernel.
+
+        Parameters
+        ----------
+        x : ndarray
+            Values in [0, 1].
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `x`.
+        """
 
     @abstractmethod
     def link(self, sums: FloatArray) -> FloatArray:
-        """Return the kernel's values from sums of feature terms."""
+        """Return the kernel's values from sums of feature terms.
+
+        Parameters
+        ----------
+        sums : ndarray
+            Sums of feature terms.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `sums`.
+        """
 
     @abstractmethod
     def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return the derivative of `link`."""
+        """Return the derivative of `link`.
+
+        Parameters
+        ----------
+        sums : ndarray
+            Sums of feature terms.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `sums`.
+        """
 
     @abstractmethod
     def inverse_link(self, K: FloatArray) -> FloatArray:
@@ -119,6 +174,16 @@ class Kernel(ABC):
         Values outside the link's range give the sum at its nearest end, which may be infinite;
         NaN gives NaN. Where a kernel value has underflowed the sum is lost: take sums from
         `observed_sums` and `bounds` where they are known.
+
+        Parameters
+        ----------
+        K : ndarray
+            Kernel values.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `K`.
         """
 
     # ------------------------------------------------------------------ what follows from it
@@ -159,7 +224,18 @@ class Kernel(ABC):
         return replace(self, categorical=tuple(int(column) for column in columns))
 
     def numeric(self, n_features: int) -> BoolArray:
-        """Return the mask of the columns that are not categorical, of shape (n_features,)."""
+        """Return the mask of the columns that are not categorical.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_features,)
+            False at the columns of codes.
+        """
         mask = np.ones(n_features, dtype=bool)
         mask[list(self.categorical)] = False
         return mask
@@ -495,6 +571,8 @@ class Linear(_ProductKernel):
     ----------
     offset : float, default=1.0
         The constant added, in [0, inf).
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
 
     Raises
     ------
@@ -532,6 +610,8 @@ class Polynomial(_ProductKernel):
         The power, in [1, inf).
     offset : float, default=1.0
         The constant added to the inner product, in [0, inf).
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
 
     Raises
     ------
@@ -572,6 +652,8 @@ class Sigmoid(_ProductKernel):
         little of an argument beyond 5: larger slopes lose what Stage II needs.
     offset : float, default=1.0
         The constant added to the scaled inner product, in [0, inf).
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
 
     Raises
     ------
@@ -613,6 +695,8 @@ class Chi2(Kernel):
     ----------
     offset : float, default=1.0
         The constant added, in [0, inf); without effect on the SVM, as in `Linear`.
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
 
     Raises
     ------
