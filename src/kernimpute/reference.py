@@ -34,7 +34,18 @@ class FittedImputer(Protocol):
     """Anything with scikit-learn's ``transform``, fitted."""
 
     def transform(self, X: FloatArray) -> ArrayLike:
-        """Return X with its gaps filled."""
+        """Return X with its gaps filled.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Rows with NaN at the gaps.
+
+        Returns
+        -------
+        array-like of shape (n_samples, n_features)
+            The completed rows.
+        """
 
 
 Reference = str | ArrayLike | FittedImputer | None
