@@ -170,12 +170,29 @@ def impute_table(
         Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
     task : {"auto", "classification", "regression"}, default="auto"
         What the label is; "auto" follows `infer_task`.
-    variant, kernel, C, eta, rho, radius, epsilon, tol, max_iter, callback
-        As in `kernimpute.impute`. In regression the label is standardised first, so
-        C and epsilon count in its standard deviations.
+    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
+        The method, as in `kernimpute.impute`.
+    kernel : Kernel, str or None, default=None
+        The kernel, or the name of one; None is "gaussian". A kernel by name takes a quarter of
+        the gamma of `kernimpute.labelled_rows.scaled_kernel`, if it is gaussian or laplacian.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf). In regression the label is
+        standardised first, so C and epsilon count in its standard deviations.
+    eta : float or None, default=None
+        Weight of the anchor, in (0, inf]. None is 16 C / (observed share of the cells) for
+        "direct", 256 C / (observed share) if the label is a quantity; for the other variants as
+        in `kernimpute.impute`.
+    rho, radius : float or None, default=None
+        The perturbation's, as in `kernimpute.learn_kernel`.
+    epsilon : float, default=0.1
+        Half width of the regression tube, in [0, inf).
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         As in `impute`, for the coded matrix of the rows with a label, of shape
         (n_labelled, n_features).
+    tol, max_iter : float or None, int or None, default=None
+        The stop rule, as in `kernimpute.impute`.
+    callback : callable or None, default=None
+        Called with the `Record` of each round; a true answer stops the stage.
 
     Returns
     -------
