@@ -36,6 +36,7 @@ from benchmarks.setting import RESULTS, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
 
 REPETITIONS = range(10)
+N_DRAWS = 10_000
 KEYS = ["dataset", "missing_rate", "test", "classifier"]
 Row = dict[str, object]
 
@@ -173,16 +174,8 @@ def one_method(name: str, split: Split, where: Row) -> list[Row]:
         return [{**where, "method": name, "reason": f"{type(error).__name__}: {error}"}]
 
 
-def flags(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each method's difference to mean imputation by setting, and what it means.
-
-    Returns
-    -------
-    DataFrame
-        Accuracy, difference, its standard error, whether it is below minus that, the p-value of a
-        one-sided paired t-test of "worse", and the same after Holm's correction over the
-        settings of the method.
-    """
+def paired(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the readings of the methods with the difference to mean imputation on the split."""
     rows = rows[rows["accuracy"].notna()]
     base = rows[rows["method"] == "mean"].drop(columns="method")
     # Our own classifier is a support vector machine: its rival is SVC.
@@ -193,7 +186,21 @@ def flags(rows: pd.DataFrame) -> pd.DataFrame:
         suffixes=("", "_of_mean"),
     )
     pairs["difference"] = pairs["accuracy"] - pairs["accuracy_of_mean"]
-    grouped = pairs[pairs["method"] != "mean"].groupby(["method", *KEYS])
+    return pairs[pairs["method"] != "mean"]
+
+
+def flags(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each method's difference to mean imputation by setting, and what it means.
+
+    Returns
+    -------
+    DataFrame
+        Accuracy, difference, its standard error, whether it is below minus that, the p-value of a
+        one-sided paired t-test of "worse", and the same after Holm's correction over the
+        settings of the method.
+    """
+    pairs = paired(rows)
+    grouped = pairs.groupby(["method", *KEYS])
     table = grouped["difference"].agg(difference="mean", standard_error="sem", n="count")
     table.insert(0, "accuracy", grouped["accuracy"].mean())
     table["worse"] = table["difference"] < -table["standard_error"]
@@ -210,6 +217,32 @@ def holm(p: pd.Series) -> pd.Series:
     order = p.sort_values().index
     factors = np.arange(len(p), 0, -1)
     return np.minimum((p[order] * factors).cummax(), 1.0).reindex(p.index)
+
+
+def flags_by_chance(rows: pd.DataFrame, method: str) -> dict[str, float]:
+    """Return how many flags a method would have that differed from mean imputation by luck alone.
+
+    The differences of a split change their signs together, at random, which leaves alone how they
+    vary and how the settings of a split go together.
+
+    Returns
+    -------
+    dict of str to float
+        Mean, and 5th and 95th percentile, of the number of flags.
+    """
+    pairs = paired(rows)
+    pairs = pairs[pairs["method"] == method]
+    table = pairs.set_index([*KEYS, "repetition"])["difference"].unstack("repetition")
+    blocks = table.groupby(["dataset", "missing_rate"]).ngroup().to_numpy()
+    generator = np.random.default_rng(0)
+    found = []
+    for _ in range(N_DRAWS):
+        signs = generator.choice([-1.0, 1.0], (blocks.max() + 1, table.shape[1]))
+        drawn = table.to_numpy() * signs[blocks]
+        errors = drawn.std(axis=1, ddof=1) / np.sqrt(table.shape[1])
+        found.append(int((drawn.mean(axis=1) < -errors).sum()))
+    low, high = np.percentile(found, [5, 95])
+    return {"mean": float(np.mean(found)), "5 %": float(low), "95 %": float(high)}
 
 
 def counts(table: pd.DataFrame) -> dict[str, dict[str, float | int]]:
@@ -267,11 +300,14 @@ def main() -> None:
     summary = counts(table)
     print(markdown(table, "KernelImputer()"))
     print(pd.DataFrame(summary).T.to_string())
+    chance = flags_by_chance(rows, "KernelImputer()")
+    print("flags of KernelImputer() by chance:", chance)
     seconds = rows.groupby(["method", "dataset", "missing_rate"])[["seconds", "seconds_test"]]
     write_results(
         "defaults",
         {
             "counts": summary,
+            "flags by chance": chance,
             "settings": table.round(5).to_dict(orient="records"),
             "seconds": seconds.mean().round(4).reset_index().to_dict(orient="records"),
             "reasons": sorted(set(rows.get("reason", pd.Series(dtype=str)).dropna())),
