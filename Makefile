@@ -26,12 +26,14 @@ lint: $(VENV)/.test
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
-# Speed, recovery and accuracy figures; minutes to hours, see benchmarks/README.md.
+# All figures of the benchmarks; minutes to hours, see benchmarks/README.md.
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.recovery
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.anchor
+	$(BIN)/python -m benchmarks.defaults
+	$(BIN)/python -m benchmarks.new_rows
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
