@@ -131,6 +131,7 @@ for name, table in tables.items():
         print(f"{name:15}{rate:8.0%}{middle:9.4f}{most:8.4f}{largest:9.4f}")
 
 # %%
-# A class moves cells by some hundredths of the range, a tenth at the most; a quantity, whose default
-# anchor is sixteen times as strong, by some thousandths. A smaller ``eta`` moves them further, and
-# :class:`~kernimpute.KernelImputationClassifierCV` and its twins choose it on held-out rows.
+# A class moves cells by some hundredths of the range, a tenth at the most; a quantity, whose
+# default anchor is sixteen times as strong, by some thousandths. A smaller ``eta`` moves them
+# further, and :class:`~kernimpute.KernelImputationClassifierCV` and its twins choose it on held-out
+# rows.

@@ -52,8 +52,8 @@ for eta, values in results.items():
 # .. leakage-ends
 #
 # Inside, the accuracy is that of guessing. Outside it is above, although there is nothing to learn:
-# by a few hundredths at the default of ``eta``, which moves the cells little, and up to nearly every
-# row where the labels pull hard.
+# by a few hundredths at the default of ``eta``, which moves the cells little; where the labels pull
+# hard, nearly every row is right.
 
 fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 rows = [(eta, side) for eta in etas for side in (0, 1)]
