@@ -1,13 +1,16 @@
-"""How rows without labels are best filled: four rules, in accuracy, error, speed and memory.
+"""How rows without labels are best filled: five rules, in accuracy, error, speed and memory.
 
 ``python -m benchmarks.new_rows --data-dir FOLDER``: the seven tables of `benchmarks.defaults` at
 the same rates; training rows filled by `KernelImputer().fit_transform`, then amputed test rows by
 each rule from the filled training rows:
 
 similar
-    the mean (most frequent category) of similar rows, `recover_new_rows` without a target;
+    the mean (most frequent category) of similar rows, `recover_new_rows` without a target, which
+    trusts the comparison the less, the fewer cells a row has;
+sharp
+    the same, with as much trust in few cells as in all;
 stage_two
-    Stage II row by row, the target being the sums that these weights expect;
+    Stage II row by row, the target being the sums that the weights of "similar" expect;
 conditional
     the mean (heaviest category) under the learned kernel's own values on the observed cells;
 reference
@@ -36,17 +39,17 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.defaults import in_unit_range
 from benchmarks.downstream import downstream_accuracies
 from benchmarks.real_tables import RATES, TABLES, Split, split_table
-from benchmarks.setting import amputed, one_thread, write_results
+from benchmarks.setting import RESULTS, amputed, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer, recover_new_rows
 from kernimpute.kernels import Gaussian, Kernel
 from kernimpute.labelled_rows import scaled_kernel
 from kernimpute.table_code import learn_code
 
-REPETITIONS = range(5)
+REPETITIONS = range(10)
 CHUNK = 256
 """New rows whose weights are held at a time."""
 SHARPNESS = 8.0
-"""That of `recover_new_rows`: how fast similarity falls with relative distance."""
+"""That of `recover_new_rows`: how fast similarity falls with relative distance, for a whole row."""
 N_TRAIN, N_FEATURES = 2000, 20
 N_NEW = (5000, 20000)
 
@@ -80,9 +83,8 @@ def by_similar(rows: FloatArray, known: Known) -> FloatArray:
 def by_stage_two(rows: FloatArray, known: Known) -> FloatArray:
     """Return rows filled by Stage II, towards the sums that similarity expects."""
     target = distances(rows, known)
-    # Relative to the mean distance, as `recover_new_rows` weighs; the weights sum to 1.
-    weights = normalised(-SHARPNESS * target / np.maximum(target.mean(1, keepdims=True), 1e-12))
     gaps = np.isnan(rows)
+    weights = similarities(target, SHARPNESS * (~gaps).mean(axis=1, keepdims=True))
     numeric = known.kernel.numeric(rows.shape[1])
     X, numbers = known.X, gaps & numeric
     mean, square = weights @ X, weights @ np.square(X)
@@ -94,9 +96,18 @@ def by_stage_two(rows: FloatArray, known: Known) -> FloatArray:
     return recover_new_rows(rows, X, kernel=known.kernel, target=target).X
 
 
+def by_sharp(rows: FloatArray, known: Known) -> FloatArray:
+    """Return rows filled from similar ones, however few cells say which ones are."""
+    return weighted_mean(rows, known, similarities(distances(rows, known), SHARPNESS))
+
+
 def by_conditional_mean(rows: FloatArray, known: Known) -> FloatArray:
     """Return rows filled with the mean under the kernel's values on the observed cells."""
-    weights = normalised(-known.kernel.gamma * distances(rows, known))
+    return weighted_mean(rows, known, normalised(-known.kernel.gamma * distances(rows, known)))
+
+
+def weighted_mean(rows: FloatArray, known: Known, weights: FloatArray) -> FloatArray:
+    """Return rows filled with the mean (heaviest category) of the training rows."""
     fill = weights @ known.X
     for column in known.kernel.categorical:
         codes = np.unique(known.X[:, column])
@@ -116,6 +127,11 @@ def distances(rows: FloatArray, known: Known) -> FloatArray:
     return known.kernel.observed_sums(rows, ~np.isnan(rows), known.X, everywhere)
 
 
+def similarities(distance: FloatArray, sharpness: FloatArray | float) -> FloatArray:
+    """Return weights that fall with the distance relative to its mean, row by row."""
+    return normalised(-sharpness * distance / np.maximum(distance.mean(1, keepdims=True), 1e-12))
+
+
 def normalised(logs: FloatArray) -> FloatArray:
     """Return weights that sum to 1 from their logarithms, row by row."""
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -125,6 +141,7 @@ def normalised(logs: FloatArray) -> FloatArray:
 Rule = Callable[[FloatArray, Known], FloatArray]
 RULES: dict[str, Rule] = {
     "similar": by_similar,
+    "sharp": by_sharp,
     "stage_two": by_stage_two,
     "conditional": by_conditional_mean,
     "reference": by_reference,
@@ -198,16 +215,31 @@ def all_readings() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def gains(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each rule's gain in accuracy over the reference rule by table and rate."""
+def gains(rows: pd.DataFrame, over: str = "reference") -> pd.DataFrame:
+    """Return each rule's gain in accuracy over another by table, rate and what reads the rows."""
     keys = ["dataset", "missing_rate", "repetition"]
     scores = ["logistic", "svc", "classifier"]
     long = rows.melt([*keys, "rule"], scores, "read by", "accuracy")
-    base = long[long["rule"] == "reference"].drop(columns="rule")
-    long = long.merge(base, on=[*keys, "read by"], suffixes=("", "_of_reference"))
-    long["gain"] = long["accuracy"] - long["accuracy_of_reference"]
+    base = long[long["rule"] == over].drop(columns="rule")
+    long = long[long["rule"] != over].merge(base, on=[*keys, "read by"], suffixes=("", "_of_other"))
+    long["gain"] = long["accuracy"] - long["accuracy_of_other"]
     grouped = long.groupby(["rule", "read by", "missing_rate", "dataset"])["gain"]
-    return grouped.agg(gain="mean", standard_error="sem").reset_index()
+    table = grouped.agg(gain="mean", standard_error="sem").reset_index()
+    # Where a rule changes nothing, gain and standard error are rounding.
+    bound = table["standard_error"] + 1e-9
+    return table.assign(worse=table["gain"] < -bound, better=table["gain"] > bound)
+
+
+def counts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return by rule the settings, how many are worse and better, and the gains' mean and least."""
+    grouped = table.groupby("rule")
+    return grouped.agg(
+        settings=("gain", "size"),
+        worse=("worse", "sum"),
+        better=("better", "sum"),
+        mean=("gain", "mean"),
+        smallest=("gain", "min"),
+    ).reset_index()
 
 
 # --------------------------------------------------------------------- speed and memory
@@ -263,17 +295,25 @@ def main() -> None:
     with one_thread():
         rows = all_readings()
         figures = speed()
+    rows.round(6).to_csv(RESULTS / "new_rows.csv", index=False)
     table = gains(rows)
+    summary = counts(table)
+    against_sharp = gains(rows[rows["rule"].isin(["similar", "sharp"])], over="sharp")
     overall = table.groupby(["rule", "read by", "missing_rate"])["gain"].mean().unstack([1, 2])
     errors = rows.groupby(["rule", "missing_rate", "dataset"])[["rmse", "wrong_categories"]].mean()
     plain = errors.round(4).reset_index().astype(object)
     print(overall.round(4).to_string())
+    print(summary.round(4).to_string(index=False))
+    print("similar against sharp:")
+    print(counts(against_sharp).round(4).to_string(index=False))
     print(errors.groupby(["rule", "missing_rate"]).mean().unstack().round(3).to_string())
     print(pd.DataFrame(figures).round(1).to_string(index=False))
     write_results(
         "new_rows",
         {
             "repetitions": len(REPETITIONS),
+            "counts": summary.to_dict(orient="records"),
+            "similar against sharp": against_sharp.round(5).to_dict(orient="records"),
             "gains over reference": table.round(5).to_dict(orient="records"),
             "errors": plain.where(plain.notna(), None).to_dict(orient="records"),
             "speed": figures,
