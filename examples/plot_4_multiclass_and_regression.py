@@ -112,8 +112,8 @@ for table, scores in (("wine", by_class), ("diabetes", by_quantity)):
 # The guidance makes no difference here: ours and the unguided machine lie on each other, on both
 # tables and at all three rates. Both are ahead of the machine whose new rows get column means, on
 # diabetes by more than two standard errors, on wine by about one or two: what gains is to fill new
-# rows from similar ones. Of the two competitors, the support vector machine differs from ours in its
-# gamma and in the scaling of the columns as well.
+# rows from similar ones. Of the two competitors, the support vector machine differs from ours in
+# its gamma and in the scaling of the columns as well.
 #
 # How far the cells move
 # ----------------------
