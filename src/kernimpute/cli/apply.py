@@ -38,7 +38,11 @@ class UnknownName(StrEnum):
 
 def apply_command(
     model: Annotated[
-        Path, typer.Argument(help="A model that `kernimpute fit` wrote.", metavar="MODEL")
+        Path,
+        typer.Argument(
+            help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+            metavar="MODEL",
+        ),
     ],
     new: Annotated[
         Path,
