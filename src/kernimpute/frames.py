@@ -7,6 +7,7 @@ no dtype is guessed, and only columns in which something was filled go back.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["is_frame", "like", "to_pandas"]
+__all__ = ["is_frame", "like", "to_pandas", "with_columns"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -106,6 +107,34 @@ def like(X: Any, filled: pd.DataFrame, changed: BoolArray | None = None) -> Any:
     if isinstance(X, pa.Table):
         return _arrow_like(X, before, filled, written)
     return _narwhals_like(nw.from_native(X, eager_only=True), before, filled, written)
+
+
+def with_columns(
+    frame: pd.DataFrame, names: Sequence[Hashable], columns: BoolArray
+) -> pd.DataFrame:
+    """Return a table with further columns at its end.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table.
+    names : sequence of hashable of length n_further
+        Names of the further columns, none of them the table's.
+    columns : ndarray of bool of shape (n_rows, n_further)
+        What they hold.
+
+    Returns
+    -------
+    DataFrame of shape (n_rows, n_columns + n_further)
+        The table, in one copy however many columns there are.
+    """
+    index = frame.columns
+    if isinstance(index, pd.MultiIndex):
+        labels = pd.MultiIndex.from_tuples(names, names=index.names)
+    else:
+        labels = pd.Index(list(names), name=index.name)
+    further = pd.DataFrame(columns, index=frame.index, columns=labels)
+    return pd.concat([frame, further], axis=1)
 
 
 # ---------------------------------------------------------------------- in

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._labels import read_labels
-from kernimpute.frames import like
+from kernimpute.frames import like, with_columns
 from kernimpute.rules import SMOOTH
 from kernimpute.table_code import EncodedTable
 
@@ -321,7 +321,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         """
         check_is_fitted(self)
         names = np.asarray(_check_feature_names_in(self, input_features), dtype=object)
-        indicators = [f"missingindicator_{name}" for name in names[self._indicated]]
+        indicators = [indicator_name(name) for name in names[self._indicated]]
         return np.concatenate([names[self._kept], np.array(indicators, dtype=object)])
 
     def _fit(
@@ -337,6 +337,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
             class_weight=self.class_weight,
             owner=type(self).__name__,
         )
+        self._refuse_taken_names(frame)
         self._check_fit(len(frame))
         rows = self._fit_frame(frame, labels)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
@@ -346,14 +347,31 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self._warn_of_fit()
         return table, frame, rows, labels.counted
 
+    def _refuse_taken_names(self, frame: Any) -> None:
+        """Refuse columns that have the name of an indicator of another."""
+        names = set(frame.columns)
+        taken = [name for name in frame.columns if indicator_name(name) in names]
+        if self.add_indicator and taken:
+            raise ValueError(
+                f"The 'add_indicator' parameter of {type(self).__name__} must be False for a table "
+                f"with the columns {taken[0]!r} and {indicator_name(taken[0])!r}, the name of the "
+                "indicator. Got True instead: rename the column."
+            )
+
     def _output(self, table: Any, frame: Any, rows: EncodedTable, codes: np.ndarray) -> Any:
         """Return the filled rows in the container that came, under the names that came."""
         filled = rows.decode(codes, fill_empty=self.keep_empty_features)
         filled = filled.set_axis(frame.columns, axis=1)
         changed = np.asarray(~rows.observed.all(axis=0))
-        names = list(filled.columns)
+        names = [indicator_name(name) for name in filled.columns[self._indicated]]
         filled = filled.loc[:, self._kept]
-        for place in np.flatnonzero(self._indicated):
-            name = f"missingindicator_{names[place]}"
-            filled = filled.assign(**{name: ~rows.observed[:, place]})
+        if names:
+            filled = with_columns(filled, names, ~rows.observed[:, self._indicated])
         return like(table, filled, changed)
+
+
+def indicator_name(name: Any) -> Any:
+    """Return the name of the column that says where a column had gaps."""
+    if isinstance(name, tuple):
+        return (f"missingindicator_{name[0]}", *name[1:])
+    return f"missingindicator_{name}"
