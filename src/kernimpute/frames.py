@@ -16,9 +16,14 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["is_frame", "like", "to_pandas", "with_columns"]
+from kernimpute.columns import TableError, check_distinct_names, the_column
+
+__all__ = ["as_library", "check_names", "is_frame", "like", "to_pandas", "with_columns"]
 
 BoolArray = NDArray[np.bool_]
+
+_EXACT = 2**53
+"""Up to here a float holds every whole number."""
 
 
 def is_frame(X: object) -> bool:
@@ -41,6 +46,25 @@ def is_frame(X: object) -> bool:
     return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
 
 
+def check_names(X: Any, owner: str) -> None:
+    """Refuse a table of which two columns have one name.
+
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_columns)
+        What `is_frame` takes.
+    owner : str
+        What got the table, for the message.
+
+    Raises
+    ------
+    TableError
+        If a name repeats.
+    """
+    names = X.column_names if isinstance(X, pa.Table) else X.columns
+    check_distinct_names(list(names), owner)
+
+
 def to_pandas(X: Any) -> pd.DataFrame:
     """Return a table or an array as a DataFrame.
 
@@ -61,7 +85,8 @@ def to_pandas(X: Any) -> pd.DataFrame:
     TypeError
         If X is a table that is not there yet, such as a polars LazyFrame.
     ValueError
-        If X is an array of other than two dimensions.
+        If X is an array of other than two dimensions, or of integers one of which no float
+        holds; a table with a column of integers keeps them.
     """
     if isinstance(X, pd.DataFrame):
         return X
@@ -129,12 +154,36 @@ def with_columns(
         The table, in one copy however many columns there are.
     """
     index = frame.columns
+    labels: pd.Index[Any] = pd.Index(list(names), name=index.name)
     if isinstance(index, pd.MultiIndex):
-        labels = pd.MultiIndex.from_tuples(names, names=index.names)
-    else:
-        labels = pd.Index(list(names), name=index.name)
+        labels = pd.MultiIndex.from_tuples(list(names), names=index.names)  # type: ignore[arg-type]
     further = pd.DataFrame(columns, index=frame.index, columns=labels)
     return pd.concat([frame, further], axis=1)
+
+
+def as_library(table: Any, library: str) -> Any:
+    """Return a table as one of the library that scikit-learn's ``set_output`` names.
+
+    scikit-learn's own way to pandas goes through rows of Python objects where the table is of
+    polars, so that numbers beside text end as objects, and fails where it is of pyarrow.
+
+    Parameters
+    ----------
+    table : table or ndarray of shape (n_rows, n_columns)
+        What `like` returns.
+    library : {"default", "pandas", "polars"}
+        The library; "default" is the table's own.
+
+    Returns
+    -------
+    table or ndarray of shape (n_rows, n_columns)
+        The table with its columns as that library has them, numbers as numbers; an array as it
+        is, for it has no columns to keep.
+    """
+    if library == "default" or not is_frame(table):
+        return table
+    known = nw.from_native(table, eager_only=True)
+    return known.to_pandas() if library == "pandas" else known.to_polars()
 
 
 # ---------------------------------------------------------------------- in
@@ -174,13 +223,30 @@ def _array(X: Any) -> NDArray[Any]:
     if array.dtype.kind in "US":
         # From the cells themselves: NumPy has turned numbers among the text of a list into text.
         array = np.asarray(X, dtype=object)
-    elif array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
-        array = array.astype(np.float64)
     if array.ndim != 2:
         raise ValueError(
             f"The table must be an array of two dimensions. Got an array of shape {array.shape}."
         )
+    if array.dtype.kind in "iu":
+        _refuse_inexact(array)
+        return array.astype(np.float64)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        return array.astype(np.float64)
     return array
+
+
+def _refuse_inexact(array: NDArray[Any]) -> None:
+    """Refuse integers that no float holds: as floats, observed cells would change."""
+    if array.dtype.itemsize < 8:
+        return
+    for row, column in np.argwhere((array > _EXACT) | (array < -_EXACT)):
+        value = int(array[row, column])
+        if int(float(value)) != value:
+            raise TableError(
+                f"{the_column(int(column))} must hold integers that floats hold, as an array of "
+                f"integers comes back as one of floats. Got {value}: pass a DataFrame, whose "
+                "columns of integers keep it."
+            )
 
 
 # ---------------------------------------------------------------------- out

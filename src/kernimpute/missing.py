@@ -169,14 +169,17 @@ class ObservedRange:
         Values outside the range, which only rows that were not there when the range was taken
         can have, land outside [0, 1].
         """
-        width = np.where(self.width > 0.0, self.width, 1.0)
-        unit = (X - self.minimum) / width
+        unit = X - self.minimum
+        unit /= np.where(self.width > 0.0, self.width, 1.0)
         # The largest value itself may land above 1, by rounding.
-        return np.where((unit > 1.0) & (unit <= 1.0 + 4.0 * EPSILON), 1.0, unit)
+        unit[(unit > 1.0) & (unit <= 1.0 + 4.0 * EPSILON)] = 1.0
+        return unit
 
     def from_unit(self, X: FloatArray) -> FloatArray:
         """Return X mapped back; values of [0, 1] land inside the observed range."""
-        return np.asarray(self.minimum + X * self.width)
+        values = X * self.width
+        values += self.minimum
+        return values
 
 
 def observed_range(X: FloatArray) -> ObservedRange:

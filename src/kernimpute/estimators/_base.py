@@ -48,6 +48,8 @@ __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
 
 FloatArray = NDArray[np.float64]
 BLOCK_ROWS = 1024
+FARTHEST = 1e6
+"""How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
 
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "variant": [StrOptions(set(VARIANTS))],
@@ -135,7 +137,20 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _filled_matrix(self, frame: Any) -> FloatArray:
         """Return new rows filled, as the machines take them."""
-        return self._new_rows.fill(self._coding.matrix(self._encode(frame)))
+        return self._new_rows.fill(self._matrix(self._encode(frame)))
+
+    def _matrix(self, rows: EncodedTable) -> FloatArray:
+        """Return new rows as the kernel takes them; numbers no farther off than it can hold."""
+        matrix = self._coding.matrix(rows)
+        far = np.abs(matrix) > FARTHEST
+        if far.any():
+            count = int(far.any(axis=1).sum())
+            self._warn(
+                f"numbers farther than {FARTHEST:g} times the training range from it, in {count} "
+                "row(s), are taken to be that far."
+            )
+            matrix = np.clip(matrix, -FARTHEST, FARTHEST)
+        return matrix
 
     def _needed(self, y: Any) -> Any:
         """Return the labels, or say that they are needed."""
@@ -148,7 +163,7 @@ class KernelImputation(Persistent, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
-    def _check_fit(self, n_samples: int) -> None:
+    def _check_fit(self, n_samples: int, n_columns: int) -> None:
         """Refuse what can't be done before anything large is allocated."""
         if self.variant == "direct" and self._uses_expected():
             raise ValueError(
@@ -156,9 +171,25 @@ class KernelImputation(Persistent, BaseEstimator):
                 "for variant='direct', which moves a table. Got 'expected', which is a kernel, "
                 "instead: use variant='anchored'."
             )
-        at_once = n_samples if self.subset_size is None else min(n_samples, self.subset_size)
-        n_jobs = 1 if at_once == n_samples else effective_n_jobs(self.n_jobs)
-        check_memory(type(self).__name__, at_once, self.variant, self.max_memory, n_jobs)
+        largest = n_samples if self.subset_size is None else min(n_samples, self.subset_size)
+        self._check_memory(n_samples, n_columns, largest)
+
+    def _check_memory(self, n_samples: int, n_columns: int, largest: int) -> None:
+        """Refuse a fit of subsets of so many rows, or of the folds, that would be too large."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        fits = [(min(n_jobs, math.ceil(n_samples / largest)), largest)]
+        n_folds = self._n_folds()
+        if n_folds:
+            in_fold = math.ceil(n_samples * (n_folds - 1) / n_folds)
+            fits.append((min(n_jobs, n_folds), min(largest, in_fold)))
+        check_memory(type(self).__name__, n_samples, n_columns, self.variant, self.max_memory, fits)
+
+    def _n_folds(self) -> int:
+        """Return in how many folds the fit is repeated; 5 where the splits are not counted."""
+        cv = getattr(self, "cv", None)
+        if isinstance(cv, Integral):
+            return int(cv)
+        return 0 if cv is None else 5
 
     def _uses_expected(self) -> bool:
         return isinstance(self.reference, str) and self.reference == "expected"
@@ -182,14 +213,22 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _fit_frame(self, frame: Any, labels: Labels) -> EncodedTable:
         """Learn the table's code, fill its rows of positive weight, keep what new rows need."""
-        frame, labels = frame.iloc[labels.counted], labels.of(labels.counted)
+        for stale in ("eta_", "classes_", "_calibration"):
+            self.__dict__.pop(stale, None)
+        every, frame, labels = frame, frame.iloc[labels.counted], labels.of(labels.counted)
         code = self._learn_code(frame)
         rows = code.encode(frame, missing_values=markers(self.missing_values))
+        if len(frame) < len(every):
+            self._check_uncounted(code, every)
         coding = self._coding_for(code)
         matrix = coding.matrix(rows)
         kernel = self._kernel_for(matrix, coding, labels)
-        reference, filler = fitted_reference(self.reference, matrix, kernel, labels.weights)
+        reference, filler = fitted_reference(
+            self.reference, matrix, kernel, labels.weights, type(self).__name__
+        )
         subsets = stratified_subsets(labels, self.subset_size, self._seed())
+        n_samples, n_columns = matrix.shape
+        self._check_memory(n_samples, n_columns, max(members.size for members in subsets))
         eta = self._eta_for(matrix, labels)
         filling = fill(
             matrix,
@@ -224,6 +263,9 @@ class KernelImputation(Persistent, BaseEstimator):
         if labels.classes is not None:
             self.classes_ = labels.classes
         return rows
+
+    def _check_uncounted(self, code: TableCode, frame: Any) -> None:
+        """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
 
     def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
         return fitted_kernel(
@@ -309,7 +351,7 @@ def _callers_level() -> int:
     return level
 
 
-_LIBRARIES = ("kernimpute.", "sklearn.")
+_LIBRARIES = ("kernimpute.", "sklearn.", "joblib.")
 
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:

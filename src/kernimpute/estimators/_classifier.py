@@ -25,7 +25,8 @@ FloatArray = NDArray[np.float64]
 
 
 def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
-    return classifier.cv is not None
+    is_fitted = hasattr(classifier, "classes_")
+    return classifier.cv is not None and (hasattr(classifier, "_calibration") or not is_fitted)
 
 
 class KernelImputationClassifier(ClassifierMixin, KernelImputation):
@@ -206,21 +207,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
             If a parameter, the table or the labels are not as described, or the fit would take
             more memory than it may; before any long work.
         """
-        _, frame = self._read(X, reset=True)
-        labels = read_labels(
-            self._needed(y),
-            frame,
-            sample_weight,
-            task="classification",
-            class_weight=self.class_weight,
-            owner=type(self).__name__,
-        )
-        self._check_fit(len(frame))
-        self._fit_frame(frame, labels)
-        self._warn_of_fit()
-        if self.cv is not None:
-            self._calibration = self._calibrated(frame, labels)
-        return self
+        return self._fit(X, y, sample_weight, None)
 
     def _eta_factor(self, labels: Labels) -> float:
         return CLASSIFIER_ETA
@@ -298,14 +285,46 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         _, frame = self._read(X, reset=False)
         return self._filling.decision(self._filled_matrix(frame))
 
-    def _calibrated(self, frame: Any, labels: Labels) -> Calibration:
-        """Return sigmoids fitted to the decision values of held-out rows."""
-        folds = folds_of(self.cv, frame, labels, warn=self._warn)
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        folds: list[Fold] | None,
+    ) -> Self:
+        """Fit, and calibrate on the folds given, or on those of `cv`."""
+        _, frame = self._read(X, reset=True)
+        labels = read_labels(
+            self._needed(y),
+            frame,
+            sample_weight,
+            task="classification",
+            class_weight=self.class_weight,
+            owner=type(self).__name__,
+        )
+        self._check_fit(*frame.shape)
+        if folds is None and self.cv is not None:
+            folds = folds_of(self.cv, frame, labels, warn=self._warn)
+            if not folds:
+                self._warn(
+                    "a class with a single row leaves nothing to hold out: predict_proba is the "
+                    "logistic function of the decision values, not calibrated."
+                )
+        self._fit_frame(frame, labels)
+        self._warn_of_fit()
+        if self.cv is not None:
+            self._calibration = self._calibrated(frame, labels, folds or [])
+        return self
+
+    def _fit_with_folds(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, folds: list[Fold]
+    ) -> Self:
+        """Fit as `fit` does, calibrating on folds that were made before."""
+        return self._fit(X, y, sample_weight, folds)
+
+    def _calibrated(self, frame: Any, labels: Labels, folds: list[Fold]) -> Calibration:
+        """Return sigmoids fitted to the decision values of held-out rows, if there are any."""
         if not folds:
-            self._warn(
-                "a class with a single row leaves nothing to hold out: predict_proba is the "
-                "logistic function of the decision values, not calibrated."
-            )
             return UNCALIBRATED
         template = clone(self).set_params(cv=None, n_jobs=None)
         values = Parallel(n_jobs=self.n_jobs)(

@@ -146,7 +146,11 @@ def fitted_kernel(
 
 
 def fitted_reference(
-    reference: object, matrix: FloatArray, kernel: Kernel, weights: FloatArray
+    reference: object,
+    matrix: FloatArray,
+    kernel: Kernel,
+    weights: FloatArray,
+    owner: str = "fitted_reference",
 ) -> tuple[FloatArray | str, FloatArray | FittedImputer]:
     """Return the reference of the training rows, and what fills new rows in its manner.
 
@@ -160,6 +164,8 @@ def fitted_reference(
         Says which columns hold codes.
     weights : ndarray of shape (n_samples,)
         Weights of the rows.
+    owner : str
+        The estimator's name, for the message.
 
     Returns
     -------
@@ -167,10 +173,22 @@ def fitted_reference(
         The completed training rows, as `impute` takes them.
     filler : ndarray of shape (n_columns,) or fitted imputer
         The mean (most frequent code) of each column, or the imputer.
+
+    Raises
+    ------
+    ValueError
+        If the imputer returns other columns, or leaves gaps.
     """
     if not isinstance(reference, str):
         imputer = clone(reference).fit(matrix)
-        return reference_table(matrix, kernel, imputer), imputer
+        table = np.asarray(imputer.transform(matrix))
+        if table.shape != matrix.shape:
+            raise ValueError(
+                f"The 'reference' parameter of {owner} must be an imputer that returns every "
+                f"column once. Got {type(imputer).__name__}, which returned {table.shape[1]} for "
+                f"{matrix.shape[1]} columns, instead."
+            )
+        return reference_table(matrix, kernel, table, owner), imputer
     # A row of gaps gets what the reference has for every column.
     gaps = np.full((1, matrix.shape[1]), np.nan)
     table = reference_table(

@@ -13,9 +13,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._labels import read_labels
+from kernimpute.estimators._tables import markers
 from kernimpute.frames import like, with_columns
 from kernimpute.rules import SMOOTH
-from kernimpute.table_code import EncodedTable
+from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
 
@@ -274,7 +275,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         if counted.size < len(frame):
             # Rows of weight zero guide nothing, and are filled as new rows are.
             rows = self._encode(frame)
-            matrix = self._coding.matrix(rows)
+            matrix = self._matrix(rows)
             every = self._coding.codes(self._new_rows.fill(matrix), rows, None)
             every[counted] = codes
             codes = every
@@ -303,7 +304,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         check_is_fitted(self)
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
-        filled = self._new_rows.fill(self._coding.matrix(rows))
+        filled = self._new_rows.fill(self._matrix(rows))
         return self._output(table, frame, rows, self._coding.codes(filled, rows, None))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
@@ -338,7 +339,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
             owner=type(self).__name__,
         )
         self._refuse_taken_names(frame)
-        self._check_fit(len(frame))
+        self._check_fit(*frame.shape)
         rows = self._fit_frame(frame, labels)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
@@ -346,6 +347,14 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self._indicated = has_gaps & self._kept if self.add_indicator else np.zeros_like(has_gaps)
         self._warn_of_fit()
         return table, frame, rows, labels.counted
+
+    def _check_uncounted(self, code: TableCode, frame: Any) -> None:
+        """Refuse rows of weight zero that could not be returned filled."""
+        code.encode(
+            frame,
+            missing_values=markers(self.missing_values),
+            handle_unknown=self.handle_unknown,
+        )
 
     def _refuse_taken_names(self, frame: Any) -> None:
         """Refuse columns that have the name of an indicator of another."""

@@ -18,6 +18,9 @@ from kernimpute.labels import Task, infer_task, plain_labels
 __all__ = ["Labels", "read_labels"]
 
 FloatArray = NDArray[np.float64]
+LARGEST = 1e300
+"""Largest target: predictions beyond it would not be floats."""
+
 ClassWeight = str | Mapping[object, float] | None
 
 
@@ -135,6 +138,11 @@ def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) 
             f"Got {labels.dtype} values instead."
         ) from error
     assert_all_finite(target, input_name="y")
+    if np.abs(target).max() > LARGEST:
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold numbers of at most {LARGEST:g}. "
+            f"Got {float(target[np.abs(target).argmax()])!r} instead."
+        )
     if not sample_weight.any():
         raise ValueError(
             f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
@@ -144,11 +152,18 @@ def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) 
 
 
 def _standardised(target: FloatArray, sample_weight: FloatArray) -> Labels:
-    centre = float(np.average(target, weights=sample_weight))
-    spread = float(np.sqrt(np.average((target - centre) ** 2, weights=sample_weight)))
+    """Return a target in units in which its mean is 0 and its variance 1."""
+    size = float(np.abs(target).max()) or 1.0
+    centre = size * float(np.average(target / size, weights=sample_weight))
+    offset = target - centre
+    farthest = float(np.abs(offset).max())
+    spread = 1.0
     # A constant target has no unit; it guides nothing and is predicted as it is.
-    spread = spread if spread > 1e-12 * max(abs(centre), np.finfo(float).tiny) else 1.0
-    values = (target - centre) / spread
+    if farthest > 1e-12 * abs(centre):
+        # In units of the largest, for a square may leave the range of floats.
+        squares = (offset / farthest) ** 2
+        spread = farthest * float(np.sqrt(np.average(squares, weights=sample_weight)))
+    values = offset / (spread or 1.0)
     return Labels(
         values, sample_weight, sample_weight, "regression", None, centre=centre, spread=spread
     )

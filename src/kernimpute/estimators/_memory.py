@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -12,26 +13,33 @@ MATRICES = {"direct": 17, "anchored": 18, "paper": 28, "appendix": 28, "released
 """Matrices of rows x rows that a variant holds at its peak, rounded up from the largest that
 tracemalloc saw in a fit: 15.3, 16.2, 25.6, 25.6 and 22.2 at 400 rows, two and four classes."""
 
+TABLES = 36
+"""Matrices of rows x columns that it holds besides: gradients, the history of the descent, copies
+of the table; 33.6 at 200 rows and 3000 columns."""
+
 FLOAT = 8
 GIB = 2**30
+SMALLEST_SUBSET = 10
 
 
-def estimated_peak(n_samples: int, variant: str) -> int:
+def estimated_peak(n_samples: int, n_columns: int, variant: str) -> int:
     """Return the bytes that a fit holds at its peak.
 
     Parameters
     ----------
     n_samples : int
-        Rows of the largest subset.
+        Rows that are imputed at once.
+    n_columns : int
+        Columns of the coded table.
     variant : str
         The variant.
 
     Returns
     -------
     int
-        The estimate: so many matrices of n_samples x n_samples.
+        The estimate: so many matrices of rows x rows, and of rows x columns.
     """
-    return MATRICES[variant] * n_samples**2 * FLOAT
+    return FLOAT * n_samples * (MATRICES[variant] * n_samples + TABLES * n_columns)
 
 
 def free_memory() -> int:
@@ -56,39 +64,53 @@ def _group_bytes(*names: str) -> int | None:
     return None
 
 
-def check_memory(owner: str, n_samples: int, variant: str, max_memory: float, n_jobs: int) -> None:
-    """Refuse a fit that would not fit into memory, before anything is allocated.
+def check_memory(
+    owner: str,
+    n_samples: int,
+    n_columns: int,
+    variant: str,
+    max_memory: float,
+    fits: Sequence[tuple[int, int]],
+) -> None:
+    """Refuse a fit that would not fit into memory, before anything large is allocated.
 
     Parameters
     ----------
     owner : str
         The estimator's name, for the message.
     n_samples : int
-        Rows that are imputed at once.
+        Rows of the table.
+    n_columns : int
+        Columns of the coded table.
     variant : str
         The variant.
     max_memory : float or int
         Share of the free memory in (0, 1], or bytes.
-    n_jobs : int
-        How many are fitted at the same time.
+    fits : sequence of (int, int)
+        Of each phase, how many fits run at the same time, and of how many rows.
 
     Raises
     ------
     ValueError
         If the estimate is larger; it names the rows, the estimate and what to do.
     """
-    need = n_jobs * estimated_peak(n_samples, variant)
+    need, count, rows = max(
+        (count * estimated_peak(rows, n_columns, variant), count, rows) for count, rows in fits
+    )
     is_share = isinstance(max_memory, float)
     allowed = int(max_memory * free_memory()) if is_share else int(max_memory)
     if need <= allowed:
         return
-    size = 100
-    while n_jobs * estimated_peak(2 * size, variant) <= allowed:
-        size *= 2
-    at_once = f" in each of {n_jobs} jobs" if n_jobs > 1 else ""
+    at_once = f"{rows} at once" + (f" in each of {count} jobs" if count > 1 else "")
+    size = rows // 2
+    while size >= SMALLEST_SUBSET and count * estimated_peak(size, n_columns, variant) > allowed:
+        size //= 2
+    advice = (
+        f"Impute by subsets, such as subset_size={size}, or raise max_memory."
+        if size >= SMALLEST_SUBSET
+        else "Raise max_memory: no subset_size would do."
+    )
     raise ValueError(
-        f"{owner}.fit with N = {n_samples} rows at once{at_once} needs about {need / GIB:.3g} GiB "
-        f"(matrices of {n_samples} x {n_samples}), and max_memory={max_memory!r} allows "
-        f"{allowed / GIB:.3g} GiB. Impute by subsets, such as subset_size={min(size, n_samples)}, "
-        "or raise max_memory."
+        f"{owner}.fit with N = {n_samples} rows, {at_once}, needs about {need / GIB:.3g} GiB, and "
+        f"max_memory={max_memory!r} allows {allowed / GIB:.3g} GiB. {advice}"
     )

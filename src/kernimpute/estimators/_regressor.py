@@ -194,7 +194,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
             class_weight=None,
             owner=type(self).__name__,
         )
-        self._check_fit(len(frame))
+        self._check_fit(*frame.shape)
         self._fit_frame(frame, labels)
         self._centre, self._spread = labels.centre, labels.spread
         self._warn_of_fit()

@@ -19,7 +19,8 @@ def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> li
 
     Rows of positive weight are sorted by label, shuffled within a class, and dealt round robin;
     a target is dealt in ascending order, so that every subset spans its range. A class with
-    fewer rows than there are subsets lends its rows to all of them.
+    fewer rows than there are subsets lends them: every subset gets two of its rows (the only one,
+    where there is no other), in turn.
 
     Parameters
     ----------
@@ -44,8 +45,15 @@ def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> li
     order = shuffled[np.argsort(labels.values[shuffled], kind="stable")]
     dealt = [order[first::n_subsets] for first in range(n_subsets)]
     if labels.classes is not None:
-        counts = np.bincount(labels.values.astype(int), minlength=labels.classes.size)
-        rare = np.flatnonzero((counts > 0) & (counts < n_subsets))
-        lent = np.flatnonzero(np.isin(labels.values, rare))
-        dealt = [np.union1d(rows, lent) for rows in dealt]
+        for code in range(labels.classes.size):
+            members = shuffled[labels.values[shuffled] == code]
+            if 0 < members.size < n_subsets:
+                dealt = [_with_lent(rows, members, turn) for turn, rows in enumerate(dealt)]
     return [np.sort(rows) for rows in dealt]
+
+
+def _with_lent(rows: Rows, members: Rows, turn: int) -> Rows:
+    """Return the rows of a subset with at least two of a rare class, or its only one."""
+    lent = members[(turn + np.arange(min(2, members.size))) % members.size]
+    has = np.isin(members, rows).sum()
+    return rows if has >= lent.size else np.union1d(rows, lent)
