@@ -148,7 +148,9 @@ def _categories_of(column: Column, values: FloatArray) -> list[object]:
 
 def _whole_bounds(low: object, high: object, series: pd.Series, target: Source) -> tuple[int, int]:
     """Return the smallest and the largest whole number that may be filled."""
-    smallest, largest = math.ceil(low), math.floor(high)  # type: ignore[call-overload]
+    # NumPy's integers go through int, for math rounds them by way of a float.
+    smallest = int(low) if isinstance(low, Integral) else math.ceil(low)  # type: ignore[call-overload]
+    largest = int(high) if isinstance(high, Integral) else math.floor(high)  # type: ignore[call-overload]
     if smallest > largest:
         # No whole number lies in between: the two next to the range.
         smallest, largest = largest, smallest

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,7 +36,7 @@ from kernimpute.indicators import IndicatorColumn, indicator_columns
 from kernimpute.missing import ObservedRange, observed_range
 from kernimpute.parameters import check_choice, refusal
 
-__all__ = ["EncodedTable", "TableCode", "encode_table", "learn_code"]
+__all__ = ["EncodedTable", "TableCode", "checked_range", "encode_table", "learn_code"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -356,7 +358,7 @@ def _learned(
             observed[:, position],
             name,
             as_category=name in as_category,
-            bounds=_checked_bounds(name, ranges[name]) if name in ranges else None,
+            bounds=checked_range(ranges[name], "ranges", "learn_code") if name in ranges else None,
             whole=whole,
         )
         for position, name in enumerate(names)
@@ -364,14 +366,37 @@ def _learned(
     return TableCode(columns, _scale(columns), _cautions(columns, observed))
 
 
-def _checked_bounds(name: Hashable, bounds: tuple[float, float]) -> tuple[float, float]:
-    low, high = bounds
-    if not (np.isfinite(low) and np.isfinite(high) and low <= high and np.isfinite(high - low)):
+def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
+    """Return the two ends of a declared range.
+
+    Parameters
+    ----------
+    pair : array-like of shape (2,)
+        What was given for it.
+    parameter, owner : str
+        The parameter that declares it and what has that parameter, for the message.
+
+    Returns
+    -------
+    tuple of (float, float)
+        The ends; integers stay such, for a float does not hold every one of 64 bits.
+
+    Raises
+    ------
+    TableError
+        If it is not two finite numbers, the smaller first, whose difference is finite.
+    """
+    try:
+        low, high = (float(end) for end in pair)
+    except (TypeError, ValueError, OverflowError):
+        low = high = np.nan
+    if not low < high or not np.isfinite(high - low):
         raise TableError(
-            f"feature_range: the range of the column {name!r} must be two finite numbers, the "
-            f"smaller first. Got {bounds!r}."
+            f"The {parameter!r} parameter of {owner} must hold pairs of finite numbers "
+            f"low < high. Got {pair!r} instead."
         )
-    return low, high
+    ends = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
+    return next(ends), next(ends)
 
 
 def _scale(columns: Sequence[Column]) -> ObservedRange:

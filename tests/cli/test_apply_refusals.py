@@ -104,6 +104,7 @@ def test_text_where_booleans_were(program, program_refused, tiny):
         (["unfitted.skops", "new.csv", "-o", "o.csv"], "Got KernelImputer."),
         (["later.skops", "new.csv", "-o", "o.csv"], "Got format 2, written by kernimpute 9.9.9"),
         (["part.skops", "new.csv", "-o", "o.csv"], "part.skops is a model without its part 'targ"),
+        (["lists.skops", "new.csv", "-o", "o.csv"], "Got format [1], written by kernimpute None"),
     ],
 )
 def test_files(program_refused, tiny, arguments, message):
@@ -113,8 +114,45 @@ def test_files(program_refused, tiny, arguments, message):
     kernimpute.save(KernelImputer().fit(X, [0, 1]), tiny / "array.skops")
     kernimpute.save(KernelImputer(), tiny / "unfitted.skops")
     kernimpute.save({"kernimpute_model": 2, "version": "9.9.9"}, tiny / "later.skops")
-    kernimpute.save({"kernimpute_model": 1, "imputer": None}, tiny / "part.skops")
+    kernimpute.save({"kernimpute_model": [1]}, tiny / "lists.skops")
+    parts = {"kernimpute_model": 1, "imputer": kernimpute.load(tiny / "m.skops")["imputer"]}
+    kernimpute.save(parts, tiny / "part.skops")
     assert message in program_refused("apply", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "got"),
+    [
+        ("imputer", "text", "is a KernelImputer that was fitted to named columns. Got str"),
+        ("imputer", None, "Got NoneType"),
+        ("imputer", KernelImputer(), "Got KernelImputer"),
+        ("imputer", "half", "Got KernelImputer"),
+        ("target", 3, "is a name, or None. Got int"),
+        ("ignored", "id", "is a list of names. Got str"),
+        ("dropped", [1], "is a list of names. Got list"),
+        ("missing_values", {"?": 1}, "is a list of texts. Got dict"),
+        ("decimals", [("a", 1)], "is a mapping from names to counts. Got list"),
+        ("decimals", {"a": "1"}, "Got dict"),
+        ("version", 1, "is a text. Got int"),
+    ],
+)
+def test_a_model_of_parts_of_other_types(program_refused, tiny, part, value, got):
+    parts = kernimpute.load(tiny / "m.skops")
+    if value == "half":
+        value = parts["imputer"]
+        value._code = "text"
+    kernimpute.save({**parts, part: value}, tiny / "odd.skops")
+    message = program_refused("apply", "odd.skops", "new.csv", "-o", "o.csv")
+    assert f"odd.skops must be a model whose part '{part}'" in message
+    assert f"{got}: fit again." in message
+
+
+def test_an_imputer_that_was_not_fitted_to_a_table(program_refused, tiny):
+    half = KernelImputer()
+    half.feature_names_in_ = "abc"
+    kernimpute.save(half, tiny / "half.skops")
+    message = program_refused("apply", "half.skops", "new.csv", "-o", "o.csv")
+    assert "fitted to a table with names of columns. Got KernelImputer" in message
 
 
 def test_a_column_that_the_format_cannot_hold(program_refused, tiny):

@@ -279,7 +279,8 @@ def test_rows_encoded_later_use_the_codes_and_the_range_of_the_table():
 
 def test_rows_encoded_later_that_do_not_fit_are_refused():
     encoded = encode_table(pd.DataFrame({"n": [0.0, 1.0], "c": ["a", "b"]}))
-    with pytest.raises(TableError, match="'c' column.*'a', 'b'.*Got 'z' besides"):
+    remedy = r"handle_unknown='missing' \(--unknown missing\)"
+    with pytest.raises(TableError, match=f"'c' column.*'a', 'b'.*Got 'z' besides.*{remedy}"):
         encoded.code.encode(pd.DataFrame({"n": [0.5], "c": ["z"]}))
     with pytest.raises(TableError, match="'n' column.*must hold numbers, as it did before"):
         encoded.code.encode(pd.DataFrame({"n": ["x"], "c": ["a"]}))

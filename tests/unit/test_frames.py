@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kernimpute.columns import TableError
-from kernimpute.frames import is_frame, like, to_pandas
+from kernimpute.frames import as_library, check_names, is_frame, like, to_pandas
 from kernimpute.table_code import learn_code
 
 POLARS = pl.DataFrame(
@@ -207,3 +207,72 @@ def test_repeated_names_of_a_pyarrow_table_are_refused_by_name():
     table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
     with pytest.raises(TableError, match="distinct names. Got 'a' more than once"):
         learn_code(to_pandas(table))
+
+
+def test_repeated_names_are_refused_by_name_and_by_who_got_them():
+    cells = pa.array([1])
+    for table in (
+        pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]),
+        pa.table([cells, cells, cells], names=["a", "b", "a"]),
+    ):
+        with pytest.raises(TableError, match="that Machine got must have distinct names. Got 'a'"):
+            check_names(table, "Machine")
+    for table in (POLARS, ARROW["chunks"], pd.DataFrame({"a": [1], 0: [2]})):
+        check_names(table, "Machine")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_that_no_float_holds_are_refused_in_arrays_and_kept_in_tables(dtype):
+    X = np.array([[1, 2**53], [2, 2**53 + 1], [3, 2**60]], dtype=dtype)
+    with pytest.raises(TableError, match=r"column 1 must hold integers.*Got 9007199254740993: pas"):
+        to_pandas(X)
+    # A float holds these, and a power of two that stands for a gap.
+    held = X[[0, 2]]
+    np.testing.assert_array_equal(to_pandas(held).to_numpy().astype(dtype), held)
+    sentinel = np.array([[np.iinfo("int64").min], [1]])
+    assert to_pandas(sentinel)[0].tolist() == [float(np.iinfo("int64").min), 1.0]
+    if dtype == "int64":
+        with pytest.raises(TableError, match="Got -9007199254740993"):
+            to_pandas(-X)
+
+
+def test_tables_keep_integers_that_no_float_holds_and_fill_near_them():
+    low, high = 2**53 + 1, 2**53 + 7
+    cells = [low, None, high, None, low + 2]
+    for X in (
+        pd.DataFrame({"a": pd.array(cells, dtype="Int64"), "b": np.array([low] * 4 + [high])}),
+        pl.DataFrame({"a": cells, "b": [low] * 4 + [high]}),
+    ):
+        frame = to_pandas(X)
+        encoded = learn_code(frame, whole="dtype").encode(frame)
+        for share in (0.0, 0.4, 1.0):
+            matrix = np.where(np.isnan(encoded.matrix), share, encoded.matrix)
+            filled = like(X, encoded.decode(matrix))
+            values = [int(value) for value in filled["a"]]
+            assert [values[row] for row in (0, 2, 4)] == [low, high, low + 2]
+            assert all(low <= value <= high for value in values)
+            assert [int(value) for value in filled["b"]] == [low] * 4 + [high]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_numbers_beside_text_are_numbers_in_another_library(name):
+    columns = ["Float32", "Float64", "String", "Enum", "whole"]
+    X = TABLES[name].select(columns)
+    as_pandas = as_library(X, "pandas")
+    assert isinstance(as_pandas, pd.DataFrame)
+    assert as_pandas.dtypes[["Float32", "Float64", "whole"]].astype(str).tolist() == [
+        "float32",
+        "float64",
+        "int16",
+    ]
+    assert as_pandas["String"].tolist()[::2] == ["a", "b"]
+    assert isinstance(as_pandas["Enum"].dtype, pd.CategoricalDtype)
+    as_polars = as_library(X, "polars")
+    assert as_polars.schema == POLARS.select(columns).schema
+    assert as_library(as_pandas, "polars").schema["whole"] == pl.Int16
+    assert as_library(X, "default") is X
+
+
+def test_arrays_have_no_library_to_leave():
+    X = np.zeros((2, 2))
+    assert as_library(X, "pandas") is X

@@ -290,9 +290,13 @@ def test_a_constant_column_stays_constant_in_its_declared_range():
     assert encoded.decode(encoded.matrix)["a"].tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("range_", [(2, 1), (0, np.inf), (np.nan, 1), (-1.7e308, 1.7e308)])
+@pytest.mark.parametrize(
+    "range_",
+    [(2, 1), (1, 1), (0, np.inf), (np.nan, 1), (-1.7e308, 1.7e308), (0, 1, 2), 3, (0, None)],
+)
 def test_a_range_that_is_none_is_refused(range_):
-    with pytest.raises(TableError, match="feature_range.*'a' must be two finite numbers"):
+    message = "'ranges' parameter of learn_code must hold pairs of finite numbers low < high"
+    with pytest.raises(TableError, match=message):
         learn_code(pd.DataFrame({"a": [0.5, 1.0]}), ranges={"a": range_})
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernimpute.cli.errors import RefusedError
 from kernimpute.columns import Column
 from kernimpute.estimators import KernelImputer, KernelImputerCV, load, save
+from kernimpute.table_code import TableCode
 
 __all__ = ["Model", "model_path", "read_model", "write_model"]
 
@@ -119,7 +122,7 @@ def read_model(path: Path, *, trust: bool) -> Model:
     Raises
     ------
     RefusedError
-        If there is no such file, it needs trust, or it holds no model that can be used.
+        If there is no such file, it needs trust, or what it holds is not what a model holds.
     """
     if not path.exists() and model_path(path).exists():
         path = model_path(path)
@@ -135,7 +138,7 @@ def read_model(path: Path, *, trust: bool) -> Model:
         return _from_parts(held, path)
     if isinstance(held, KernelImputerCV):
         held = getattr(held, "best_estimator_", None)
-    if not hasattr(held, "feature_names_in_") or not isinstance(held, KernelImputer):
+    if not _is_fitted_to_names(held):
         raise RefusedError(
             f"{path} must hold a model of `kernimpute fit`, or an imputer that was fitted to a "
             f"table with names of columns. Got {type(held).__name__}."
@@ -146,21 +149,63 @@ def read_model(path: Path, *, trust: bool) -> Model:
     return Model(held, missing_values=tuple(texts))
 
 
+def _is_fitted_to_names(held: object) -> bool:
+    """Return whether something is an imputer that was fitted to a table with names of columns."""
+    if not isinstance(held, KernelImputer):
+        return False
+    names, code = getattr(held, "feature_names_in_", None), getattr(held, "_code", None)
+    return (
+        isinstance(names, np.ndarray)
+        and isinstance(code, TableCode)
+        and names.shape == (code.n_columns,)
+    )
+
+
+def _is_texts(part: object) -> bool:
+    return isinstance(part, (list, tuple)) and all(isinstance(one, str) for one in part)
+
+
+def _is_decimals(part: object) -> bool:
+    return isinstance(part, dict) and all(
+        isinstance(name, str) and (digits is None or isinstance(digits, int))
+        for name, digits in part.items()
+    )
+
+
+_PARTS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "imputer": (_is_fitted_to_names, "a KernelImputer that was fitted to named columns"),
+    "target": (lambda part: part is None or isinstance(part, str), "a name, or None"),
+    "ignored": (_is_texts, "a list of names"),
+    "dropped": (_is_texts, "a list of names"),
+    "missing_values": (_is_texts, "a list of texts"),
+    "decimals": (_is_decimals, "a mapping from names to counts"),
+    "version": (lambda part: isinstance(part, str), "a text"),
+}
+"""What each part of a model must be: anyone can write a dict into such a file."""
+
+
 def _from_parts(parts: Mapping[str, Any], path: Path) -> Model:
-    if parts[_KEY] != MODEL_FORMAT:
+    number = parts[_KEY]
+    if not isinstance(number, int) or number != MODEL_FORMAT:
         raise RefusedError(
             f"{path} must be a model of format {MODEL_FORMAT}, which kernimpute "
-            f"{version('kernimpute')} reads. Got format {parts[_KEY]!r}, written by kernimpute "
+            f"{version('kernimpute')} reads. Got format {number!r}, written by kernimpute "
             f"{parts.get('version')}: fit again, or install that version."
         )
-    names = ("ignored", "dropped", "missing_values")
-    try:
-        return Model(
-            imputer=parts["imputer"],
-            target=parts["target"],
-            decimals=parts["decimals"],
-            version=parts["version"],
-            **{name: tuple(parts[name]) for name in names},
-        )
-    except KeyError as error:
-        raise RefusedError(f"{path} is a model without its part {error}: fit again.") from error
+    for name, (is_it, must_be) in _PARTS.items():
+        if name not in parts:
+            raise RefusedError(f"{path} is a model without its part {name!r}: fit again.")
+        if not is_it(parts[name]):
+            raise RefusedError(
+                f"{path} must be a model whose part {name!r} is {must_be}. Got "
+                f"{type(parts[name]).__name__}: fit again."
+            )
+    return Model(
+        imputer=parts["imputer"],
+        target=parts["target"],
+        ignored=tuple(parts["ignored"]),
+        dropped=tuple(parts["dropped"]),
+        missing_values=tuple(parts["missing_values"]),
+        decimals=parts["decimals"],
+        version=parts["version"],
+    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernimpute.table_code import TableCode, learn_code
+from kernimpute.table_code import TableCode, checked_range, learn_code
 
 __all__ = ["coded_columns", "learn_table_code", "markers", "own_dtype"]
 
@@ -23,8 +21,9 @@ def own_dtype(X: Any) -> Any:
 
 def markers(missing_values: object) -> tuple[object, ...]:
     """Return the values that stand for a gap besides NaN, None and NA."""
-    is_list = isinstance(missing_values, (list, tuple, set, np.ndarray))
-    return tuple(missing_values) if is_list else (missing_values,)  # type: ignore[arg-type]
+    if isinstance(missing_values, (list, tuple)):
+        return tuple(missing_values)
+    return (missing_values,)
 
 
 def coded_columns(chosen: Any, names: Sequence[Hashable], owner: str) -> tuple[Hashable, ...]:
@@ -115,21 +114,20 @@ def learn_table_code(
         return learn_code(frame, ranges=_named_ranges(feature_range, names, owner), **options)
     given = np.asarray(feature_range, dtype=float)
     if given.shape == (2,):
-        numbers = [c.name for c in learn_code(frame, **options).columns if c.kind in _NUMBERS]
-        ranges = dict.fromkeys(numbers, _range(given, owner))
-        return learn_code(frame, ranges=ranges, **options)
+        # Of the columns of numbers, the constant ones too: they must lie in it like the others.
+        bounds = checked_range(feature_range, "feature_range", owner)
+        columns = learn_code(frame, **options).columns
+        numbers = [c.name for c in columns if c.kind != "empty" and not c.categorical]
+        return learn_code(frame, ranges=dict.fromkeys(numbers, bounds), **options)
     if given.shape != (len(names), 2):
         raise ValueError(_refused_range(owner, len(names), f"shape {given.shape}"))
     declared = ~np.isnan(given).all(axis=1)
     ranges = {
-        name: _range(pair, owner)
+        name: checked_range(pair, "feature_range", owner)
         for name, pair, is_declared in zip(names, given, declared, strict=True)
         if is_declared
     }
     return learn_code(frame, ranges=ranges, **options)
-
-
-_NUMBERS = ("number", "whole")
 
 
 def _named_ranges(
@@ -138,23 +136,12 @@ def _named_ranges(
     ranges: dict[Hashable, tuple[float, float]] = {}
     for key, pair in given.items():
         if key in names:
-            ranges[key] = _range(pair, owner)
+            ranges[key] = checked_range(pair, "feature_range", owner)
         elif isinstance(key, (int, np.integer)) and 0 <= key < len(names):
-            ranges[names[int(key)]] = _range(pair, owner)
+            ranges[names[int(key)]] = checked_range(pair, "feature_range", owner)
         else:
             raise ValueError(_refused_range(owner, len(names), f"a range of {key!r}"))
     return ranges
-
-
-def _range(pair: Any, owner: str) -> tuple[float, float]:
-    """Return the two ends of a range."""
-    ends: NDArray[np.float64] = np.asarray(pair, dtype=float)
-    if ends.shape != (2,) or not math.isfinite(ends.sum()) or not ends[0] < ends[1]:
-        raise ValueError(
-            f"The 'feature_range' parameter of {owner} must hold pairs of finite numbers "
-            f"low < high. Got {pair!r} instead."
-        )
-    return float(ends[0]), float(ends[1])
 
 
 def _refused_range(owner: str, n_columns: int, got: str) -> str:
