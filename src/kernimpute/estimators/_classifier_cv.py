@@ -28,15 +28,17 @@ class KernelImputationClassifierCV(ClassifierMixin, KernelImputationSearch):
     ----------
     kernels : sequence of str or Kernel, default=("linear", "gaussian")
         Kernels to choose from.
-    Cs, gammas, etas : "auto" or sequence of float, default="auto"
+    Cs, gammas, etas : "auto" or sequence, default="auto"
         Values to choose from, as in `KernelImputerCV`.
     references : sequence of {"mean", "expected"} or imputer, default=("mean",)
         What the filled cells may be held at.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds, of the choice and of the calibration of `predict_proba`; None is 5.
+        Folds, of the choice and of the calibration of `predict_proba`; None is 5. A number of
+        folds is lowered to the rows of the rarest class, with a warning.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; None is accuracy. Scorers see probabilities that are not
-        calibrated. Weights of rows count in it.
+        calibrated: the logistic function of decision values. Weights of rows count in it if it
+        takes `sample_weight`, and do not if it takes none.
     variant, class_weight, missing_values, categorical_features, feature_range, handle_unknown, \
 new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationClassifier`.
@@ -58,6 +60,12 @@ status_, n_disjoint_pairs_ : object
     See Also
     --------
     KernelImputationClassifier : With parameters of one's own.
+
+    Notes
+    -----
+    The probabilities are calibrated on the held-out rows of the folds that chose the parameters,
+    with the chosen ones alone, so they are slightly optimistic. The default values of
+    gamma and eta come from the whole training table; see `KernelImputerCV`.
 
     Examples
     --------
@@ -185,6 +193,8 @@ status_, n_disjoint_pairs_ : object
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes, calibrated on held-out rows.
+
+        These rows chose the parameters too, so that the probabilities are slightly optimistic.
 
         Parameters
         ----------

@@ -30,20 +30,23 @@ class KernelImputerCV(TransformerMixin, KernelImputationSearch):
         Kernels to choose from.
     Cs : "auto" or sequence of float, default="auto"
         Penalties, in (0, inf); "auto" is 1/16, 1/4, …, 64.
-    gammas : "auto" or sequence of float, default="auto"
-        Values of gamma, in (0, inf), for kernels named that have one; "auto" is 1/4, 1 and 4
-        times the scaled one of the training table.
-    etas : "auto" or sequence of float, default="auto"
-        Weights of the anchor, in (0, inf], inf being added; "auto" is inf, the default of
-        `KernelImputer` and a quarter of it.
+    gammas : "auto" or sequence of float, "scale" or "auto", default="auto"
+        Values of gamma, in (0, inf), for kernels named that have one; "auto" in place of a
+        sequence is 1/4, 1 and 4 times the scaled one.
+    etas : "auto" or sequence of float or "auto", default="auto"
+        Weights of the anchor, in (0, inf], inf being added; "auto" in place of a sequence is inf,
+        the default of `KernelImputer` and a quarter of it.
     references : sequence of {"mean", "expected"} or imputer, default=("mean",)
         What the filled cells may be held at.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds; None is 5. A class with fewer rows than folds reduces their number, with a warning;
-        with a single row nothing is chosen and the defaults of `KernelImputer` are taken.
+        Folds; None is 5. A number of folds is lowered, with a warning, to the rows of the rarest
+        class, or to half the rows of a regression; below 2 nothing is chosen and the defaults of
+        `KernelImputer` are taken, with a warning.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; None is accuracy, or R2 for a regression. Scorers see
-        probabilities that are not calibrated. Weights of rows count in it.
+        probabilities that are not calibrated. Weights of rows count in it if it takes
+        `sample_weight`, and do not if it takes none (such as "neg_max_error"). A candidate whose
+        score is not finite in some fold ranks last, with a warning.
     variant, epsilon, task, class_weight, missing_values, categorical_features, feature_range, \
 handle_unknown, keep_empty_features, add_indicator, new_rows, subset_size, max_memory, tol, \
 max_iter, random_state : object
@@ -75,6 +78,12 @@ status_, n_disjoint_pairs_ : object
     See Also
     --------
     KernelImputer : With parameters of one's own.
+
+    Notes
+    -----
+    The default values of gamma and eta, and "scale" and "auto" among values given, are numbers
+    that come from the observed cells of the whole training table, held-out rows included, without
+    any label. All else is learned anew in every fold.
 
     Examples
     --------

@@ -27,14 +27,16 @@ class KernelImputationRegressorCV(RegressorMixin, KernelImputationSearch):
     ----------
     kernels : sequence of str or Kernel, default=("linear", "gaussian")
         Kernels to choose from.
-    Cs, gammas, etas : "auto" or sequence of float, default="auto"
+    Cs, gammas, etas : "auto" or sequence, default="auto"
         Values to choose from, as in `KernelImputerCV`.
     references : sequence of {"mean", "expected"} or imputer, default=("mean",)
         What the filled cells may be held at.
     cv : int, splitter, iterable of splits or None, default=None
-        Folds; None is 5.
+        Folds; None is 5. A number of folds is lowered to half the rows, with a warning; of fewer
+        than 4 rows the default parameters are taken.
     scoring : str, callable or None, default=None
-        A scorer of scikit-learn; None is R2. Weights of rows count in it.
+        A scorer of scikit-learn; None is R2, which needs 2 rows in every fold. Weights of rows
+        count in it if it takes `sample_weight`, and do not if it takes none.
     epsilon, variant, missing_values, categorical_features, feature_range, handle_unknown, \
 new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationRegressor`.
@@ -56,6 +58,10 @@ n_disjoint_pairs_ : object
     See Also
     --------
     KernelImputationRegressor : With parameters of one's own.
+
+    Notes
+    -----
+    The default values of gamma and eta come from the whole training table; see `KernelImputerCV`.
 
     Examples
     --------

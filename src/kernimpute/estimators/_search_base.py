@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -18,16 +19,19 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernimpute.estimators._base import KernelImputation
-from kernimpute.estimators._folds import Fold, folds_of
+from kernimpute.estimators._candidates import (
+    Candidate,
+    candidates_of,
+    check_candidates,
+    defaults_of,
+)
+from kernimpute.estimators._classifier import KernelImputationClassifier
+from kernimpute.estimators._folds import DEFAULT_FOLDS, Fold, folds_of
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators._labels import Labels, read_labels
-from kernimpute.estimators._search import (
-    Candidate,
-    SearchResults,
-    candidates_of,
-    default_scales,
-    judge_all,
-)
+from kernimpute.estimators._search import judge_all
+from kernimpute.estimators._search_results import SearchResults
+from kernimpute.labels import plain_labels
 
 __all__ = ["SEARCH_CONSTRAINTS", "KernelImputationSearch"]
 
@@ -56,6 +60,18 @@ FITTED = (
     "status_",
     "n_disjoint_pairs_",
 )
+"""Attributes that the best estimator shares."""
+
+CHOSEN = (
+    "best_estimator_",
+    "best_params_",
+    "best_score_",
+    "best_index_",
+    "cv_results_",
+    "n_splits_",
+    "classes_",
+)
+"""Attributes that the choice adds."""
 
 
 class KernelImputationSearch(KernelImputation):
@@ -75,29 +91,44 @@ class KernelImputationSearch(KernelImputation):
             MetadataRouter(owner=self)
             .add_self_request(self)
             .add(
-                splitter=check_cv(self.cv),
+                # Splits given one by one ask for nothing, and may be there to be read only once.
+                splitter=check_cv(self.cv if hasattr(self.cv, "split") else None),
                 method_mapping=MethodMapping().add(caller="fit", callee="split"),
             )
         )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the best estimator is there, which `fit` adds last of all."""
+        return hasattr(self, "best_estimator_")
 
     def _search(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, task: str, params: Any
     ) -> Any:
         """Judge all candidates, fit the best one, and return the filled rows, of an imputer."""
+        for stale in (*FITTED, *CHOSEN):
+            if hasattr(self, stale):
+                delattr(self, stale)
+        check_candidates(self)
         _, frame = self._read(X, reset=True)
         owner = type(self).__name__
+        # A column of labels is warned of here, and taken as a row from here on.
+        y = column_or_1d(plain_labels(self._needed(y), owner), warn=True)
         labels = read_labels(
-            self._needed(y),
+            y,
             frame,
             sample_weight,
             task=task,
             class_weight=getattr(self, "class_weight", None),
             owner=owner,
         )
-        self._check_kernels()
-        self._check_fit(len(frame))
+        self._check_fit(*frame.shape)
         folds = folds_of(
-            self.cv, frame, labels, warn=self._warn, **self._split_params(sample_weight, params)
+            self.cv,
+            frame,
+            labels,
+            warn=self._warn,
+            owner=owner,
+            **self._split_params(sample_weight, params),
         )
         plain = self._plain_class().set_params(**self._shared_params(labels.task))
         best = FALLBACK
@@ -108,33 +139,45 @@ class KernelImputationSearch(KernelImputation):
             self.best_score_ = float(results.scores[results.best_index].mean())
             self.cv_results_ = results.cv_results()
         else:
+            what = "a class with a single row leaves"
+            if labels.classes is None:
+                what = "fewer than 4 rows leave"
             self._warn(
-                "a class with a single row leaves nothing to hold out: the default parameters "
-                "are taken without a choice."
+                f"{what} nothing to hold out: the default parameters are taken without a choice."
             )
         self.n_splits_ = len(folds)
         self.best_params_ = best.params
-        plain.set_params(**best.params)
-        if "cv" in plain.get_params(deep=False) and folds:
-            plain.set_params(cv=[(fold.train, fold.test) for fold in folds])
-        filled = None
-        if isinstance(plain, KernelImputer):
-            filled = plain.fit_transform(X, y, sample_weight=sample_weight)
-        else:
-            plain.fit(X, y, sample_weight=sample_weight)
-        self.best_estimator_ = plain
+        filled = self._refit(plain.set_params(**best.params), X, y, sample_weight, folds)
         for name in FITTED:
             if hasattr(plain, name):
                 setattr(self, name, getattr(plain, name))
         if labels.classes is not None:
             self.classes_ = labels.classes
+        self.best_estimator_ = plain
         return filled
 
+    def _refit(
+        self, plain: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, folds: list[Fold]
+    ) -> Any:
+        """Fit the best estimator to all rows, and return them filled, if it is an imputer."""
+        if isinstance(plain, KernelImputer):
+            return plain.fit_transform(X, y, sample_weight=sample_weight)
+        if isinstance(plain, KernelImputationClassifier):
+            # Its own `cv` makes folds of other rows; on these, the folds are there already.
+            plain.set_params(cv=DEFAULT_FOLDS if self.cv is None else self.cv)
+            plain._fit_with_folds(X, y, sample_weight, folds)
+        else:
+            plain.fit(X, y, sample_weight=sample_weight)
+        return None
+
     def _best_for(self, X: Any) -> Any:
-        """Return the best estimator, after the checks of new rows in this one's name."""
+        """Return the best estimator, which checks new rows in its own name."""
         check_is_fitted(self)
-        self._read(X, reset=False)
         return self.best_estimator_
+
+    def _n_folds(self) -> int:
+        """Return in how many folds candidates are fitted; None is 5 here."""
+        return DEFAULT_FOLDS if self.cv is None else super()._n_folds()
 
     def _judged(
         self,
@@ -144,44 +187,40 @@ class KernelImputationSearch(KernelImputation):
         folds: list[Fold],
         sample_weight: ArrayLike | None,
     ) -> SearchResults:
-        scales, anchor = default_scales(plain, frame, labels, self.kernels)
+        defaults = defaults_of(plain, frame, labels, self.kernels, self.references)
         candidates = candidates_of(
             kernels=self.kernels,
             Cs=self.Cs,
             gammas=self.gammas,
             etas=self.etas,
             references=self.references,
-            scales=scales,
-            anchor=anchor,
+            defaults=defaults,
         )
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, frame, dtype=np.float64)
-        return judge_all(
+        results = judge_all(
             plain, frame, labels, folds, candidates, self._scorer(labels), score_weights=weights
         )
+        n_candidates, n_judged = len(candidates), int(results.judged.sum())
+        if n_judged == 0:
+            raise ValueError(
+                f"The 'scoring' parameter of {type(self).__name__} must give some candidate a "
+                f"finite score in every fold. Got {self.scoring!r}, which gives none of "
+                f"{n_candidates} candidates one, instead."
+            )
+        if n_judged < n_candidates:
+            self._warn(
+                f"{n_candidates - n_judged} of {n_candidates} candidates could not be judged, for "
+                "their score is not finite in some fold; they rank last."
+            )
+        return results
 
     def _scorer(self, labels: Labels) -> Any:
         if callable(self.scoring):
             return self.scoring
         default = "r2" if labels.classes is None else "accuracy"
         return get_scorer(self.scoring or default)
-
-    def _check_kernels(self) -> None:
-        """Refuse candidates that the plain estimator would; at least one of each is needed."""
-        checked = self._plain_class()
-        for name in ("kernels", "references", "Cs", "gammas", "etas"):
-            values = getattr(self, name)
-            if isinstance(values, str):
-                continue
-            # Without an eta of its own a search has inf.
-            if len(values) == 0 and name != "etas":
-                raise ValueError(
-                    f"The {name!r} parameter of {type(self).__name__} must hold at least one "
-                    f"value. Got {values!r} instead."
-                )
-            for value in values:
-                checked.set_params(**{name.rstrip("s"): value})._validate_params()
 
     def _uses_expected(self) -> bool:
         return any(isinstance(each, str) and each == "expected" for each in self.references)
