@@ -146,7 +146,7 @@ def _rows(given: ArrayLike, what: str, labels: Labels, owner: str) -> NDArray[np
     if not inside:
         must = f"hold places in [0, {n_samples - 1}], or masks of {n_samples} rows"
         got = np.array2string(rows, threshold=6, edgeitems=2).replace("\n", "")
-        raise _refused(owner, must, f"{what} are {got}")
+        raise _refused(owner, must, f"{what} are {got}, of shape {rows.shape}")
     if not (labels.weights[rows] > 0.0).any():
         must = "have rows of positive weight on both sides of every fold"
         raise _refused(owner, must, f"{what} have weight zero")
