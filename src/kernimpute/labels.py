@@ -128,6 +128,6 @@ def _is_gap(label: object) -> bool:
 
 def _gap_refusal(owner: str) -> str:
     return (
-        f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead: rows "
-        "without a label are filled as new rows, after a fit to the others."
+        f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead: "
+        "rows without a label are filled as new rows, after a fit to the others."
     )

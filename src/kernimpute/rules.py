@@ -3,7 +3,8 @@
 `KernelImputer` and `impute_table` fill for a classifier that is not their own machine, so that
 machine should be smooth: a quarter of the gamma of `scaled_kernel`. The weight of the anchor grows
 with what is missing, 1 / (observed share): the more gaps a row has, the more its cells could move
-together, and the less there is to hold them. A quantity pulls without end on every row outside
+together, and the less there is to hold them. With more than two classes there is a machine for
+each, and the anchor holds against all of them. A quantity pulls without end on every row outside
 its tube, where a class stops at its margin, so a regression is held sixteen times as strongly.
 
 Chosen on seven real tables, judged on other splits: see "Defaults" in ``benchmarks/README.md``.
@@ -22,7 +23,14 @@ from kernimpute.kernels import Gaussian, Kernel, Laplacian
 from kernimpute.labelled_rows import scaled_kernel
 from kernimpute.labels import Task
 
-__all__ = ["CLASSIFIER_ETA", "SMOOTH", "anchor_weight", "default_kernel", "imputer_eta"]
+__all__ = [
+    "CLASSIFIER_ETA",
+    "SMOOTH",
+    "anchor_weight",
+    "default_kernel",
+    "imputer_eta",
+    "number_of_machines",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -30,11 +38,11 @@ SMOOTH = 0.25
 """Part of the scaled gamma that imputers and regressors take."""
 
 CLASSIFIER_ETA = 32.0
-"""Weight of a classifier's anchor, in units of C / (observed share)."""
+"""Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""
 
 
 def imputer_eta(task: Task) -> float:
-    """Return the weight of an imputer's anchor, in units of C / (observed share).
+    """Return the weight of an imputer's anchor, in units of C / (observed share), a machine.
 
     Parameters
     ----------
@@ -47,6 +55,22 @@ def imputer_eta(task: Task) -> float:
         16 or 256.
     """
     return 16.0 if task == "classification" else 256.0
+
+
+def number_of_machines(n_classes: int | None) -> int:
+    """Return how many machines share a filling: one for a target or two classes, else one each.
+
+    Parameters
+    ----------
+    n_classes : int or None
+        Number of classes; None for a regression.
+
+    Returns
+    -------
+    int
+        The number.
+    """
+    return n_classes if n_classes is not None and n_classes > 2 else 1
 
 
 def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -> float:

@@ -36,7 +36,13 @@ from kernimpute.roles import (
     plain,
     table_labels,
 )
-from kernimpute.rules import SMOOTH, anchor_weight, default_kernel, imputer_eta
+from kernimpute.rules import (
+    SMOOTH,
+    anchor_weight,
+    default_kernel,
+    imputer_eta,
+    number_of_machines,
+)
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
 from kernimpute.table_code import EncodedTable, TableCode, encode_table
 
@@ -245,7 +251,7 @@ def impute_table(
     encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
     _check_kernel(kernel, encoded)
     _check_variant(variant, encoded)
-    options |= _defaults(options, encoded.matrix[labelled], encoded.code, labels.task)
+    options |= _defaults(options, encoded.matrix[labelled], encoded.code, labels)
     cautions = [
         *labels.cautions,
         *_unused_markers(table, missing_values),
@@ -333,17 +339,20 @@ def _filled(
 
 
 def _defaults(
-    options: Mapping[str, Any], X: FloatArray, code: TableCode, task: Task
+    options: Mapping[str, Any], X: FloatArray, code: TableCode, labels: TableLabels
 ) -> dict[str, Any]:
     """Return kernel and eta by the rules for tables, where they are left open."""
     found: dict[str, Any] = {}
+    task = labels.task
+    n_classes = np.unique(labels.values).size if task == "classification" else None
     kernel, C = options["kernel"], options["C"]
     if kernel is None or isinstance(kernel, str):
         columns = tuple(int(column) for column in np.flatnonzero(code.categorical))
         found["kernel"] = default_kernel(kernel or "gaussian", X, columns, part=SMOOTH)
     # What is no penalty is refused by `impute`, in its words.
     if options["eta"] is None and options["variant"] == "direct" and _is_positive(C):
-        found["eta"] = anchor_weight(float(C), X, imputer_eta(task), np.ones(X.shape[0]))
+        factor = number_of_machines(n_classes) * imputer_eta(task)
+        found["eta"] = anchor_weight(float(C), X, factor, np.ones(X.shape[0]))
     return found
 
 

@@ -266,3 +266,12 @@ def test_class_weights_that_cannot_be_are_refused(class_weight):
     for estimator_class in (KernelImputer, KernelImputationClassifier):
         with pytest.raises((ValueError, TypeError), match="weight"):
             estimator_class(class_weight=class_weight).fit(X, y)
+
+
+def test_the_default_anchor_holds_against_the_machines_of_all_classes():
+    X, _ = labelled_rows()
+    observed = float((~np.isnan(X)).mean())
+    y = np.arange(X.shape[0]) % 5
+    assert KernelImputer().fit(X, y).eta_ == pytest.approx(16.0 * 5 / observed)
+    assert KernelImputer().fit(X, y % 2).eta_ == pytest.approx(16.0 / observed)
+    assert KernelImputer(task="regression").fit(X, y).eta_ == pytest.approx(256.0 / observed)

@@ -41,7 +41,7 @@ from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
 from kernimpute.frames import is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Gaussian, Kernel
-from kernimpute.rules import anchor_weight, imputer_eta
+from kernimpute.rules import anchor_weight, imputer_eta, number_of_machines
 from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
@@ -283,10 +283,12 @@ class KernelImputation(Persistent, BaseEstimator):
             return float(self.eta)
         if self.variant != "direct":
             return None
-        return anchor_weight(float(self.C), matrix, self._eta_factor(labels), labels.weights)
+        n_machines = number_of_machines(None if labels.classes is None else labels.classes.size)
+        factor = n_machines * self._eta_factor(labels)
+        return anchor_weight(float(self.C), matrix, factor, labels.weights)
 
     def _eta_factor(self, labels: Labels) -> float:
-        """Return the default eta in units of C / (observed share)."""
+        """Return the default eta in units of C / (observed share), for each machine."""
         return imputer_eta(labels.task)
 
     def _settings(self, eta: float | None) -> Settings:

@@ -47,9 +47,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         (expected distance of two rows whose columns are independent), from the observed cells.
     eta : "auto" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
-        labels move them. "auto" is 32 C / (observed share of the cells) for "direct", and the norm
-        of the machine's coefficients for the other variants. With inf: the machine on the
-        reference imputation.
+        labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
+        number of classes if they are more than two; for the other variants the norm of the
+        machine's coefficients. With inf: the machine on the reference imputation.
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"

@@ -51,9 +51,10 @@ class KernelImputer(TransformerMixin, KernelImputation):
         quarter of it, for a smooth machine serves other classifiers best.
     eta : "auto" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
-        labels move them. "auto" is 16 C / (observed share of the cells) for "direct", 256 C /
-        (observed share) if y is a quantity, and the norm of the machine's coefficients for the
-        other variants. With inf the table is the reference imputation.
+        labels move them. "auto" is 16 C / (observed share of the cells) for "direct", times the
+        number of classes if they are more than two, and 256 C / (observed share) if y is a
+        quantity; for the other variants the norm of the machine's coefficients. With inf the
+        table is the reference imputation.
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
