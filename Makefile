@@ -34,6 +34,8 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.anchor
 	$(BIN)/python -m benchmarks.defaults
 	$(BIN)/python -m benchmarks.new_rows
+	$(BIN)/python -m benchmarks.regression
+	$(BIN)/python -m benchmarks.multiclass
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
