@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.columns import TableError, check_column_names, check_table
-from kernimpute.labels import Task, task_of_numbers
-from kernimpute.table_code import encode_table
+from kernimpute.labels import MOST_CLASSES, Task, task_of_numbers
+from kernimpute.table_code import TableCode, encode_table
 
 __all__ = [
     "ColumnRoles",
@@ -19,6 +19,7 @@ __all__ = [
     "column_roles",
     "infer_task",
     "left_as_found",
+    "looks_like_codes",
     "plain",
     "table_labels",
 ]
@@ -230,6 +231,40 @@ def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     listed = ", ".join(repr(name) for name in names)
     columns = "column" if len(names) == 1 else "columns"
     return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
+
+
+def looks_like_codes(
+    code: TableCode, frame: pd.DataFrame, names: Collection[Hashable]
+) -> list[str]:
+    """Return a note that names columns of few whole numbers, which are taken for quantities.
+
+    Parameters
+    ----------
+    code : TableCode
+        How the table is coded.
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table.
+    names : collection of hashable
+        The columns that may be named: those with a gap.
+
+    Returns
+    -------
+    list of str
+        One note; none where there is no such column.
+    """
+    found = [
+        str(column.name)
+        for column in code.columns
+        if column.kind == "whole"
+        and column.name in names
+        and frame[column.name].nunique() <= MOST_CLASSES
+    ]
+    if not found:
+        return []
+    return [
+        "few whole numbers, filled as quantities; name those that are codes as categorical "
+        "(--categorical): " + ", ".join(found)
+    ]
 
 
 def plain(value: object) -> object:

@@ -25,7 +25,7 @@ from kernimpute.columns import TableError, observed_in_table
 from kernimpute.convergence import Callback, Status
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import KERNELS, Kernel
-from kernimpute.labels import MOST_CLASSES, Task
+from kernimpute.labels import Task
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference
 from kernimpute.roles import (
@@ -33,6 +33,7 @@ from kernimpute.roles import (
     column_roles,
     infer_task,
     left_as_found,
+    looks_like_codes,
     plain,
     table_labels,
 )
@@ -431,12 +432,7 @@ def _notes(
         notes.append(
             "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
         )
-    codes = [str(name) for name in whole if encoded.frame[name].nunique() <= MOST_CLASSES]
-    if codes:
-        notes.append(
-            "few whole numbers, filled as quantities; name those that are codes as categorical "
-            "(--categorical): " + ", ".join(codes)
-        )
+    notes.extend(looks_like_codes(encoded.code, encoded.frame, filled))
     if result is not None and result.stage_one is not None:
         notes.extend(result.stage_one.trace.notes)
     return tuple(notes)

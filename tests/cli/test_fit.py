@@ -223,3 +223,14 @@ def test_the_rounds_are_shown(program, table, monkeypatch):
     assert program(*FIT, "-o", "m", "-q")[0] == 0
     assert shown
     assert {record.stage for record in shown} == {"direct"}
+
+
+def test_columns_that_look_like_codes_are_named(program, folder):
+    generator = np.random.default_rng(0)
+    rows = [f"{generator.integers(3)},{generator.normal():.3f},{k % 2}" for k in range(40)]
+    rows[3] = ",0.5,1"
+    (folder / "codes.csv").write_text("code,n,y\n" + "\n".join(rows) + "\n")
+    code, out, _ = program("fit", "codes.csv", "-t", "y", "-o", "m")
+    assert code == 0
+    assert "few whole numbers, filled as quantities" in " ".join(out.split())
+    assert "(--categorical): code" in " ".join(out.split())

@@ -331,3 +331,24 @@ def test_machines_check_names_of_columns_as_scikit_learn_does(table, machine):
     with pytest.raises(ValueError, match=r"has 2 features, but .* is expecting 4 features"):
         X, target = regression_rows()
         clone(machine).fit(X, target > np.median(target)).predict(X[:, :2])
+
+
+def test_repeated_column_names_are_refused_in_our_words():
+    X, y = np.random.default_rng(0).random((20, 2)), np.arange(20) % 2
+    for given in (
+        pd.DataFrame(X, columns=["a", "a"]),
+        pa.table([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "a"]),
+    ):
+        with pytest.raises(ValueError, match="KernelImputer .*distinct names.*'a'"):
+            KernelImputer().fit(given, y)
+
+
+def test_numbers_beside_text_stay_numbers_in_another_library():
+    frame = pl.DataFrame({"n": [1.0, None, 3.0, 4.0] * 5, "t": ["p", "q", None, "q"] * 5})
+    y = np.arange(20) % 2
+    for given in (frame, frame.to_arrow()):
+        imputer = KernelImputer().set_output(transform="pandas")
+        filled = imputer.fit_transform(given, y)
+        assert isinstance(filled, pd.DataFrame)
+        assert filled["n"].dtype == np.float64
+        assert imputer.transform(given)["n"].dtype == np.float64

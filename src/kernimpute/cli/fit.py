@@ -47,7 +47,7 @@ from kernimpute.cli.writers import check_output
 from kernimpute.columns import observed_in_table
 from kernimpute.estimators import KernelImputer
 from kernimpute.report.facts import kernel_text
-from kernimpute.roles import column_roles, left_as_found, table_labels
+from kernimpute.roles import column_roles, left_as_found, looks_like_codes, table_labels
 
 __all__ = ["fit_command"]
 
@@ -170,7 +170,8 @@ def fit_command(
     print_warnings(dict.fromkeys([*file.cautions, *rows.cautions, *said]))
     if not quiet:
         facts = _facts(file, target, rows, imputer, time.perf_counter() - start)
-        print_summary(facts, [path], notes=[*file.notes, *rows.notes])
+        codes_note = looks_like_codes(imputer._code, rows.X, list(rows.X.columns))
+        print_summary(facts, [path], notes=[*file.notes, *rows.notes, *codes_note])
 
 
 # ------------------------------------------------------------------ the rows

@@ -38,7 +38,7 @@ from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
-from kernimpute.frames import is_frame, to_pandas
+from kernimpute.frames import check_names, is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Gaussian, Kernel
 from kernimpute.rules import anchor_weight, imputer_eta, number_of_machines
@@ -108,6 +108,7 @@ class KernelImputation(Persistent, BaseEstimator):
                 self, own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
             )
             return checked, to_pandas(checked)
+        check_names(X, type(self).__name__)
         validate_data(self, X, reset=reset, skip_check_array=True)
         frame = to_pandas(X)
         for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
@@ -149,8 +150,7 @@ class KernelImputation(Persistent, BaseEstimator):
                 f"numbers farther than {FARTHEST:g} times the training range from it, in {count} "
                 "row(s), are taken to be that far."
             )
-            matrix = np.clip(matrix, -FARTHEST, FARTHEST)
-        return matrix
+        return np.asarray(np.clip(matrix, -FARTHEST, FARTHEST))
 
     def _needed(self, y: Any) -> Any:
         """Return the labels, or say that they are needed."""

@@ -12,7 +12,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
+from kernimpute.estimators._base import (
+    FARTHEST,
+    METHOD_CONSTRAINTS,
+    TABLE_CONSTRAINTS,
+    KernelImputation,
+)
 from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_calibration
 from kernimpute.estimators._folds import Fold, folds_of
 from kernimpute.estimators._labels import Labels, read_labels
@@ -347,5 +352,5 @@ def _held_out_decision(
         missing_values=markers(classifier.missing_values),
         handle_unknown="missing",
     )
-    matrix = classifier._coding.matrix(rows)
+    matrix = np.clip(classifier._coding.matrix(rows), -FARTHEST, FARTHEST)
     return classifier._filling.decision(classifier._new_rows.fill(matrix))

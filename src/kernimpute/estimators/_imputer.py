@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._labels import read_labels
 from kernimpute.estimators._tables import markers
-from kernimpute.frames import like, with_columns
+from kernimpute.frames import as_library, like, with_columns
 from kernimpute.rules import SMOOTH
 from kernimpute.table_code import EncodedTable, TableCode
 
@@ -377,7 +378,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
         filled = filled.loc[:, self._kept]
         if names:
             filled = with_columns(filled, names, ~rows.observed[:, self._indicated])
-        return like(table, filled, changed)
+        # scikit-learn would make objects of another library's columns.
+        library = _get_output_config("transform", self)["dense"]
+        return as_library(like(table, filled, changed), library)
 
 
 def indicator_name(name: Any) -> Any:
