@@ -110,10 +110,10 @@ for table, scores in (("wine", by_class), ("diabetes", by_quantity)):
 
 # %%
 # The guidance gains nothing here: on diabetes ours and the unguided machine lie on each other, on
-# wine ours is level with it or some thousandths behind. Both are ahead of the machine whose new rows
-# get column means, on diabetes by more than two standard errors, on wine by two at the most: what
-# gains is to fill new rows from similar ones. Of the two competitors, the support vector machine differs from ours in
-# its gamma and in the scaling of the columns as well.
+# wine ours is level with it or some thousandths behind. Both are ahead of the machine whose new
+# rows get column means, on diabetes by more than two standard errors, on wine by two at the most:
+# what gains is to fill new rows from similar ones. Of the two competitors, the support vector
+# machine differs from ours in its gamma and in the scaling of the columns as well.
 #
 # How far the cells move
 # ----------------------
@@ -132,8 +132,8 @@ for name, table in tables.items():
         print(f"{name:15}{rate:8.0%}{middle:9.4f}{most:8.4f}{largest:9.4f}")
 
 # %%
-# A class moves half of the cells by less than a hundredth of the range, nearly all by less than some
-# hundredths; on tables of thousands of rows single ones move by up to a quarter of it. A quantity,
-# whose default anchor is sixteen times as strong, moves cells by some thousandths. A smaller ``eta`` moves them
-# further, and :class:`~kernimpute.KernelImputationClassifierCV` and its twins choose it on held-out
-# rows.
+# A class moves half of the cells by less than a hundredth of the range, nearly all by some
+# hundredths at the most; on tables of thousands of rows single ones move by up to a quarter of it.
+# A quantity, whose default anchor is sixteen times as strong as that of two classes, moves cells by
+# some thousandths. A smaller ``eta`` moves them further, and
+# :class:`~kernimpute.KernelImputationClassifierCV` and its twins choose it on held-out rows.
