@@ -275,8 +275,8 @@ def _facts(
     facts.append(("method", f"{imputer.variant}, {kernel_text(imputer.kernel_)}"))
     if imputer.n_subsets_ > 1:
         facts.append(("subsets", str(imputer.n_subsets_)))
-    certificate = "slope" if imputer.variant == "direct" else "gap"
-    known = "" if math.isnan(imputer.gap_) else f", {certificate} {imputer.gap_:.3g}"
+    shown = "slope {:.3g} of the start's" if imputer.variant == "direct" else "gap {:.3g}"
+    known = "" if math.isnan(imputer.gap_) else ", " + shown.format(imputer.gap_)
     facts.append(("solver", f"{imputer.n_iter_} rounds{known}"))
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputer.status_.value.partition(" Causes:")[0]))

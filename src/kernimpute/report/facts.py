@@ -106,7 +106,7 @@ def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
         trace = result.trace
         # The certificate of the one-stage variant is the slope that is left, no gap.
         slope = _last(trace.column("gap"), "slope")
-        known = f"{_last(trace.column('objective'), 'objective')}, {slope}"
+        known = f"{_last(trace.column('objective'), 'objective')}, {slope} of the start's"
         facts.append(("solver", f"{trace.records[-1].iteration} rounds, {known}"))
     return facts
 

@@ -125,6 +125,8 @@ def _setting(value: object) -> str:
         return "default"
     if isinstance(value, tuple):
         return ", ".join(map(str, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return kernel_text(value) if isinstance(value, Kernel) else str(value)
 
 
