@@ -122,7 +122,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     -----
     More than two classes share one filling and have a machine each, one against the rest. Without
     any gap this is scikit-learn's `SVC` on columns scaled to [0, 1]. As there, `predict` follows
-    the decision values, and in rare cases a probability may favour another class. A class with
+    the decision values, and a probability may favour another class. A class with
     fewer rows than folds reduces their number, with a warning; one with a single row leaves
     nothing to hold out, and `predict_proba` is the logistic function of the decision values.
 
