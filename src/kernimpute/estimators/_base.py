@@ -27,15 +27,14 @@ from sklearn.utils.validation import validate_data
 from kernimpute.convergence import Record
 from kernimpute.estimators._coding import CodeColumns, Coding, IndicatorColumns
 from kernimpute.estimators._filling import (
-    NewRows,
     Settings,
     fill,
     fitted_kernel,
-    fitted_reference,
 )
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
+from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
 from kernimpute.frames import check_names, is_frame, to_pandas

@@ -18,16 +18,15 @@ from kernimpute.estimators._base import FARTHEST
 from kernimpute.estimators._candidates import Candidate
 from kernimpute.estimators._filling import (
     Filling,
-    NewRows,
     Settings,
     dual_of,
     fill,
-    fitted_reference,
     for_all_classes,
 )
 from kernimpute.estimators._folds import Fold
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, make_machine
+from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.estimators._tables import markers
 from kernimpute.kernels import Gaussian, Kernel
