@@ -119,9 +119,7 @@ def column_roles(
 def infer_task(labels: pd.Series) -> Task:
     """Return what a label column is taken for when the caller doesn't say.
 
-    Text, booleans and categories are classes. So are whole numbers with two distinct values,
-    or with at most ten of which each occurs twice or more on average. Other numbers are a
-    quantity, for regression.
+    Text, booleans and categories are classes; numbers are as `kernimpute.labels.infer_task` says.
 
     Parameters
     ----------

@@ -22,16 +22,18 @@ from sklearn.utils._param_validation import (
     RealNotInt,
     StrOptions,
 )
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernimpute.convergence import Record
-from kernimpute.estimators._coding import CodeColumns, Coding, IndicatorColumns
-from kernimpute.estimators._filling import (
-    Settings,
-    fill,
-    fitted_kernel,
+from kernimpute.estimators._coding import (
+    FARTHEST,
+    CodeColumns,
+    Coding,
+    IndicatorColumns,
+    within_reach,
 )
-from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._filling import Settings, fill, fitted_kernel
+from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
 from kernimpute.estimators._references import NewRows, fitted_reference
@@ -47,8 +49,6 @@ __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
 
 FloatArray = NDArray[np.float64]
 BLOCK_ROWS = 1024
-FARTHEST = 1e6
-"""How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
 
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "variant": [StrOptions(set(VARIANTS))],
@@ -118,15 +118,17 @@ class KernelImputation(Persistent, BaseEstimator):
                 )
         return X, frame
 
+    def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "error") -> EncodedTable:
+        """Return rows in a code, gaps where `missing_values` says so."""
+        return code.encode(
+            frame, missing_values=markers(self.missing_values), handle_unknown=handle_unknown
+        )
+
     def _encode(self, frame: Any) -> EncodedTable:
         """Return new rows in the training table's code, with a warning for unknown categories."""
         # scikit-learn has checked the names, where both tables have them; else places count.
         names = [column.name for column in self._code.columns]
-        rows = self._code.encode(
-            frame.set_axis(names, axis=1),
-            missing_values=markers(self.missing_values),
-            handle_unknown=self.handle_unknown,
-        )
+        rows = self._coded(self._code, frame.set_axis(names, axis=1), self.handle_unknown)
         if rows.unknown:
             listed = "; ".join(
                 f"{name!r}: {', '.join(map(repr, categories))} in {count} cell(s)"
@@ -135,9 +137,11 @@ class KernelImputation(Persistent, BaseEstimator):
             self._warn(f"categories that were not there in fit are taken for gaps ({listed}).")
         return rows
 
-    def _filled_matrix(self, frame: Any) -> FloatArray:
-        """Return new rows filled, as the machines take them."""
-        return self._new_rows.fill(self._matrix(self._encode(frame)))
+    def _decision(self, X: Any) -> FloatArray:
+        """Return the machines' decision values of new rows, of shape (n_rows, n_problems)."""
+        check_is_fitted(self)
+        _, frame = self._read(X, reset=False)
+        return self._filling.decision(self._new_rows.fill(self._matrix(self._encode(frame))))
 
     def _matrix(self, rows: EncodedTable) -> FloatArray:
         """Return new rows as the kernel takes them; numbers no farther off than it can hold."""
@@ -149,7 +153,23 @@ class KernelImputation(Persistent, BaseEstimator):
                 f"numbers farther than {FARTHEST:g} times the training range from it, in {count} "
                 "row(s), are taken to be that far."
             )
-        return np.asarray(np.clip(matrix, -FARTHEST, FARTHEST))
+        return within_reach(matrix)
+
+    def _read_labelled(
+        self, X: Any, y: Any, sample_weight: Any, *, task: str
+    ) -> tuple[Any, Any, Labels]:
+        """Return the training table, its frame and its labels, or refuse to fit them."""
+        table, frame = self._read(X, reset=True)
+        labels = read_labels(
+            self._needed(y),
+            frame,
+            sample_weight,
+            task=task,
+            class_weight=getattr(self, "class_weight", None),
+            owner=type(self).__name__,
+        )
+        self._check_fit(*frame.shape)
+        return table, frame, labels
 
     def _needed(self, y: Any) -> Any:
         """Return the labels, or say that they are needed."""
@@ -210,13 +230,21 @@ class KernelImputation(Persistent, BaseEstimator):
             return IndicatorColumns(code)
         return CodeColumns(code)
 
-    def _fit_frame(self, frame: Any, labels: Labels) -> EncodedTable:
-        """Learn the table's code, fill its rows of positive weight, keep what new rows need."""
+    def _fit_frame(self, frame: Any, labels: Labels) -> tuple[EncodedTable, FloatArray | str]:
+        """Learn the table's code, fill its rows of positive weight, keep what new rows need.
+
+        Returns
+        -------
+        rows : EncodedTable
+            These rows.
+        reference : ndarray of shape (n_counted, n_matrix_columns) or "expected"
+            What they are held at.
+        """
         for stale in ("eta_", "classes_", "_calibration"):
             self.__dict__.pop(stale, None)
         every, frame, labels = frame, frame.iloc[labels.counted], labels.of(labels.counted)
         code = self._learn_code(frame)
-        rows = code.encode(frame, missing_values=markers(self.missing_values))
+        rows = self._coded(code, frame)
         if len(frame) < len(every):
             self._check_uncounted(code, every)
         coding = self._coding_for(code)
@@ -239,13 +267,9 @@ class KernelImputation(Persistent, BaseEstimator):
             n_jobs=self.n_jobs,
             progress=self._progress(),
         )
-        by_reference = self.new_rows == "reference" or (
-            self.new_rows == "auto" and eta is not None and math.isinf(eta)
-        )
         self._code, self._coding, self._filling = code, coding, filling
-        self._anchor = reference
         self._new_rows = NewRows(
-            None if by_reference else filling.X,
+            None if self._fills_by_reference(eta) else filling.X,
             labels.weights,
             Gaussian(categorical=coding.categorical),
             filler,
@@ -258,10 +282,22 @@ class KernelImputation(Persistent, BaseEstimator):
         self.gap_ = filling.gap
         self.trace_ = filling.trace
         self.status_ = filling.status
-        self.n_disjoint_pairs_ = disjoint_pairs(rows.observed)
         if labels.classes is not None:
             self.classes_ = labels.classes
-        return rows
+        return rows, reference
+
+    def _fit_whole(self, frame: Any, labels: Labels) -> tuple[EncodedTable, FloatArray | str]:
+        """Fit as `_fit_frame` does, to what the user gave and not to a fold of it, and warn."""
+        rows, reference = self._fit_frame(frame, labels)
+        self.n_disjoint_pairs_ = disjoint_pairs(rows.observed)
+        self._warn_of_fit()
+        return rows, reference
+
+    def _fills_by_reference(self, eta: float | None) -> bool:
+        """Return whether new rows are filled by the reference, with such a weight on the anchor."""
+        if self.new_rows == "auto":
+            return eta is not None and math.isinf(eta)
+        return bool(self.new_rows == "reference")
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
         """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
@@ -368,12 +404,16 @@ def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
     int
         The number of unordered pairs.
     """
+    # Of two rows that share nothing, one has at most half of the columns.
+    n_observed = observed.sum(axis=1)
+    light = 2 * n_observed <= observed.shape[1]
     mask = observed.astype(np.float32)
-    count = 0
-    for first in range(0, mask.shape[0], BLOCK_ROWS):
-        block = mask[first : first + BLOCK_ROWS]
-        shared = block @ mask.T
-        count += int((shared == 0.0).sum())
-    # A row of gaps shares nothing with itself, which is no pair.
-    itself = int((~observed.any(axis=1)).sum())
-    return (count - itself) // 2
+    few = mask[light]
+    ordered = within = 0
+    for first in range(0, few.shape[0], BLOCK_ROWS):
+        disjoint = few[first : first + BLOCK_ROWS] @ mask.T == 0.0
+        ordered += int(disjoint.sum())
+        within += int(disjoint[:, light].sum())
+    # A row of gaps shares nothing with itself, which is no pair; two such rows come twice.
+    itself = int((n_observed == 0).sum())
+    return ordered - within + (within - itself) // 2

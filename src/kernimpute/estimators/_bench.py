@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.estimators._base import FARTHEST
 from kernimpute.estimators._candidates import Candidate
+from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._filling import (
     Filling,
     Settings,
@@ -28,7 +28,6 @@ from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, make_machine
 from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
-from kernimpute.estimators._tables import markers
 from kernimpute.kernels import Gaussian, Kernel
 
 __all__ = ["Bench"]
@@ -60,11 +59,10 @@ class Bench:
         self.owner = type(template).__name__
         train = fold.train[labels.weights[fold.train] > 0.0]
         self.labels = labels.learned_from(train)
-        gaps = markers(template.missing_values)
         training = frame.iloc[train]
         code = template._learn_code(training)
-        self.rows = code.encode(training, missing_values=gaps)
-        self.new = code.encode(frame.iloc[fold.test], missing_values=gaps, handle_unknown="missing")
+        self.rows = template._coded(code, training)
+        self.new = template._coded(code, frame.iloc[fold.test], "missing")
         self.code = code
         self.subsets = stratified_subsets(self.labels, template.subset_size, template._seed())
 
@@ -102,7 +100,7 @@ class Bench:
         coding = self.template._coding_for(self.code)
         matrix = coding.matrix(self.rows)
         # As far off as rows may be in prediction.
-        new = np.clip(coding.matrix(self.new), -FARTHEST, FARTHEST)
+        new = within_reach(coding.matrix(self.new))
         metric = Gaussian(categorical=coding.categorical)
         reference, filler = fitted_reference(
             first.reference, matrix, metric, self.labels.weights, self.owner
@@ -110,7 +108,7 @@ class Bench:
         plain = NewRows(None, self.labels.weights, metric, filler).fill(new)
 
         def filled_new(training: FloatArray, candidate: Candidate) -> FloatArray:
-            if self._by_reference(candidate):
+            if self.template._fills_by_reference(self._settings(candidate).eta):
                 return plain
             return NewRows(training, self.labels.weights, metric, filler).fill(new)
 
@@ -130,10 +128,6 @@ class Bench:
                 settings = self._settings(candidate)
                 filling = fill(matrix, self.labels, kernel, reference, self.subsets, settings)
                 yield index, filled_new(filling.X, candidate), filling
-
-    def _by_reference(self, candidate: Candidate) -> bool:
-        how = self.template.new_rows
-        return how == "reference" or (how == "auto" and candidate.is_plain)
 
     def _along_C(
         self,

@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import make_constraint
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS
 from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._tables import markers
 from kernimpute.kernels import KERNELS, Kernel
 
 __all__ = ["Candidate", "Defaults", "candidates_of", "check_candidates", "defaults_of"]
@@ -148,7 +147,7 @@ def defaults_of(
     """
     frame, labels = frame.iloc[labels.counted], labels.of(labels.counted)
     code = template._learn_code(frame)
-    rows = code.encode(frame, missing_values=markers(template.missing_values))
+    rows = template._coded(code, frame)
     template = clone(template).set_params(C=1.0, eta="auto")
     found = {}
     for reference in references:

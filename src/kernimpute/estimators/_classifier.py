@@ -10,18 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.estimators._base import (
-    FARTHEST,
-    METHOD_CONSTRAINTS,
-    TABLE_CONSTRAINTS,
-    KernelImputation,
-)
+from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_calibration
+from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._folds import Fold, folds_of
-from kernimpute.estimators._labels import Labels, read_labels
-from kernimpute.estimators._tables import markers
+from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._machines import decided, shown
 from kernimpute.rules import CLASSIFIER_ETA
 
 __all__ = ["KernelImputationClassifier"]
@@ -230,8 +225,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more classes the largest one decides.
         """
-        values = self._decision(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return shown(self._decision(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels of rows.
@@ -246,8 +240,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         ndarray of shape (n_rows,)
             Labels, from `classes_`.
         """
-        values = self._decision(X)
-        chosen = (values[:, 0] > 0.0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
+        chosen = decided(self._decision(X))
         return np.asarray(self.classes_[chosen])
 
     @available_if(_has_probabilities)
@@ -284,12 +277,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def _decision(self, X: Any) -> FloatArray:
-        """Return decision values of shape (n_rows, n_problems)."""
-        check_is_fitted(self)
-        _, frame = self._read(X, reset=False)
-        return self._filling.decision(self._filled_matrix(frame))
-
     def _fit(
         self,
         X: Any,
@@ -298,16 +285,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         folds: list[Fold] | None,
     ) -> Self:
         """Fit, and calibrate on the folds given, or on those of `cv`."""
-        _, frame = self._read(X, reset=True)
-        labels = read_labels(
-            self._needed(y),
-            frame,
-            sample_weight,
-            task="classification",
-            class_weight=self.class_weight,
-            owner=type(self).__name__,
-        )
-        self._check_fit(*frame.shape)
+        _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
         if folds is None and self.cv is not None:
             folds = folds_of(self.cv, frame, labels, warn=self._warn)
             if not folds:
@@ -315,17 +293,10 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
                     "a class with a single row leaves nothing to hold out: predict_proba is the "
                     "logistic function of the decision values, not calibrated."
                 )
-        self._fit_frame(frame, labels)
-        self._warn_of_fit()
+        self._fit_whole(frame, labels)
         if self.cv is not None:
             self._calibration = self._calibrated(frame, labels, folds or [])
         return self
-
-    def _fit_with_folds(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, folds: list[Fold]
-    ) -> Self:
-        """Fit as `fit` does, calibrating on folds that were made before."""
-        return self._fit(X, y, sample_weight, folds)
 
     def _calibrated(self, frame: Any, labels: Labels, folds: list[Fold]) -> Calibration:
         """Return sigmoids fitted to the decision values of held-out rows, if there are any."""
@@ -347,10 +318,6 @@ def _held_out_decision(
     """Return the decision values of a fold's held-out rows, by a fit on the others."""
     classifier = clone(template)
     classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
-    rows = classifier._code.encode(
-        frame.iloc[fold.test],
-        missing_values=markers(classifier.missing_values),
-        handle_unknown="missing",
-    )
-    matrix = np.clip(classifier._coding.matrix(rows), -FARTHEST, FARTHEST)
+    rows = classifier._coded(classifier._code, frame.iloc[fold.test], "missing")
+    matrix = within_reach(classifier._coding.matrix(rows))
     return classifier._filling.decision(classifier._new_rows.fill(matrix))

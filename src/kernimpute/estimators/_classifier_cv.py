@@ -174,7 +174,7 @@ status_, n_disjoint_pairs_ : object
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             The values.
         """
-        return self._best_for(X).decision_function(X)
+        return self._best().decision_function(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels of rows.
@@ -189,7 +189,7 @@ status_, n_disjoint_pairs_ : object
         ndarray of shape (n_rows,)
             Labels, from `classes_`.
         """
-        return self._best_for(X).predict(X)
+        return self._best().predict(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes, calibrated on held-out rows.
@@ -206,7 +206,7 @@ status_, n_disjoint_pairs_ : object
         ndarray of shape (n_rows, n_classes)
             Rows that sum to 1, in the order of `classes_`.
         """
-        return self._best_for(X).predict_proba(X)
+        return self._best().predict_proba(X)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`.
@@ -221,4 +221,4 @@ status_, n_disjoint_pairs_ : object
         ndarray of shape (n_rows, n_classes)
             The logarithms.
         """
-        return self._best_for(X).predict_log_proba(X)
+        return self._best().predict_log_proba(X)

@@ -16,9 +16,28 @@ from numpy.typing import NDArray
 
 from kernimpute.table_code import EncodedTable, TableCode
 
-__all__ = ["CodeColumns", "Coding", "IndicatorColumns"]
+__all__ = ["FARTHEST", "CodeColumns", "Coding", "IndicatorColumns", "within_reach"]
 
 FloatArray = NDArray[np.float64]
+
+FARTHEST = 1e6
+"""How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
+
+
+def within_reach(matrix: FloatArray) -> FloatArray:
+    """Return new rows with no number farther off than `FARTHEST`; gaps stay gaps.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_matrix_columns)
+        Rows in a coding's matrix.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_matrix_columns)
+        The rows.
+    """
+    return np.asarray(np.clip(matrix, -FARTHEST, FARTHEST))
 
 
 class Coding(Protocol):

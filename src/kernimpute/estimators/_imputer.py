@@ -13,13 +13,13 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
-from kernimpute.estimators._labels import read_labels
-from kernimpute.estimators._tables import markers
 from kernimpute.frames import as_library, like, with_columns
 from kernimpute.rules import SMOOTH
 from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
+
+FloatArray = NDArray[np.float64]
 
 IMPUTER_CONSTRAINTS: dict[str, list[Any]] = {
     "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -271,8 +271,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
         table of shape (n_samples, n_features_out)
             The filled rows, in the container that came. Not what ``fit(X, y).transform(X)`` gives.
         """
-        table, frame, rows, counted = self._fit(X, y, sample_weight)
-        anchor = self._anchor if isinstance(self._anchor, np.ndarray) else None
+        table, frame, rows, reference, counted = self._fit(X, y, sample_weight)
+        anchor = None if isinstance(reference, str) else reference
         codes = self._coding.codes(self._filling.X, rows, anchor)
         if counted.size < len(frame):
             # Rows of weight zero guide nothing, and are filled as new rows are.
@@ -329,34 +329,20 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     def _fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Any, Any, EncodedTable, NDArray[np.intp]]:
-        """Fit, and return the table, its frame, and its coded rows of positive weight."""
-        table, frame = self._read(X, reset=True)
-        labels = read_labels(
-            self._needed(y),
-            frame,
-            sample_weight,
-            task=self.task,
-            class_weight=self.class_weight,
-            owner=type(self).__name__,
-        )
+    ) -> tuple[Any, Any, EncodedTable, FloatArray | str, NDArray[np.intp]]:
+        """Fit, and return table and frame, and the counted rows, their reference, their places."""
+        table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
         self._refuse_taken_names(frame)
-        self._check_fit(*frame.shape)
-        rows = self._fit_frame(frame, labels)
+        rows, reference = self._fit_whole(frame, labels)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
         has_gaps = ~rows.observed.all(axis=0)
         self._indicated = has_gaps & self._kept if self.add_indicator else np.zeros_like(has_gaps)
-        self._warn_of_fit()
-        return table, frame, rows, labels.counted
+        return table, frame, rows, reference, labels.counted
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
         """Refuse rows of weight zero that could not be returned filled."""
-        code.encode(
-            frame,
-            missing_values=markers(self.missing_values),
-            handle_unknown=self.handle_unknown,
-        )
+        self._coded(code, frame, self.handle_unknown)
 
     def _refuse_taken_names(self, frame: Any) -> None:
         """Refuse columns that have the name of an indicator of another."""

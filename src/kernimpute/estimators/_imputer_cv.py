@@ -230,7 +230,7 @@ status_, n_disjoint_pairs_ : object
         table of shape (n_rows, n_features_out)
             The filled rows.
         """
-        return self._best_for(X).transform(X)
+        return self._best().transform(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
         """Return the names of the columns that `transform` returns.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernimpute.kernels import Kernel
 
-__all__ = ["Machine", "make_machine"]
+__all__ = ["Machine", "decided", "make_machine", "shown"]
 
 FloatArray = NDArray[np.float64]
 
@@ -83,3 +83,35 @@ def make_machine(
     """
     support = np.any(dual_coef != 0.0, axis=1)
     return Machine(X[support], dual_coef[support], intercept, kernel)
+
+
+def decided(values: FloatArray) -> NDArray[np.intp]:
+    """Return the class that decision values are for.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_problems)
+        Decision values: one for two classes, else one a class.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        Codes of classes.
+    """
+    return (values[:, 0] > 0.0).astype(np.intp) if values.shape[1] == 1 else values.argmax(axis=1)
+
+
+def shown(values: FloatArray) -> FloatArray:
+    """Return decision values as scikit-learn shows them: a single one has no column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_problems)
+        Decision values.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) or (n_rows, n_problems)
+        The values.
+    """
+    return values[:, 0] if values.shape[1] == 1 else values

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
-from kernimpute.estimators._labels import read_labels
 from kernimpute.rules import SMOOTH
 
 __all__ = ["KernelImputationRegressor"]
@@ -185,19 +183,9 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
             If a parameter, the table or the targets are not as described, or the fit would take
             more memory than it may; before any long work.
         """
-        _, frame = self._read(X, reset=True)
-        labels = read_labels(
-            self._needed(y),
-            frame,
-            sample_weight,
-            task="regression",
-            class_weight=None,
-            owner=type(self).__name__,
-        )
-        self._check_fit(*frame.shape)
-        self._fit_frame(frame, labels)
+        _, frame, labels = self._read_labelled(X, y, sample_weight, task="regression")
+        self._fit_whole(frame, labels)
         self._centre, self._spread = labels.centre, labels.spread
-        self._warn_of_fit()
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -213,7 +201,5 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         ndarray of shape (n_rows,)
             Predictions, in the unit of y.
         """
-        check_is_fitted(self)
-        _, frame = self._read(X, reset=False)
-        decision = self._filling.decision(self._filled_matrix(frame))[:, 0]
+        decision = self._decision(X)[:, 0]
         return np.asarray(self._centre + self._spread * decision)

@@ -170,4 +170,4 @@ n_disjoint_pairs_ : object
         ndarray of shape (n_rows,)
             Predictions, in the unit of y.
         """
-        return self._best_for(X).predict(X)
+        return self._best().predict(X)

@@ -21,6 +21,7 @@ from kernimpute.estimators._calibration import UNCALIBRATED
 from kernimpute.estimators._candidates import Candidate
 from kernimpute.estimators._folds import Fold
 from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._machines import decided, shown
 from kernimpute.estimators._search_results import SearchResults
 
 __all__ = ["judge_all"]
@@ -144,14 +145,11 @@ class _ClassJudge(ClassifierMixin, _Judge):
 
     def decision_function(self, Z: FloatArray) -> FloatArray:
         """Return decision values."""
-        values = self.decide.decision(Z)
-        return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
+        return shown(self.decide.decision(Z))
 
     def predict(self, Z: FloatArray) -> NDArray[Any]:
         """Return labels."""
-        values = self.decision_function(Z)
-        chosen = (values > 0.0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return np.asarray(self.labels.classes)[chosen]
+        return np.asarray(self.labels.classes)[decided(self.decide.decision(Z))]
 
     def predict_proba(self, Z: FloatArray) -> FloatArray:
         """Return the logistic function of decision values, normalised."""

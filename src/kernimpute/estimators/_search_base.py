@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -28,7 +27,7 @@ from kernimpute.estimators._candidates import (
 from kernimpute.estimators._classifier import KernelImputationClassifier
 from kernimpute.estimators._folds import DEFAULT_FOLDS, Fold, folds_of
 from kernimpute.estimators._imputer import KernelImputer
-from kernimpute.estimators._labels import Labels, read_labels
+from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._search import judge_all
 from kernimpute.estimators._search_results import SearchResults
 from kernimpute.labels import plain_labels
@@ -109,19 +108,10 @@ class KernelImputationSearch(KernelImputation):
             if hasattr(self, stale):
                 delattr(self, stale)
         check_candidates(self)
-        _, frame = self._read(X, reset=True)
         owner = type(self).__name__
-        # A column of labels is warned of here, and taken as a row from here on.
-        y = column_or_1d(plain_labels(self._needed(y), owner), warn=True)
-        labels = read_labels(
-            y,
-            frame,
-            sample_weight,
-            task=task,
-            class_weight=getattr(self, "class_weight", None),
-            owner=owner,
-        )
-        self._check_fit(*frame.shape)
+        _, frame, labels = self._read_labelled(X, y, sample_weight, task=task)
+        # A column of labels has been warned of, and is taken as a row from here on.
+        y = np.ravel(plain_labels(y, owner))
         folds = folds_of(
             self.cv,
             frame,
@@ -165,12 +155,12 @@ class KernelImputationSearch(KernelImputation):
         if isinstance(plain, KernelImputationClassifier):
             # Its own `cv` makes folds of other rows; on these, the folds are there already.
             plain.set_params(cv=DEFAULT_FOLDS if self.cv is None else self.cv)
-            plain._fit_with_folds(X, y, sample_weight, folds)
+            plain._fit(X, y, sample_weight, folds)
         else:
             plain.fit(X, y, sample_weight=sample_weight)
         return None
 
-    def _best_for(self, X: Any) -> Any:
+    def _best(self) -> Any:
         """Return the best estimator, which checks new rows in its own name."""
         check_is_fitted(self)
         return self.best_estimator_
