@@ -33,6 +33,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from benchmarks.paired import counts, differences
 from benchmarks.setting import RESULTS, amputed, data_folder, one_thread, seed_of, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
 
@@ -164,33 +165,10 @@ def all_readings() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def differences(rows: pd.DataFrame, to: str = "mean") -> pd.DataFrame:
-    """Return accuracy and its difference to a method's, with its standard error, by setting."""
-    keys = ["dataset", "classes", "missing_rate", "classifier"]
-    base = rows[rows["method"] == to].drop(columns="method")
-    pairs = rows[rows["method"] != to].merge(base, on=[*keys, "fold"], suffixes=("", "_of_other"))
-    pairs["difference"] = pairs["accuracy"] - pairs["accuracy_of_other"]
-    grouped = pairs.groupby(["method", *keys], sort=False)
-    table = grouped["difference"].agg(difference="mean", standard_error="sem")
-    table.insert(0, "accuracy", grouped["accuracy"].mean())
-    table["worse"] = table["difference"] < -table["standard_error"]
-    table["better"] = table["difference"] > table["standard_error"]
-    return table.reset_index()
-
-
-def counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by method and classifier the settings, how many differ, and the mean difference."""
-    return (
-        table.groupby(["method", "classifier"], sort=False)
-        .agg(
-            settings=("worse", "size"),
-            worse=("worse", "sum"),
-            better=("better", "sum"),
-            mean_difference=("difference", "mean"),
-            smallest_difference=("difference", "min"),
-        )
-        .reset_index()
-    )
+PAIRED = (["dataset", "classes", "missing_rate", "classifier"], "fold", "accuracy")
+"""What makes a setting, over what differences are paired, and in what."""
+COUNTED = ["method", "classifier"]
+"""What settings are counted by."""
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -215,10 +193,12 @@ def main() -> None:
     with one_thread():
         rows = all_readings()
     rows.round(6).to_csv(RESULTS / "multiclass.csv", index=False)
-    table = differences(rows)
-    summary = counts(table)
+    table = differences(rows, *PAIRED)
+    summary = counts(table, COUNTED)
     guidance = {
-        other: counts(differences(rows[rows["method"].isin(["default", other])], to=other))
+        other: counts(
+            differences(rows[rows["method"].isin(["default", other])], *PAIRED, to=other), COUNTED
+        )
         for other in ANCHORS[1:]
     }
     print(markdown(table))

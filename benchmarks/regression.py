@@ -37,6 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVR
 
+from benchmarks.paired import counts, differences
 from benchmarks.setting import RESULTS, amputed, data_folder, one_thread, seed_of, write_results
 from kernimpute import KernelImputationRegressor, KernelImputer
 
@@ -155,35 +156,10 @@ def all_readings() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def differences(rows: pd.DataFrame, to: str = "mean") -> pd.DataFrame:
-    """Return R2 and its difference to a method's, with its standard error, by setting."""
-    keys = ["comparison", "dataset", "missing_rate", "test"]
-    base = rows[rows["method"] == to].drop(columns="method")
-    pairs = rows[rows["method"] != to].merge(
-        base, on=[*keys, "repetition"], suffixes=("", "_of_other")
-    )
-    pairs["difference"] = pairs["r2"] - pairs["r2_of_other"]
-    grouped = pairs.groupby(["method", *keys], sort=False)
-    table = grouped["difference"].agg(difference="mean", standard_error="sem")
-    table.insert(0, "r2", grouped["r2"].mean())
-    table["worse"] = table["difference"] < -table["standard_error"]
-    table["better"] = table["difference"] > table["standard_error"]
-    return table.reset_index()
-
-
-def counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by comparison and method the settings, how many differ, and the mean difference."""
-    return (
-        table.groupby(["comparison", "method"], sort=False)
-        .agg(
-            settings=("worse", "size"),
-            worse=("worse", "sum"),
-            better=("better", "sum"),
-            mean_difference=("difference", "mean"),
-            smallest_difference=("difference", "min"),
-        )
-        .reset_index()
-    )
+PAIRED = (["comparison", "dataset", "missing_rate", "test"], "repetition", "r2")
+"""What makes a setting, over what differences are paired, and in what."""
+COUNTED = ["comparison", "method"]
+"""What settings are counted by."""
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -207,10 +183,10 @@ def main() -> None:
     with one_thread():
         rows = all_readings()
     rows.round(6).to_csv(RESULTS / "regression.csv", index=False)
-    table = differences(rows)
-    summary = counts(table)
-    guided = differences(rows[rows["method"].isin(["default", UNGUIDED])], to=UNGUIDED)
-    guidance = counts(guided)
+    table = differences(rows, *PAIRED)
+    summary = counts(table, COUNTED)
+    guided = differences(rows[rows["method"].isin(["default", UNGUIDED])], *PAIRED, to=UNGUIDED)
+    guidance = counts(guided, COUNTED)
     print(markdown(table))
     print(summary.round(4).to_string(index=False))
     print("labels that guide against labels that do not:")
