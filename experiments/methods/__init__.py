@@ -1,0 +1,1 @@
+"""The methods that are compared, as ordered candidates to select among."""

@@ -1,0 +1,111 @@
+"""Names with options, ``wine[threshold=7]``, as datasets and methods have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Name", "Option", "parse_name"]
+
+Option = bool | int | float | str
+
+_FORM = re.compile(r"(?P<base>[A-Za-z_][A-Za-z_0-9]*)(?:\[(?P<options>[^\[\]]*)\])?")
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name and its options.
+
+    Parameters
+    ----------
+    base : str
+        The name itself.
+    options : mapping of str to bool, int, float or str
+        The options in the order they were given; empty without any.
+    """
+
+    base: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the name as it is written."""
+        if not self.options:
+            return self.base
+        return f"{self.base}[{','.join(f'{key}={_written(v)}' for key, v in self.options.items())}]"
+
+    def options_among(self, known: Mapping[str, Option]) -> dict[str, Option]:
+        """Return the options, the defaults where none is given.
+
+        Parameters
+        ----------
+        known : mapping of str to bool, int, float or str
+            The options there are and their defaults.
+
+        Returns
+        -------
+        dict
+            A value for each of them.
+
+        Raises
+        ------
+        ValueError
+            If an option is not among them.
+        """
+        for key in self.options:
+            if key not in known:
+                choices = ", ".join(known) or "none"
+                raise ValueError(f"An option of {self.base} must be one of: {choices}; got {key!r}.")
+        return {**known, **self.options}
+
+
+def parse_name(text: str) -> Name:
+    """Return a name and its options from ``base[key=value,...]``.
+
+    Parameters
+    ----------
+    text : str
+        The name as it is written. Values are numbers, "yes", "no" or words.
+
+    Returns
+    -------
+    Name
+        The name.
+
+    Raises
+    ------
+    ValueError
+        If the text has another form, or gives an option twice.
+
+    Examples
+    --------
+    >>> parse_name("wine[threshold=7]")
+    Name(base='wine', options={'threshold': 7})
+    """
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"A name must read base or base[key=value,...]; got {text!r}.")
+    options: dict[str, Option] = {}
+    for part in filter(None, (match["options"] or "").split(",")):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value) or key in options:
+            raise ValueError(f"Options must read key=value, each key once; got {text!r}.")
+        options[key] = _value(value)
+    return Name(match["base"], options)
+
+
+def _value(text: str) -> Option:
+    if text in ("yes", "no"):
+        return text == "yes"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _written(value: Option) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
