@@ -1,0 +1,339 @@
+"""Means, paired tests and average ranks of what methods reached on the same splits.
+
+A cell is a problem without its repetition: dataset, mechanism, missing rate, what is held out, how
+columns are scaled, whose splits. Readings are laid out with a row for each cell and repetition and
+a column for each method; a failed or skipped run is NaN there.
+
+The repetitions of a cell draw their splits from the same rows, so their differences are not
+independent and the ordinary paired t-test rejects too often. It is what the paper uses and is given
+for comparison; beside it stands the corrected test of Nadeau and Bengio (Machine Learning 52, 2003),
+which widens the variance of the mean by the ratio of test rows to training rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+__all__ = [
+    "CELL",
+    "LEVEL",
+    "TEST_TO_TRAIN",
+    "PairedTest",
+    "average_ranks",
+    "best_stands_alone",
+    "critical_difference",
+    "friedman",
+    "paired_test",
+    "readings",
+    "summary",
+    "versus",
+]
+
+CELL = ("dataset", "mechanism", "missing_rate", "held_out", "scaling", "splits")
+"""The columns of records that make a cell."""
+
+LEVEL = 0.05
+"""The level of all tests, as in the paper."""
+
+TEST_TO_TRAIN = 3 / 4
+"""Test rows to training rows of the protocol's 4:3:3 cut."""
+
+_TIE = 12
+"""Decimals beyond which two means are the same: they are sums of the same fractions."""
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """What a paired comparison found.
+
+    Parameters
+    ----------
+    difference : float
+        Mean of the first minus the second; NaN without a pair.
+    standard_error : float
+        Its standard error over the pairs, taken as independent; NaN below two pairs.
+    n : int
+        Number of pairs.
+    p : float
+        Two-sided p-value of the paired t-test; NaN below two pairs.
+    p_corrected : float
+        The same with Nadeau and Bengio's variance.
+    """
+
+    difference: float
+    standard_error: float
+    n: int
+    p: float
+    p_corrected: float
+
+    @property
+    def verdict(self) -> int:
+        """1 or -1 where the first is better or worse at `LEVEL`, 0 where neither."""
+        return int(np.sign(self.difference)) if self.p < LEVEL else 0
+
+
+def paired_test(
+    first: ArrayLike, second: ArrayLike, test_to_train: float = TEST_TO_TRAIN
+) -> PairedTest:
+    """Compare two methods on the repetitions that both have.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_repetitions,)
+        Readings in the same order, NaN where there is none.
+    test_to_train : float, default=`TEST_TO_TRAIN`
+        Ratio of test rows to training rows, for the corrected test.
+
+    Returns
+    -------
+    PairedTest
+        Mean difference and two-sided p-values. Differences that are all zero give p = 1, all the
+        same and not zero p = 0.
+    """
+    differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    differences = differences[~np.isnan(differences)]
+    n = differences.size
+    if n < 2:
+        mean = float(differences.mean()) if n else np.nan
+        return PairedTest(mean, np.nan, n, np.nan, np.nan)
+    mean = float(differences.mean())
+    variance = float(differences.var(ddof=1))
+    if np.ptp(differences) <= 1e-12:
+        p = 1.0 if abs(mean) <= 1e-12 else 0.0
+        return PairedTest(mean, 0.0, n, p, p)
+    plain, corrected = (
+        float(2 * stats.t.sf(abs(mean) / np.sqrt(variance * factor), n - 1))
+        for factor in (1 / n, 1 / n + test_to_train)
+    )
+    return PairedTest(mean, float(np.sqrt(variance / n)), n, plain, corrected)
+
+
+def summary(records: pd.DataFrame, keys: list[str], value: str = "accuracy") -> pd.DataFrame:
+    """Return mean and standard deviation of a reading, and what is missing, by some columns.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records with the columns ``status`` and ``reason``.
+    keys : list of str
+        The columns to group by, in the order in which they first come.
+    value : str, default="accuracy"
+        The column of the reading.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by `keys`: ``mean``; ``std``, the population's, as in the released code; ``n`` of
+        done runs; ``failed`` and ``skipped`` runs; ``reasons``, a tuple of the reasons given.
+    """
+    rows: dict[Any, dict[str, Any]] = {}
+    for key, group in records.groupby(keys, sort=False, dropna=False):
+        found = group.loc[group["status"] == "done", value].dropna().to_numpy(float)
+        failures = group.loc[group["status"] != "done", "reason"].dropna()
+        rows[key] = {
+            "mean": found.mean() if found.size else np.nan,
+            "std": found.std() if found.size else np.nan,
+            "n": found.size,
+            "failed": int((group["status"] == "failed").sum()),
+            "skipped": int((group["status"] == "skipped").sum()),
+            "reasons": tuple(dict.fromkeys(str(reason) for reason in failures if reason)),
+        }
+    index = pd.MultiIndex.from_tuples(list(rows), names=keys)
+    return pd.DataFrame(list(rows.values()), index=index)
+
+
+def readings(
+    records: pd.DataFrame, value: str = "accuracy", rule: str | None = "plain"
+) -> pd.DataFrame:
+    """Lay readings out by cell and repetition, a column for each method.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of the kind "classification".
+    value : str, default="accuracy"
+        The column of the reading.
+    rule : str or None, default="plain"
+        The selection rule whose rows are taken; None takes all, where there is one rule only.
+
+    Returns
+    -------
+    DataFrame of shape (n_cells * n_repetitions, n_methods)
+        Indexed by `CELL` and ``repetition``; columns in the order in which methods first come;
+        NaN where a run failed or was skipped.
+    """
+    rows = records if rule is None else records[records["rule"] == rule]
+    # A method that failed before its selection leaves one row, whose rule is not known.
+    if rule is not None:
+        methods = list(dict.fromkeys(records["method"]))
+        rows = pd.concat([rows, records[records["rule"].isna()]])
+    else:
+        methods = list(dict.fromkeys(rows["method"]))
+    rows = rows.assign(**{value: rows[value].where(rows["status"] == "done").astype(float)})
+    rows = rows.drop_duplicates([*CELL, "repetition", "method"])
+    wide = rows.set_index([*CELL, "repetition", "method"])[value].unstack("method")
+    order = dict.fromkeys(rows.set_index([*CELL, "repetition"]).index)
+    return wide.loc[list(order), [method for method in methods if method in wide.columns]]
+
+
+def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
+    """Rank methods by their mean in each cell, and average the ranks over the cells.
+
+    Methods with every reading are ranked among themselves, the highest mean first; equal means
+    share the average of their ranks. A method that lacks readings doesn't move the others: in each
+    cell it is put among them by their means over the repetitions that it has.
+
+    Parameters
+    ----------
+    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
+        What `readings` returns.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by method, best first: ``rank``; ``complete``, whether it has every reading;
+        ``cells``, in how many it was ranked; ``n``, its readings. Methods without any are left out.
+    """
+    gaps = wide.isna().sum()
+    complete = list(gaps.index[gaps == gaps.min()])
+    groups = [group for _, group in wide.groupby(level=list(CELL), sort=False, dropna=False)]
+    ranks = [_means(group[complete]).rank(ascending=False) for group in groups]
+    among = pd.DataFrame(ranks)
+    rows = {
+        method: (among[method].mean(), not gaps.min(), among[method].count(), wide[method].count())
+        for method in complete
+    }
+    for method in wide.columns.difference(complete, sort=False):
+        places = [_place(group, method, complete) for group in groups if group[method].notna().any()]
+        if places:
+            rows[method] = (np.mean(places), False, len(places), wide[method].count())
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["rank", "complete", "cells", "n"])
+    return table.rename_axis("method").sort_values("rank", kind="stable")
+
+
+def _means(group: pd.DataFrame) -> pd.Series:
+    return group.mean().round(_TIE)
+
+
+def _place(group: pd.DataFrame, method: str, among: list[str]) -> float:
+    common = group[group[method].notna()]
+    others = _means(common[among]).to_numpy()
+    own = round(common[method].mean(), _TIE)
+    return 1 + np.sum(others > own) + np.sum(others == own) / 2
+
+
+def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Hold every method against one of them, cell by cell.
+
+    Parameters
+    ----------
+    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
+        What `readings` returns.
+    baseline : str
+        The method that the others are held against.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by method: ``difference``, the mean over cells of the mean paired difference;
+        ``cells``; ``higher`` and ``lower``, in how many cells the difference is above or below
+        zero; ``better`` and ``worse``, in how many at `LEVEL` by the paired t-test;
+        ``better_corrected`` and ``worse_corrected``, the same by the corrected test; ``p``, of
+        Wilcoxon's signed-rank test over the cells' differences.
+
+    Raises
+    ------
+    ValueError
+        If the baseline is not among the methods.
+    """
+    if baseline not in wide.columns:
+        raise ValueError(
+            f"The baseline must be one of the methods {', '.join(wide.columns)}; got {baseline!r}."
+        )
+    groups = [group for _, group in wide.groupby(level=list(CELL), sort=False, dropna=False)]
+    rows = {}
+    for method in wide.columns.drop(baseline):
+        tests = [paired_test(group[method], group[baseline]) for group in groups]
+        tests = [test for test in tests if test.n]
+        if not tests:
+            continue
+        differences = np.round([test.difference for test in tests], _TIE)
+        corrected = np.array([test.p_corrected < LEVEL for test in tests])
+        verdicts = np.array([test.verdict for test in tests])
+        rows[method] = {
+            "difference": differences.mean(),
+            "cells": len(tests),
+            "higher": int((differences > 0).sum()),
+            "lower": int((differences < 0).sum()),
+            "better": int((verdicts > 0).sum()),
+            "worse": int((verdicts < 0).sum()),
+            "better_corrected": int((corrected & (differences > 0)).sum()),
+            "worse_corrected": int((corrected & (differences < 0)).sum()),
+            "p": float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
+    """Return whether a method is better than every other by the paired t-test at `LEVEL`.
+
+    Parameters
+    ----------
+    group : DataFrame of shape (n_repetitions, n_methods)
+        The readings of one cell.
+    best : str
+        The method.
+
+    Returns
+    -------
+    bool
+        True where it is better than each other with at least two repetitions in common, and there
+        is one.
+    """
+    tests = [paired_test(group[best], group[other]) for other in group.columns.drop(best)]
+    tests = [test for test in tests if test.n >= 2]
+    return bool(tests) and all(test.verdict > 0 for test in tests)
+
+
+def friedman(wide: pd.DataFrame) -> float:
+    """Return the p-value of Friedman's test that all methods rank the same over the cells.
+
+    Parameters
+    ----------
+    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
+        What `readings` returns; methods that lack readings are left out.
+
+    Returns
+    -------
+    float
+        The p-value; NaN below three methods or three cells.
+    """
+    means = wide.dropna(axis="columns").groupby(level=list(CELL), sort=False, dropna=False).mean()
+    if min(means.shape) < 3:
+        return np.nan
+    return float(stats.friedmanchisquare(*means.round(_TIE).to_numpy().T).pvalue)
+
+
+def critical_difference(n_methods: int, n_cells: int) -> float:
+    """Return the difference of average ranks beyond which two methods differ at `LEVEL`.
+
+    Parameters
+    ----------
+    n_methods : int
+        Number of methods that were ranked, at least two.
+    n_cells : int
+        Number of cells.
+
+    Returns
+    -------
+    float
+        Nemenyi's critical difference (Demsar, JMLR 7, 2006), for cells that are independent.
+    """
+    quantile = stats.studentized_range.ppf(1 - LEVEL, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_cells)))

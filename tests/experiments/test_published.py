@@ -1,0 +1,103 @@
+"""The paper's numbers are the paper's: its tables are read again."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.published import (
+    CLASSIFICATION,
+    INHERENT,
+    MLP,
+    RECOVERY,
+    SEPARATION,
+    published_accuracy,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMBER = r"(?:\\textbf\{)?([\d.]+)\}?"
+READING = re.compile(rf"{NUMBER} \$\\pm\$ {NUMBER}")
+DATASETS = ("australian", "german", "heart", "pima")
+
+
+@pytest.fixture(scope="module")
+def paper() -> str:
+    """The paper's source."""
+    path = Path(os.environ.get("KERNIMPUTE_PAPER", ROOT.parent / "shared" / "paper.tex"))
+    if not path.exists():
+        pytest.skip(f"the paper's source is not at {path}")
+    return path.read_text(encoding="utf-8")
+
+
+def table(paper: str, label: str) -> list[str]:
+    """The rows of the table with a label."""
+    start = paper.index(rf"\label{{{label}}}")
+    return paper[start : paper.index(r"\end{tabular}", start)].split(r"\\")
+
+
+def readings(row: str) -> list[tuple[float, float]]:
+    return [(float(mean), float(std)) for mean, std in READING.findall(row)]
+
+
+def printed(row) -> list[tuple[float, float]]:
+    return [(reading.mean, reading.std) for reading in row]
+
+
+def test_classification(paper):
+    rows = [found for row in table(paper, "Tab: real-world results") if (found := readings(row))]
+    ours = [printed(row) for dataset in DATASETS for row in CLASSIFICATION[dataset].values()]
+    assert rows == ours
+    assert list(CLASSIFICATION["heart"]) == ["MI", "GEOM", "KARMA", "genRBF", "NewImp", "Ours"]
+
+
+def test_inherent(paper):
+    rows = [found for row in table(paper, "Tab: newresults") if (found := readings(row))]
+    columns = zip(INHERENT["cylinder"].values(), INHERENT["horse"].values(), strict=True)
+    assert rows == [printed(row) for row in columns]
+
+
+def test_mlp(paper):
+    rows = [found for row in table(paper, "Tab: DI_MLP") if (found := readings(row))]
+    assert rows == [
+        printed(MLP[dataset][method] for dataset in DATASETS) for method in ("MI", "NewImp", "Ours")
+    ]
+
+
+def test_recovery(paper):
+    pattern = re.compile(r"\$([\d.]+)\\mathrm\{e\}\{-(\d)\}\$")
+    rows = [
+        [float(f"{digits}e-{power}") for digits, power in pattern.findall(row)]
+        for row in table(paper, "Tab: KtoX")
+        if pattern.search(row)
+    ]
+    assert rows == [
+        [cell.feature_max, cell.feature_mean, cell.gram_max, cell.gram_mean]
+        for cell in RECOVERY.values()
+    ]
+    assert list(RECOVERY) == [(g, m) for g in (1.0, 1 / 32, 32.0) for m in (0.1, 0.9)]
+
+
+def test_separation(paper):
+    pattern = re.compile(r"& (MI|NewImp|Ours)((?: & [\d.]+){4})")
+    rows = [
+        (found[1], [float(number) for number in found[2].split(" & ")[1:]])
+        for row in table(paper, "Tab: Metics")
+        if (found := pattern.search(row))
+    ]
+    assert rows == [
+        (method, [cell.icd, cell.fdr, cell.chi, cell.dbi])
+        for dataset in DATASETS
+        for method, cell in SEPARATION[dataset].items()
+    ]
+
+
+def test_a_cell_is_found_by_its_axes():
+    assert published_accuracy("classification", "heart", 0.6, "Ours").mean == 0.813
+    assert published_accuracy("classification", "heart", 0.1 + 0.5, "Ours").std == 0.027
+    assert published_accuracy("inherent", "horse", 0.0, "KARMA").mean == 0.842
+    assert published_accuracy("mlp", "pima", 0.5, "GEOM") is None
+    assert published_accuracy("life", "heart", 0.6, "Ours") is None
+    assert published_accuracy("classification", "wine", 0.6, "Ours") is None
