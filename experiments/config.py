@@ -1,0 +1,232 @@
+"""What an experiment consists of: one record a kind, which refuses unknown keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+)
+
+from experiments.problem import Mechanism
+
+__all__ = [
+    "MODELS",
+    "ClassificationConfig",
+    "Config",
+    "ConvergenceConfig",
+    "MethodEntry",
+    "MoonsConfig",
+    "PcaConfig",
+    "RecoveryConfig",
+]
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    names = [value.name if isinstance(value, MethodEntry) else value for value in values]
+    if len(set(names)) < len(names):
+        raise ValueError("a list without repetitions")
+    return values
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+Rates = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_distinct)]
+Gammas = Annotated[tuple[PositiveFloat, ...], Field(min_length=1), AfterValidator(_distinct)]
+
+
+class MethodEntry(_Record):
+    """A method and the part of the experiment that it is run on.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    repetitions : int or None, default=None
+        How many of the first repetitions; None is all.
+    datasets : tuple of str or None, default=None
+        On which datasets; None is on all.
+    missing_rates : tuple of float or None, default=None
+        At which missing rates; None is at all.
+    """
+
+    name: str
+    repetitions: PositiveInt | None = None
+    datasets: Names | None = None
+    missing_rates: Rates | None = None
+
+    def reason_to_skip(self, unit: Mapping[str, Any]) -> str | None:
+        """Return why the method is left out of a unit of work, None if it is not.
+
+        Parameters
+        ----------
+        unit : mapping of str to object
+            The unit's axes.
+
+        Returns
+        -------
+        str or None
+            The reason in one sentence.
+        """
+        if self.repetitions is not None and unit["repetition"] >= self.repetitions:
+            return f"The config limits the method to {self.repetitions} repetitions."
+        if self.datasets is not None and unit["dataset"] not in self.datasets:
+            return f"The config limits the method to {', '.join(self.datasets)}."
+        if self.missing_rates is not None and unit["missing_rate"] not in self.missing_rates:
+            rates = ", ".join(map(str, self.missing_rates))
+            return f"The config limits the method to missing rates {rates}."
+        return None
+
+
+Methods = Annotated[tuple[MethodEntry, ...], Field(min_length=1), AfterValidator(_distinct)]
+
+
+class Config(_Record):
+    """What the configs of all kinds have.
+
+    Parameters
+    ----------
+    name : str
+        The name of the experiment: its file's, without the ending.
+    kind : str
+        The module of `experiments.kinds` that says what a row is.
+    description : str
+        One sentence on what it shows.
+    methods : tuple of MethodEntry
+        What is compared; in a file a name, or a name with its limits.
+    repetitions : int, default=1
+        How many splits and masks.
+    """
+
+    name: str
+    kind: str
+    description: str
+    methods: Methods
+    repetitions: PositiveInt = 1
+
+
+class ClassificationConfig(Config):
+    """Methods compared by what their classifiers get right.
+
+    Parameters
+    ----------
+    datasets : tuple of str
+        Names of datasets, with their options.
+    mechanisms : tuple of str, default=("mcar",)
+        What decides which cells are missing; see `experiments.problem.Setting`.
+    missing_rates : tuple of float
+        Shares of missing training cells; 0 for "inherent".
+    held_out, scaling, splits : str
+        As in `experiments.problem.Setting`.
+    """
+
+    kind: Literal["classification"]
+    datasets: Names
+    mechanisms: Annotated[tuple[Mechanism, ...], Field(min_length=1)] = ("mcar",)
+    missing_rates: Rates
+    held_out: Literal["complete", "amputed"] = "complete"
+    scaling: Literal["paper", "train"] = "paper"
+    splits: Literal["authors", "hashed"] = "authors"
+
+
+class RecoveryConfig(Config):
+    """Features recovered from the exact kernel matrix.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the dataset.
+    gammas : tuple of float
+        Parameters of the gaussian kernel.
+    missing_rates : tuple of float
+        Shares of missing cells.
+    """
+
+    kind: Literal["recovery"]
+    dataset: str
+    gammas: Gammas
+    missing_rates: Rates
+    methods: Methods = (MethodEntry(name="recover_features"),)
+
+
+class ConvergenceConfig(Config):
+    """The objective of the variants, round by round; the methods are variants.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the dataset.
+    missing_rate : float
+        Share of missing training cells.
+    C, gamma : float
+        Penalty of the machine and parameter of the gaussian kernel.
+    """
+
+    kind: Literal["convergence"]
+    dataset: str
+    missing_rate: Rate
+    C: PositiveFloat
+    gamma: PositiveFloat
+
+
+class PcaConfig(Config):
+    """Filled training rows in the plane of the complete rows' principal components.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the dataset.
+    missing_rate : float
+        Share of missing training cells.
+    """
+
+    kind: Literal["pca"]
+    dataset: str
+    missing_rate: Rate
+
+
+class MoonsConfig(Config):
+    """Two moons with a cell missing in a few rows: where the cell goes, and the boundary.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows of both moons together.
+    noise : float
+        Standard deviation of the noise, in units of the moons' radius.
+    n_missing : int
+        Rows that lose one cell.
+    C, gamma : float
+        Penalty of the machine and parameter of the gaussian kernel.
+    grid : int
+        Points of the grid along each side.
+    """
+
+    kind: Literal["moons"]
+    n_samples: PositiveInt
+    noise: NonNegativeFloat
+    n_missing: PositiveInt
+    C: PositiveFloat
+    gamma: PositiveFloat
+    grid: PositiveInt = 60
+
+
+MODELS: dict[str, type[Config]] = {
+    "classification": ClassificationConfig,
+    "recovery": RecoveryConfig,
+    "convergence": ConvergenceConfig,
+    "pca": PcaConfig,
+    "moons": MoonsConfig,
+}
+"""The record of each kind."""

@@ -1,0 +1,89 @@
+import pytest
+
+from experiments.config import MethodEntry
+from experiments.config_files import ConfigError, config_names, load_config
+
+GOOD = """
+kind: classification
+description: A test.
+datasets: [heart]
+missing_rates: [0, 0.4]
+repetitions: 2
+methods:
+  - mean+svc
+  - {name: appendix+refit, repetitions: 1, datasets: [heart], missing_rates: [0.4]}
+"""
+
+
+def load(tmp_path, text):
+    path = tmp_path / "trial.yaml"
+    path.write_text(text)
+    return load_config(path)
+
+
+def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
+    config = load(tmp_path, GOOD)
+    assert (config.name, config.kind, config.repetitions) == ("trial", "classification", 2)
+    assert config.missing_rates == (0.0, 0.4)
+    assert all(isinstance(rate, float) for rate in config.missing_rates)
+    assert (config.held_out, config.scaling, config.splits) == ("complete", "paper", "authors")
+    assert [entry.name for entry in config.methods] == ["mean+svc", "appendix+refit"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("repetitions: 2", "repetition: 2", r"the key repetition must be one of: .*repetitions"),
+        ("repetitions: 1,", "reps: 1,", r"the key methods.1.reps must be one of: name, repet"),
+        ("repetitions: 2", "repetitions: two", r"repetitions must be a valid integer; got \"two"),
+        ("repetitions: 2", "repetitions: '2'", r"repetitions must be a valid integer; got \"2"),
+        ("repetitions: 2", "repetitions: 0", r"repetitions must be greater than 0; got 0"),
+        ("[0, 0.4]", "[0, 1.4]", r"missing_rates.1 must be less than 1; got 1.4"),
+        ("[0, 0.4]", "[0.4, 0.4]", r"missing_rates must be a list without repetitions"),
+        ("[0, 0.4]", "[]", r"missing_rates must .*1 item"),
+        ("datasets: [heart]\n", "", r"the key datasets must be given"),
+        ("kind: classification\n", "", r"kind must be one of: .*; got nothing"),
+        ("kind: classification", "kind: other", r"kind must be one of: .*pca.*; got 'other'"),
+        ("kind: class", "name: x\nkind: class", r"must not have the key name"),
+        ("kind: class", "held_out: no\nkind: class", r"held_out must be 'complete' or 'amputed'"),
+        ("  - mean+svc", "  - appendix+refit", r"methods must be a list without repetitions"),
+        ("  - mean+svc", "  - 7", r"methods.0 must be a name, or keys and values; got 7"),
+        ("kind: classification", "kind: [", r"must be YAML"),
+    ],
+)
+def test_what_a_config_must_not_say_is_refused_in_one_sentence(tmp_path, old, new, complaint):
+    assert old in GOOD
+    with pytest.raises(ConfigError, match=complaint) as refused:
+        load(tmp_path, GOOD.replace(old, new, 1))
+    sentence = str(refused.value)
+    assert "trial.yaml" in sentence
+    assert "\n" not in sentence and "pydantic" not in sentence
+
+
+def test_a_file_without_keys_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="must hold keys and values"):
+        load(tmp_path, "- a\n")
+
+
+def test_a_name_that_is_no_config_is_refused_with_the_names_there_are():
+    with pytest.raises(ConfigError, match=r"one of: .*recovery.*; got 'nowhere'"):
+        load_config("nowhere")
+
+
+@pytest.mark.parametrize("name", config_names())
+def test_every_config_is_read_by_its_name_and_describes_itself(name):
+    config = load_config(name)
+    assert config.name == name
+    assert config.description.endswith(".")
+
+
+def test_limits_leave_units_out_with_a_reason():
+    unit = {"dataset": "heart", "missing_rate": 0.4, "repetition": 3}
+    assert MethodEntry(name="a").reason_to_skip(unit) is None
+    assert MethodEntry(name="a", repetitions=4, datasets=("heart",)).reason_to_skip(unit) is None
+    few = MethodEntry(name="a", repetitions=3)
+    assert few.reason_to_skip(unit) == "The config limits the method to 3 repetitions."
+    elsewhere = MethodEntry(name="a", datasets=("pima",))
+    assert elsewhere.reason_to_skip(unit) == "The config limits the method to pima."
+    rates = MethodEntry(name="a", missing_rates=(0.2, 0.6))
+    assert rates.reason_to_skip(unit) == "The config limits the method to missing rates 0.2, 0.6."
