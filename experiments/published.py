@@ -1,8 +1,7 @@
 """The paper's tables as data, to be shown beside what is measured here.
 
 Datasets have the names they have in records, without options; methods the names that the paper
-gives them. `RECORDED_AS` says which of our methods stands for each of the paper's rivals; "Ours" is
-compared with the methods of the family "ours".
+gives them, as `experiments.method_names.paper_name` returns them, and "Ours".
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ __all__ = [
     "INHERENT",
     "MLP",
     "RATES",
-    "RECORDED_AS",
     "RECOVERY",
     "SEPARATION",
     "Recovery",
@@ -79,15 +77,6 @@ class Separation:
 
 RATES = (0.2, 0.4, 0.6, 0.8)
 """The missing rates of the classification table."""
-
-RECORDED_AS: Mapping[str, str] = {
-    "MI": "mean+svc",
-    "GEOM": "geom",
-    "KARMA": "karma",
-    "genRBF": "genrbf",
-    "NewImp": "newimp+svc",
-}
-"""The method of the records that each of the paper's rivals is."""
 
 
 def _readings(*numbers: float) -> tuple[Reading, ...]:

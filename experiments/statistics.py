@@ -6,8 +6,8 @@ a column for each method; a failed or skipped run is NaN there.
 
 The repetitions of a cell draw their splits from the same rows, so their differences are not
 independent and the ordinary paired t-test rejects too often. It is what the paper uses and is given
-for comparison; beside it stands the corrected test of Nadeau and Bengio (Machine Learning 52, 2003),
-which widens the variance of the mean by the ratio of test rows to training rows.
+for comparison; beside it stands the corrected test of Nadeau and Bengio (Machine Learning 52,
+2003), which widens the variance of the mean by the ratio of test rows to training rows.
 """
 
 from __future__ import annotations
@@ -169,17 +169,11 @@ def readings(
         NaN where a run failed or was skipped.
     """
     rows = records if rule is None else records[records["rule"] == rule]
-    # A method that failed before its selection leaves one row, whose rule is not known.
-    if rule is not None:
-        methods = list(dict.fromkeys(records["method"]))
-        rows = pd.concat([rows, records[records["rule"].isna()]])
-    else:
-        methods = list(dict.fromkeys(rows["method"]))
+    methods = list(dict.fromkeys(rows["method"]))
     rows = rows.assign(**{value: rows[value].where(rows["status"] == "done").astype(float)})
-    rows = rows.drop_duplicates([*CELL, "repetition", "method"])
     wide = rows.set_index([*CELL, "repetition", "method"])[value].unstack("method")
     order = dict.fromkeys(rows.set_index([*CELL, "repetition"]).index)
-    return wide.loc[list(order), [method for method in methods if method in wide.columns]]
+    return wide.loc[list(order), methods]
 
 
 def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +204,9 @@ def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
         for method in complete
     }
     for method in wide.columns.difference(complete, sort=False):
-        places = [_place(group, method, complete) for group in groups if group[method].notna().any()]
+        places = [
+            _place(group, method, complete) for group in groups if group[method].notna().any()
+        ]
         if places:
             rows[method] = (np.mean(places), False, len(places), wide[method].count())
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["rank", "complete", "cells", "n"])
@@ -277,7 +273,8 @@ def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
             "worse_corrected": int((corrected & (differences < 0)).sum()),
             "p": float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0,
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    # From records, so that counts stay whole numbers.
+    return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="method"))
 
 
 def best_stands_alone(group: pd.DataFrame, best: str) -> bool:

@@ -25,7 +25,7 @@ DATASETS = ("australian", "german", "heart", "pima")
 
 @pytest.fixture(scope="module")
 def paper() -> str:
-    """The paper's source."""
+    """Return the paper's source."""
     path = Path(os.environ.get("KERNIMPUTE_PAPER", ROOT.parent / "shared" / "paper.tex"))
     if not path.exists():
         pytest.skip(f"the paper's source is not at {path}")
@@ -33,7 +33,7 @@ def paper() -> str:
 
 
 def table(paper: str, label: str) -> list[str]:
-    """The rows of the table with a label."""
+    """Return the rows of the table with a label."""
     start = paper.index(rf"\label{{{label}}}")
     return paper[start : paper.index(r"\end{tabular}", start)].split(r"\\")
 

@@ -24,7 +24,7 @@ from tests.experiments.made_records import METHODS, classification_records
 
 
 def laid_out(values: dict[str, list[list[float]]]) -> pd.DataFrame:
-    """Readings by method, a list a cell."""
+    """Return readings by method, a list a cell."""
     n_repetitions = len(next(iter(values.values()))[0])
     index = pd.MultiIndex.from_tuples(
         [

@@ -1,0 +1,49 @@
+"""Records as tables, figures and the page take them: methods in one order, a rule in every row."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from experiments.method_names import family_of, paper_name
+
+__all__ = ["arranged"]
+
+_FAMILIES = ("rival", "field", "ours", "ablation")
+_RIVALS = ("MI", "GEOM", "KARMA", "genRBF", "NewImp", None)
+
+
+def arranged(records: pd.DataFrame) -> pd.DataFrame:
+    """Return records with a rule in every row, sorted by method.
+
+    Rivals come first, in the paper's order, then the field, ours, and the controls. A run that
+    ended before its selection has no rule: it gets a row for each rule that its method has
+    elsewhere, for "plain" where it has none.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of any kind; the rule is looked at only where there is one.
+
+    Returns
+    -------
+    DataFrame
+        The rows; within a method in the order in which they came.
+    """
+    if "rule" in records:
+        records = _with_rules(records)
+    order = {method: _place(method) for method in dict.fromkeys(records["method"])}
+    return records.sort_values("method", key=lambda m: m.map(order), kind="stable")
+
+
+def _place(method: str) -> str:
+    rival = _RIVALS.index(paper_name(method))
+    return f"{_FAMILIES.index(family_of(method))} {rival} {method}"
+
+
+def _with_rules(records: pd.DataFrame) -> pd.DataFrame:
+    unknown = records["rule"].isna()
+    known, others = records[~unknown], records[unknown]
+    rules = known.groupby("method")["rule"].unique().to_dict()
+    lists = [list(rules.get(method, ["plain"])) for method in others["method"]]
+    filled = others.assign(rule=pd.Series(lists, index=others.index, dtype=object)).explode("rule")
+    return pd.concat([known.astype({"rule": object}), filled]).sort_index(kind="stable")

@@ -1,0 +1,177 @@
+"""What a method's name says: its filler, its classifier, whose it is, and how it is shown.
+
+Records are read without running anything, so this needs the names alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from experiments.methods.candidates import Family
+from experiments.naming import parse_name
+
+__all__ = ["Parts", "family_of", "label_of", "paper_name", "parts_of", "without_option"]
+
+_OURS = (
+    "kernel_imputer",
+    "kernel_classifier",
+    "direct",
+    "anchored",
+    "expected",
+    "paper",
+    "appendix",
+    "released",
+)
+_RIVALS = {"geom": "GEOM", "karma": "KARMA", "genrbf": "genRBF"}
+_FILLERS = {"mean": "MI", "newimp": "NewImp"}
+_LABELS = {
+    "mean": "mean",
+    "class_mean": "class mean",
+    "knn": "KNN",
+    "iterative": "iterative",
+    "iterative_label": "iterative with label",
+    "missforest": "missForest",
+    "newimp": "NewImp",
+    "kernel_imputer": "KernelImputer",
+    "kernel_classifier": "KernelImputationClassifier",
+    "K_o": "Stage II alone",
+    "hgb": "gradient boosting",
+    "gaussian": "gaussian by EM",
+    "indicators": "indicators",
+    "svc": "SVM",
+    "svc_near": "SVM near MI",
+    "logistic": "logistic",
+    "mlp": "MLP",
+    "own": "own SVM",
+    "refit": "SVM refit",
+    **_RIVALS,
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a method's name.
+
+    Parameters
+    ----------
+    filler : str
+        What fills, with its options; for a whole method the method itself.
+    indicators : bool
+        Whether indicators of the gaps are appended.
+    classifier : str
+        What classifies; "" for a whole method.
+    """
+
+    filler: str
+    indicators: bool
+    classifier: str
+
+
+def parts_of(method: str) -> Parts:
+    """Return the parts of a method's name.
+
+    Parameters
+    ----------
+    method : str
+        Such as ``"mean+indicators+svc"``.
+
+    Returns
+    -------
+    Parts
+        Filler, indicators, classifier.
+    """
+    # A plus within brackets parts nothing.
+    filler, *others = re.split(r"\+(?![^\[]*\])", method)
+    indicators = "indicators" in others
+    others = [other for other in others if other != "indicators"]
+    return Parts(filler, indicators, others[0] if others else "")
+
+
+def family_of(method: str) -> Family:
+    """Return whose a method is.
+
+    Parameters
+    ----------
+    method : str
+        Its name in records.
+
+    Returns
+    -------
+    {"rival", "field", "ours", "ablation"}
+        The paper's rivals, the simple field, the library's variants, or a control.
+    """
+    filler = parse_name(parts_of(method).filler)
+    if filler.base == "K_o" or "labels" in filler.options or "perturbation" in filler.options:
+        return "ablation"
+    if filler.base in _OURS:
+        return "ours"
+    return "field" if paper_name(method) is None else "rival"
+
+
+def paper_name(method: str) -> str | None:
+    """Return what the paper calls a method that is one of its rivals.
+
+    Parameters
+    ----------
+    method : str
+        Its name in records.
+
+    Returns
+    -------
+    str or None
+        "MI", "GEOM", "KARMA", "genRBF" or "NewImp"; None for every other method.
+    """
+    parts = parts_of(method)
+    base = parse_name(parts.filler).base
+    if base in _RIVALS:
+        return _RIVALS[base]
+    kernel_machine = ("svc",) if base == "mean" else ("svc", "svc_near")
+    if parts.indicators or parts.classifier not in (*kernel_machine, "mlp"):
+        return None
+    return _FILLERS.get(base)
+
+
+def label_of(method: str) -> str:
+    """Return how a method is shown in tables and figures.
+
+    Parameters
+    ----------
+    method : str
+        Its name in records.
+
+    Returns
+    -------
+    str
+        Its parts in words, options in brackets; "MI" before the paper's mean imputation.
+    """
+    parts = parts_of(method)
+    filler = parse_name(parts.filler)
+    words = [_LABELS.get(filler.base, filler.base)]
+    if filler.options:
+        words[0] += str(filler)[len(filler.base) :]
+    words += ["indicators"] * parts.indicators
+    words += [_LABELS.get(parts.classifier, parts.classifier)] * bool(parts.classifier)
+    text = " + ".join(words)
+    return f"MI ({text})" if paper_name(method) == "MI" else text
+
+
+def without_option(method: str, option: str) -> str:
+    """Return the name that a method has without one of its filler's options.
+
+    Parameters
+    ----------
+    method : str
+        Its name in records.
+    option : str
+        The option to leave out.
+
+    Returns
+    -------
+    str
+        The name; the same where it has no such option.
+    """
+    parts = parts_of(method)
+    filler = parse_name(parts.filler)
+    kept = {key: value for key, value in filler.options.items() if key != option}
+    return str(type(filler)(filler.base, kept)) + method[len(parts.filler) :]

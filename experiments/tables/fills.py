@@ -1,0 +1,118 @@
+"""How far filled cells are from what was removed, with labels and without."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from experiments.method_names import family_of, label_of, parts_of
+from experiments.naming import parse_name
+from experiments.tables.accuracy import written_rate
+from experiments.tables.grid import Entry, Row, Table
+
+__all__ = ["MEASURES", "fill_errors", "fills_table", "uses_labels"]
+
+MEASURES = {"mae": "MAE", "rmse": "RMSE", "wasserstein": "Wasserstein"}
+"""The errors of filled cells, by their columns."""
+
+_LABELLED = ("class_mean", "iterative_label")
+
+
+def uses_labels(method: str) -> bool:
+    """Return whether the true labels have a part in the filled values.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+
+    Returns
+    -------
+    bool
+        Of our methods all but those whose labels are permuted and Stage II alone.
+    """
+    filler = parse_name(parts_of(method).filler)
+    if filler.base == "K_o" or "labels" in filler.options:
+        return False
+    return filler.base in _LABELLED or family_of(method) in ("ours", "ablation")
+
+
+def fill_errors(records: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean errors of the filled training cells by filling and missing rate.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of the kind "classification".
+
+    Returns
+    -------
+    DataFrame
+        Indexed by method and missing rate, a column for each of `MEASURES`; means over datasets,
+        mechanisms and the repetitions that each has. Methods behind the same filled values are
+        one, under the first one's name.
+    """
+    rows = records[(records["rule"] == "plain") & (records["status"] == "done")]
+    rows = rows.dropna(subset=list(MEASURES))
+    axes = ["dataset", "mechanism", "missing_rate", "repetition"]
+    wide = rows.set_index([*axes, "method"])[list(MEASURES)].unstack("method")
+    wide = wide.reindex(columns=pd.MultiIndex.from_product([MEASURES, rows["method"].unique()]))
+    kept: list[str] = []
+    for method in rows["method"].unique():
+        filler = parts_of(method).filler
+        twins = [one for one in kept if parts_of(one).filler == filler]
+        if not any(_same(wide["mae"][one], wide["mae"][method]) for one in twins):
+            kept.append(method)
+    means = wide.groupby("missing_rate").mean().stack(level=1, future_stack=True)
+    means.index.names = ["missing_rate", "method"]
+    means = means.swaplevel().loc[kept]
+    return means[list(MEASURES)]
+
+
+def _same(first: pd.Series, second: pd.Series) -> bool:
+    return bool(((first - second).abs().max() < 1e-9) and first.notna().equals(second.notna()))
+
+
+def fills_table(experiment: str, records: pd.DataFrame) -> Table | None:
+    """Return the errors of filled cells, a row a filling.
+
+    Parameters
+    ----------
+    experiment : str
+        The experiment.
+    records : DataFrame
+        Records of the kind "classification".
+
+    Returns
+    -------
+    Table or None
+        The table; None where no removed value is known.
+    """
+    if records[list(MEASURES)].isna().all(axis=None):
+        return None
+    errors = fill_errors(records)
+    rates = sorted(set(errors.index.get_level_values("missing_rate")))
+    wide = errors.unstack("missing_rate")
+    rows: list[Row] = []
+    for method in dict.fromkeys(errors.index.get_level_values("method")):
+        entries = []
+        for measure in MEASURES:
+            for rate in rates:
+                value, column = wide.loc[method, (measure, rate)], wide[(measure, rate)]
+                known = pd.notna(value)
+                is_best = known and value <= column.min() + 1e-12
+                entries.append(Entry(f"{value:.3f}", bold=is_best) if known else "–")
+        rows.append((label_of(method), "yes" if uses_labels(method) else "no", *entries))
+    header = [f"{name} {written_rate(rate)}" for name in MEASURES.values() for rate in rates]
+    caption = (
+        f"Filled training cells against what was removed ({experiment}), in units of each column's "
+        "range; means over datasets and repetitions."
+    )
+    notes = (
+        "Bold: nearest to the truth. Wasserstein: distance between the filled and the true values of "
+        "a column, averaged over columns.",
+        "Labels: whether the rows' labels had a part in the filled values. Fillings that depend on "
+        "C and gamma are those of the setting selected.",
+    )
+    return Table(
+        f"{experiment}_fills", caption, ("method", "labels", *header), (tuple(rows),), notes
+    )

@@ -1,0 +1,157 @@
+"""A table as data, and its two written forms: Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Entry", "Row", "Table", "latex", "markdown"]
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "_": r"\_",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "–": "--",
+    "•": r"$\bullet$",
+    "γ": r"$\gamma$",
+    "η": r"$\eta$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "∞": r"$\infty$",
+    "<": "$<$",
+    ">": "$>$",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a table.
+
+    Parameters
+    ----------
+    text : str
+        What it says.
+    bold : bool, default=False
+        Whether it is the best of its column and block.
+    bullet : bool, default=False
+        Whether it is marked as significantly better than all others.
+    """
+
+    text: str
+    bold: bool = False
+    bullet: bool = False
+
+
+Row = tuple[Entry | str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption and notes.
+
+    Parameters
+    ----------
+    name : str
+        The name of its files.
+    caption : str
+        What it shows, in one or two sentences.
+    header : tuple of str
+        The columns' names.
+    blocks : tuple of tuples of rows
+        The rows, in blocks that a line parts.
+    notes : tuple of str, default=()
+        Sentences below the table.
+    """
+
+    name: str
+    caption: str
+    header: tuple[str, ...]
+    blocks: tuple[tuple[Row, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def markdown(table: Table) -> str:
+    """Return a table in Markdown: caption, table, notes as a list.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+        The text, with a line break at its end.
+    """
+    alignment = ["---", *["---:" if one else "---" for one in _is_numeric(table)[1:]]]
+    lines = [table.caption, "", _markdown_line(table.header), _markdown_line(alignment)]
+    lines += [_markdown_line(map(_markdown_entry, row)) for block in table.blocks for row in block]
+    lines += ["", *[f"- {note}" for note in table.notes]] if table.notes else []
+    return "\n".join(lines) + "\n"
+
+
+def latex(table: Table) -> str:
+    """Return a table in LaTeX, with the rules of booktabs.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+        The text of a ``table`` environment, with a line break at its end.
+    """
+    columns = "".join("r" if one else "l" for one in _is_numeric(table))
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_escaped(table.caption)}}}",
+        rf"\label{{tab:{table.name}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        " & ".join(map(_escaped, table.header)) + r" \\",
+    ]
+    for block in table.blocks:
+        lines += [r"\midrule", *[" & ".join(map(_latex_entry, row)) + r" \\" for row in block]]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\footnotesize {_escaped(note)}" for note in table.notes]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _is_numeric(table: Table) -> list[bool]:
+    """Return for each column whether its entries begin as numbers do."""
+    rows = [row for block in table.blocks for row in block]
+    columns = [[_text(row[place]) for row in rows] for place in range(len(table.header))]
+    return [any(text[:1].isdigit() or text[:1] in "+−" for text in c if text) for c in columns]
+
+
+def _text(entry: Entry | str) -> str:
+    return entry if isinstance(entry, str) else entry.text
+
+
+def _markdown_line(entries: object) -> str:
+    return f"| {' | '.join(entries)} |"
+
+
+def _markdown_entry(entry: Entry | str) -> str:
+    # A bar would end the cell.
+    text = _text(entry).replace("|", r"\|")
+    if isinstance(entry, str):
+        return text
+    return (f"**{text}**" if entry.bold else text) + (" •" if entry.bullet else "")
+
+
+def _latex_entry(entry: Entry | str) -> str:
+    text = _escaped(_text(entry))
+    if isinstance(entry, str):
+        return text
+    return (rf"\textbf{{{text}}}" if entry.bold else text) + (r" $\bullet$" if entry.bullet else "")
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)

@@ -1,0 +1,89 @@
+"""Stage II's errors beside the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pandas as pd
+
+from experiments.published import RECOVERY, Recovery
+from experiments.tables.accuracy import written_rate
+from experiments.tables.grid import Entry, Row, Table
+from experiments.tables.notes import notes_on_gaps
+
+__all__ = ["COLUMNS", "recovery_errors", "recovery_table"]
+
+COLUMNS = {
+    "feature_max": "feature_error_max",
+    "feature_mean": "feature_error_mean",
+    "gram_max": "gram_error_max",
+    "gram_mean": "gram_error_mean",
+}
+"""The columns of the records by the names of the paper's errors."""
+
+
+def recovery_errors(records: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Return the four errors by gamma and missing rate, over the repetitions.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of the kind "recovery".
+    statistic : {"mean", "max"}
+        The mean over the repetitions, or the worst of them.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by gamma and missing rate, in the order in which they come.
+    """
+    done = records[records["status"] == "done"]
+    return done.groupby(["gamma", "missing_rate"], sort=False)[list(COLUMNS.values())].agg(
+        statistic
+    )
+
+
+def recovery_table(experiment: str, records: pd.DataFrame) -> Table:
+    """Return the errors by gamma and missing rate, with the paper's behind.
+
+    Parameters
+    ----------
+    experiment : str
+        The experiment.
+    records : DataFrame
+        Records of the kind "recovery".
+
+    Returns
+    -------
+    Table
+        A block for each gamma and missing rate; bold where the worst repetition is at or below the
+        paper's error.
+    """
+    mean, worst = recovery_errors(records, "mean"), recovery_errors(records, "max")
+    blocks = []
+    for gamma, rate in mean.index:
+        published = RECOVERY.get((gamma, rate))
+        lead = (f"{gamma:g}", written_rate(rate))
+        rows: list[Row] = [(*lead, "here, mean", *_written(mean.loc[(gamma, rate)], None))]
+        rows.append((*lead, "here, worst", *_written(worst.loc[(gamma, rate)], published)))
+        if published is not None:
+            numbers = [f"{getattr(published, one.name):.2e}" for one in fields(published)]
+            rows.append((*lead, "published", *numbers))
+        blocks.append(tuple(rows))
+    header = ("γ", "missing", "source", "feature max", "feature mean", "Gram max", "Gram mean")
+    caption = "Errors of features recovered from the exact kernel matrix, and of its entries."
+    notes = (
+        "Mean and worst over the repetitions. Bold: at or below the paper's error.",
+        *notes_on_gaps(records),
+    )
+    return Table(experiment, caption, header, tuple(blocks), notes)
+
+
+def _written(errors: pd.Series, published: Recovery | None) -> list[Entry]:
+    return [
+        Entry(
+            f"{errors[column]:.2e}",
+            bold=published is not None and bool(errors[column] <= getattr(published, name)),
+        )
+        for name, column in COLUMNS.items()
+    ]

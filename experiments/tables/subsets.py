@@ -1,0 +1,67 @@
+"""What filling in subsets costs: accuracy and seconds by the number of subsets."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from experiments.method_names import label_of, parts_of, without_option
+from experiments.naming import parse_name
+from experiments.statistics import summary
+from experiments.tables.grid import Row, Table
+from experiments.tables.notes import notes_on_gaps
+
+__all__ = ["by_subsets", "subsets_table"]
+
+
+def by_subsets(records: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy and seconds by method and number of subsets.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Records of the kind "classification".
+
+    Returns
+    -------
+    DataFrame
+        Indexed by dataset, method (without the option) and subsets, with the columns of
+        `experiments.statistics.summary` and ``seconds``. A method that has no such option is
+        filled at once: one subset.
+    """
+    plain = records[records["rule"] == "plain"]
+    options = [parse_name(parts_of(method).filler).options for method in plain["method"]]
+    plain = plain.assign(
+        subsets=[int(option.get("subsets", 1)) for option in options],
+        method=[without_option(method, "subsets") for method in plain["method"]],
+    )
+    keys = ["dataset", "method", "subsets"]
+    seconds = summary(plain, keys, "seconds")["mean"]
+    return summary(plain, keys).assign(seconds=seconds).sort_index(level="subsets", kind="stable")
+
+
+def subsets_table(experiment: str, records: pd.DataFrame) -> Table:
+    """Return accuracy and seconds, a row for each method and number of subsets.
+
+    Parameters
+    ----------
+    experiment : str
+        The experiment.
+    records : DataFrame
+        Records of the kind "classification".
+
+    Returns
+    -------
+    Table
+        A block for each dataset and method.
+    """
+    cells = by_subsets(records)
+    blocks: dict[tuple[str, str], list[Row]] = {}
+    for (dataset, method, subsets), row in cells.iterrows():
+        accuracy = f"{row['mean']:.3f} ± {row['std']:.3f}" if row["n"] else "–"
+        seconds = f"{row['seconds']:.1f}" if row["n"] else "–"
+        lead = (dataset, label_of(method), str(subsets))
+        blocks.setdefault((dataset, method), []).append((*lead, accuracy, seconds, str(row["n"])))
+    header = ("dataset", "method", "subsets", "accuracy", "seconds", "repetitions")
+    caption = "Accuracy on test rows where the training rows are filled in subsets."
+    notes = ("Seconds: a run with its classifier, mean.", *notes_on_gaps(records))
+    return Table(experiment, caption, header, tuple(map(tuple, blocks.values())), notes)
