@@ -1,0 +1,127 @@
+"""The mechanisms: exact counts, and on what a missing cell depends and does not depend."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from experiments.amputation import Amputation, draw_amputation
+
+MECHANISMS = ("mcar", "mar", "mnar")
+
+
+def table(n=60, d=7, own_gaps=0, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(3.0, 2.0, size=(n, d))
+    X.flat[generator.permutation(X.size)[:own_gaps]] = np.nan
+    return X
+
+
+def amputed(mechanism, X, rate, seed=0):
+    amputation = draw_amputation(mechanism, X, np.random.default_rng([1, seed]))
+    return amputation, amputation.mask(X, rate, np.random.default_rng([2, seed]))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("rate", [0.1, 0.33, 0.5])
+@pytest.mark.parametrize("own_gaps", [0, 30])
+def test_exactly_the_share_is_missing_and_own_gaps_stay(mechanism, rate, own_gaps):
+    X = table(own_gaps=own_gaps)
+    _, observed = amputed(mechanism, X, rate)
+    assert (~observed).sum() == round(X.size * rate)
+    assert not observed[np.isnan(X)].any()
+
+
+def test_inherent_removes_nothing():
+    X = table(own_gaps=30)
+    _, observed = amputed("inherent", X, 30 / X.size)
+    np.testing.assert_array_equal(observed, ~np.isnan(X))
+
+
+def test_under_mcar_every_cell_is_as_likely():
+    X = table(n=6, d=5)
+    n_draws, rate = 4000, 0.4
+    missing = sum((~amputed("mcar", X, rate, seed)[1]).astype(int) for seed in range(n_draws))
+    # Cells of one draw exclude one another: the variance is that without replacement.
+    variance = n_draws * rate * (1.0 - rate) * X.size / (X.size - 1)
+    statistic = ((missing - n_draws * rate) ** 2).sum() / variance
+    assert chi2.sf(statistic, X.size - 1) > 1e-3
+
+
+def test_under_mar_the_deciding_third_stays_and_the_others_follow_it():
+    X = table(n=6000, d=9)
+    amputation, observed = amputed("mar", X, 0.3)
+    deciding = ~amputation.can_lose
+    assert deciding.sum() == 3
+    assert observed[:, deciding].all()
+    scores = (X - X.mean(axis=0)) / X.std(axis=0) @ amputation.coefficients
+    for column in np.flatnonzero(~deciding):
+        gone = (~observed[:, column]).astype(float)
+        np.testing.assert_allclose(scores[:, column].std(), 1.0)
+        # A lost value is independent of the deciding columns here, so it must tell nothing.
+        assert abs(np.corrcoef(gone, X[:, column])[0, 1]) < 4.0 / np.sqrt(len(X))
+        assert np.corrcoef(gone, scores[:, column])[0, 1] > 0.3
+
+
+def test_under_mar_masks_read_the_deciding_columns_alone():
+    X = table(n=50, d=6)
+    amputation = draw_amputation("mar", X, np.random.default_rng(0))
+    changed = np.where(amputation.can_lose, X[::-1] + 5.0, X)
+    first, second = (amputation.mask(T, 0.4, np.random.default_rng(1)) for T in (X, changed))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_under_mnar_masks_follow_the_cells_own_values_by_the_columns_sign():
+    X = table(n=6000, d=6)
+    amputation, observed = amputed("mnar", X, 0.3)
+    signs = np.diag(amputation.coefficients)
+    assert set(signs) == {-1.0, 1.0}
+    for column, sign in enumerate(signs):
+        gone = (~observed[:, column]).astype(float)
+        assert sign * np.corrcoef(gone, X[:, column])[0, 1] > 0.3
+        others = np.delete(X, column, axis=1)
+        along = [abs(np.corrcoef(gone, other)[0, 1]) for other in others.T]
+        assert max(along) < 4.5 / np.sqrt(len(X))
+
+
+def test_cells_are_drawn_with_their_weights():
+    """The first cell of a race is drawn in proportion to the weights."""
+    X = np.array([[-1.0, 0.0, 2.0]])
+    amputation = Amputation(np.zeros(3), np.ones(3), np.eye(3), np.ones(3, dtype=bool))
+    n_draws = 20_000
+    generator = np.random.default_rng(0)
+    gone = sum(~amputation.mask(X, 1 / 3, generator)[0] for _ in range(n_draws)) / n_draws
+    weights = 1.0 / (1.0 + np.exp(-2.0 * X[0]))
+    np.testing.assert_allclose(gone, weights / weights.sum(), atol=0.015)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_equal_seeds_give_equal_masks_and_others_others(mechanism):
+    X = table()
+    first, again, other = (amputed(mechanism, X, 0.3, seed)[1] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_the_drawn_mechanism_is_the_same_for_other_rows():
+    X, others = table(n=2000, d=6), table(n=2000, d=6, seed=5)
+    amputation, _ = amputed("mar", X, 0.3)
+    observed = amputation.mask(others, 0.3, np.random.default_rng(0))
+    assert observed[:, ~amputation.can_lose].all()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_constant_columns_and_columns_of_gaps_are_taken(mechanism):
+    X = table()
+    X[:, 0], X[:, 1] = 4.0, np.nan
+    _, observed = amputed(mechanism, X, 0.4)
+    assert (~observed).sum() == round(X.size * 0.4)
+
+
+def test_rates_out_of_reach_are_refused():
+    X = table(own_gaps=105)
+    with pytest.raises(ValueError, match=r"must be between 0\.250.*and 1\.000.*; got 0\.2\.$"):
+        amputed("mcar", X, 0.2)
+    with pytest.raises(ValueError, match=r"between 0\.000.*and 0\.714.*; got 0\.8\.$"):
+        amputed("mar", table(), 0.8)
+    with pytest.raises(ValueError, match="under 'mar' must be at least 2; got 1"):
+        draw_amputation("mar", table(d=1), np.random.default_rng(0))
