@@ -117,9 +117,9 @@ class _Body:
     def notes(self) -> Iterator[str]:
         """Yield how the table is to be read."""
         yield (
-            "Bold: the best mean under plain selection among methods with all repetitions; •: better "
-            f"than every other method by the paired t-test at {100 * LEVEL:g} %. The repetitions share "
-            "rows, so the test is optimistic."
+            "Bold: the best mean under plain selection among methods with all repetitions; •: "
+            f"better than every other method by the paired t-test at {100 * LEVEL:g} %. The "
+            "repetitions share rows, so the test is optimistic."
         )
         if any(rule == "released" for _, rule in self.rules):
             yield (
