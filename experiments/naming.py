@@ -55,7 +55,9 @@ class Name:
         for key in self.options:
             if key not in known:
                 choices = ", ".join(known) or "none"
-                raise ValueError(f"An option of {self.base} must be one of: {choices}; got {key!r}.")
+                raise ValueError(
+                    f"An option of {self.base} must be one of: {choices}; got {key!r}."
+                )
         return {**known, **self.options}
 
 
