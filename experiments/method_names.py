@@ -102,7 +102,9 @@ def family_of(method: str) -> Family:
         The paper's rivals, the simple field, the library's variants, or a control.
     """
     filler = parse_name(parts_of(method).filler)
-    if filler.base == "K_o" or "labels" in filler.options or "perturbation" in filler.options:
+    options = filler.options
+    is_without = options.get("labels") == "shuffled" or options.get("perturbation") is False
+    if filler.base == "K_o" or is_without:
         return "ablation"
     if filler.base in _OURS:
         return "ours"
@@ -143,8 +145,10 @@ def label_of(method: str) -> str:
     Returns
     -------
     str
-        Its parts in words, options in brackets; "MI" before the paper's mean imputation.
+        Its parts in words, options in brackets; mean imputation with an SVM is the paper's "MI".
     """
+    if method == "mean+svc":
+        return "MI"
     parts = parts_of(method)
     filler = parse_name(parts.filler)
     words = [_LABELS.get(filler.base, filler.base)]
@@ -152,8 +156,7 @@ def label_of(method: str) -> str:
         words[0] += str(filler)[len(filler.base) :]
     words += ["indicators"] * parts.indicators
     words += [_LABELS.get(parts.classifier, parts.classifier)] * bool(parts.classifier)
-    text = " + ".join(words)
-    return f"MI ({text})" if paper_name(method) == "MI" else text
+    return " + ".join(words)
 
 
 def without_option(method: str, option: str) -> str:

@@ -70,7 +70,7 @@ def write_tables(config: Described, records: pd.DataFrame, folder: Path) -> list
     records : DataFrame
         Its records.
     folder : Path
-        Where; it is made if need be.
+        They go into its folder ``tables``, which is made if need be.
 
     Returns
     -------
@@ -84,11 +84,11 @@ def write_tables(config: Described, records: pd.DataFrame, folder: Path) -> list
     """
     if records.empty:
         raise ValueError(f"The records of {config.name} must have at least one row; got none.")
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tables").mkdir(parents=True, exist_ok=True)
     written = []
     for table in make_tables(config, records):
         for ending, form in ((".md", markdown), (".tex", latex)):
-            path = folder / f"{table.name}{ending}"
+            path = folder / "tables" / f"{table.name}{ending}"
             path.write_text(form(table), encoding="utf-8", newline="\n")
             written.append(path)
     return written

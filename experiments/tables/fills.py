@@ -31,7 +31,7 @@ def uses_labels(method: str) -> bool:
         Of our methods all but those whose labels are permuted and Stage II alone.
     """
     filler = parse_name(parts_of(method).filler)
-    if filler.base == "K_o" or "labels" in filler.options:
+    if filler.base == "K_o" or filler.options.get("labels") == "shuffled":
         return False
     return filler.base in _LABELLED or family_of(method) in ("ours", "ablation")
 
@@ -108,8 +108,8 @@ def fills_table(experiment: str, records: pd.DataFrame) -> Table | None:
         "range; means over datasets and repetitions."
     )
     notes = (
-        "Bold: nearest to the truth. Wasserstein: distance between the filled and the true values of "
-        "a column, averaged over columns.",
+        "Bold: nearest to the truth. Wasserstein: distance between the filled and the true values "
+        "of a column, averaged over columns.",
         "Labels: whether the rows' labels had a part in the filled values. Fillings that depend on "
         "C and gamma are those of the setting selected.",
     )

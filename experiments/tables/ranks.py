@@ -70,8 +70,8 @@ def _notes(wide: pd.DataFrame, ranks: pd.DataFrame) -> tuple[str, ...]:
     n_complete = int(ranks["complete"].sum())
     n_cells = wide.groupby(level=list(CELL), dropna=False).ngroups
     notes = [
-        "Differences are means over the cells on common repetitions; p is of Wilcoxon's signed-rank "
-        "test over the cells.",
+        "Differences are means over the cells on common repetitions; p is of Wilcoxon's "
+        "signed-rank test over the cells.",
         "Better / worse: cells that differ by the paired t-test over repetitions at "
         f"{100 * LEVEL:g} %; after the semicolon by Nadeau and Bengio's corrected test, which "
         "allows for the rows that repetitions share.",

@@ -18,7 +18,7 @@ from experiments.method_names import (
 @pytest.mark.parametrize(
     ("method", "parts", "family", "paper", "label"),
     [
-        ("mean+svc", ("mean", False, "svc"), "rival", "MI", "MI (mean + SVM)"),
+        ("mean+svc", ("mean", False, "svc"), "rival", "MI", "MI"),
         ("mean+indicators+svc", ("mean", True, "svc"), "field", None, "mean + indicators + SVM"),
         (
             "newimp+svc_near",
@@ -32,6 +32,7 @@ from experiments.method_names import (
         ("hgb+indicators", ("hgb", True, ""), "field", None, "gradient boosting + indicators"),
         ("direct[eta=0.5]+refit", ("direct[eta=0.5]", False, "refit"), "ours", None, None),
         ("direct[labels=shuffled]+refit", None, "ablation", None, None),
+        ("direct[labels=true]+refit", None, "ours", None, None),
         ("K_o+refit", None, "ablation", None, "Stage II alone + SVM refit"),
         ("appendix[perturbation=no]+refit", None, "ablation", None, None),
         ("kernel_classifier", None, "ours", None, "KernelImputationClassifier"),
