@@ -219,7 +219,7 @@ class MoonsConfig(Config):
     n_missing: PositiveInt
     C: PositiveFloat
     gamma: PositiveFloat
-    grid: PositiveInt = 60
+    grid: PositiveInt = 40
 
 
 MODELS: dict[str, type[Config]] = {

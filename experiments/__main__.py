@@ -1,0 +1,216 @@
+"""The command line: ``python -m experiments run | export | table | figure | page | list``.
+
+It parses, calls and prints. Exit codes: 0 done; 1 refused, or some methods failed to run at all;
+2 the command line itself is wrong; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import joblib
+import pandas as pd
+import typer
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from experiments.config import Config
+from experiments.config_files import config_names, load_config
+from experiments.files import data_folder
+from experiments.plan import Part, keys_of, make_plan
+from experiments.records import export_csv, import_csv, read_csv, read_parts, rows_among
+from experiments.runner import run
+
+__all__ = ["app"]
+
+HERE = Path(__file__).parent
+RECORDS = HERE / "records"
+"""Where parts are kept, a folder for each experiment; not committed."""
+RESULTS = HERE / "results"
+"""Where what is committed lies: CSV, tables and figures."""
+PAGE = HERE.parent / "docs" / "results.md"
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+ConfigName = Annotated[str, typer.Argument(help="A config's name, or the path of a YAML file.")]
+Records = Annotated[Path, typer.Option(help="Folder of the records of all experiments.")]
+Results = Annotated[Path, typer.Option(help="Folder of what is committed.")]
+
+
+def _says_why(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that ends with one sentence instead of a traceback."""
+
+    @wraps(command)
+    def call(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ValueError, OSError, ImportError) as error:
+            typer.echo(" ".join(str(error).split()), err=True)
+            raise typer.Exit(1) from None
+
+    return call
+
+
+@app.command("run")
+@_says_why
+def run_command(
+    config: ConfigName,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Processes, one thread of linear algebra each.")
+    ] = joblib.cpu_count(only_physical_cores=True),
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of the datasets; else KERNIMPUTE_DATA, else OpenML.")
+    ] = None,
+    records: Records = RECORDS,
+    known: Annotated[
+        Path | None, typer.Option(help="A CSV of earlier rows, which are not run again.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option(help="Run again what failed.")] = False,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Only this method; may be given again.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Only this dataset; may be given again.")
+    ] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="Only so many of the first repetitions.")
+    ] = None,
+) -> None:
+    """Run what an experiment lacks; what is written is not run again."""
+    loaded = load_config(config)
+    folder = records / loaded.name
+    part = Part(_given(methods), _given(datasets), repetitions)
+    data = data_folder(data_dir)
+    if known is not None:
+        typer.echo(f"{import_csv(known, folder, keys_of(loaded))} methods taken from {known}.")
+    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed)
+    typer.echo(
+        f"{loaded.name}: {plan.n_left} methods in {len(plan.work)} units to run, "
+        f"{plan.n_known} known; records in {folder}."
+    )
+    if not plan.work:
+        return
+    # Only a run needs the progress bar, only rows that came show how it went.
+    from experiments.progress import shown
+
+    began = time.perf_counter()
+    counts: Counter[str] = Counter()
+    try:
+        with shown(plan):
+            for ended in run(plan, data_dir=data, jobs=jobs):
+                counts.update(ended)
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. What is done is in {folder}; the same command goes on.", err=True)
+        raise typer.Exit(130) from None
+    except TerminatedWorkerError:
+        typer.echo(
+            f"A process was ended from outside, most often for want of memory. What is done is in "
+            f"{folder}; the same command goes on, with fewer --jobs if memory is short.",
+            err=True,
+        )
+        raise typer.Exit(1) from None
+    minutes = (time.perf_counter() - began) / 60.0
+    ways = ", ".join(f"{counts[way]} {way}" for way in ("done", "failed", "skipped"))
+    typer.echo(f"{loaded.name}: {ways} in {minutes:.1f} minutes.")
+    if counts["failed"]:
+        _tell_failures(read_parts(folder))
+
+
+def _given(values: list[str] | None) -> tuple[str, ...] | None:
+    return tuple(values) if values else None
+
+
+def _tell_failures(rows: pd.DataFrame) -> None:
+    """Print why methods failed, each reason once with its count."""
+    failed = rows[rows["status"] == "failed"]
+    for (method, reason), group in failed.groupby(["method", "reason"], sort=True):
+        typer.echo(f"  {method}: {reason} ({len(group)} rows)")
+
+
+def _rows_of(config: Config, records: Path, results: Path) -> pd.DataFrame:
+    """Return an experiment's rows: of the records, else of the committed CSV."""
+    rows = read_parts(records / config.name)
+    if rows.empty:
+        path = results / f"{config.name}.csv"
+        if not path.is_file():
+            raise ValueError(
+                f"{config.name} must be run first: there are neither records in "
+                f"{records / config.name} nor {path}."
+            )
+        rows = read_csv(path)
+    return rows_among(rows, keys_of(config))
+
+
+@app.command("export")
+@_says_why
+def export_command(
+    config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
+) -> None:
+    """Write an experiment's rows as RESULTS/CONFIG.csv, which is committed."""
+    loaded = load_config(config)
+    rows, path = _rows_of(loaded, records, results), results / f"{loaded.name}.csv"
+    export_csv(rows, path)
+    typer.echo(f"{len(rows)} rows written to {path}.")
+
+
+@app.command("table")
+@_says_why
+def table_command(
+    config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
+) -> None:
+    """Write an experiment's tables as Markdown and LaTeX into RESULTS."""
+    from experiments.tables import write_tables
+
+    loaded = load_config(config)
+    _tell_written(write_tables(loaded, _rows_of(loaded, records, results), results))
+
+
+@app.command("figure")
+@_says_why
+def figure_command(
+    config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
+) -> None:
+    """Draw an experiment's figures into RESULTS."""
+    from experiments.figures import write_figures
+
+    loaded = load_config(config)
+    _tell_written(write_figures(loaded, _rows_of(loaded, records, results), results))
+
+
+@app.command("page")
+@_says_why
+def page_command(
+    results: Results = RESULTS,
+    output: Annotated[Path, typer.Option(help="The page.")] = PAGE,
+) -> None:
+    """Write the page of results from what is committed."""
+    from experiments.page import write_page
+
+    write_page(results, output)
+    typer.echo(f"Written: {output}.")
+
+
+def _tell_written(paths: list[Path] | None) -> None:
+    for path in paths or []:
+        typer.echo(f"Written: {path}.")
+
+
+@app.command("list")
+@_says_why
+def list_command() -> None:
+    """List the configs there are."""
+    width = max(map(len, config_names()))
+    for name in config_names():
+        typer.echo(f"{name:{width}}  {load_config(name).description}")
+
+
+if __name__ == "__main__":
+    try:
+        app(prog_name="python -m experiments")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,106 @@
+"""The objective of each variant, round by round."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.config import ConvergenceConfig
+from experiments.make_problem import make_problem
+from experiments.problem import Setting
+from kernimpute import impute
+from kernimpute.kernels import Gaussian
+
+__all__ = ["columns", "rows", "units"]
+
+columns = (
+    "stage",
+    "iteration",
+    "objective",
+    "difference",
+    "gap",
+    "largest_step",
+    "elapsed",
+    "solver_status",
+)
+"""One row a round: the objective after it, less that after the round before, the certificate,
+the largest relative step of a moving variable, the seconds since the stage began; and how the
+whole run ended. What a variant does not evaluate is missing."""
+
+
+def units(config: ConvergenceConfig) -> list[dict[str, Any]]:
+    """Return the axes: each repetition.
+
+    Parameters
+    ----------
+    config : ConvergenceConfig
+        The experiment.
+
+    Returns
+    -------
+    list of dict
+        One mapping a unit.
+    """
+    return [
+        {
+            "dataset": config.dataset,
+            "missing_rate": config.missing_rate,
+            "C": config.C,
+            "gamma": config.gamma,
+            "repetition": repetition,
+        }
+        for repetition in range(config.repetitions)
+    ]
+
+
+def rows(
+    config: ConvergenceConfig, unit: dict[str, Any], method: str, data_dir: Path | None
+) -> list[dict[str, Any]]:
+    """Return the rounds of one variant.
+
+    Parameters
+    ----------
+    config : ConvergenceConfig
+        The experiment.
+    unit : dict of str to object
+        Dataset, missing rate, C, gamma and repetition.
+    method : str
+        A variant of `kernimpute.VARIANTS`.
+    data_dir : Path or None
+        The folder of the datasets.
+
+    Returns
+    -------
+    list of dict
+        One row a round, Stage I's before Stage II's.
+    """
+    setting = Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
+    problem = make_problem(setting, data_dir)
+    result = impute(
+        problem.train.X,
+        problem.train.y,
+        variant=method,
+        kernel=Gaussian(unit["gamma"]),
+        C=unit["C"],
+    )
+    found = []
+    for stage, records in groupby(result.trace.records, key=lambda record: record.stage):
+        before = np.nan
+        for record in records:
+            found.append(
+                {
+                    "stage": stage,
+                    "iteration": record.iteration,
+                    "objective": record.objective,
+                    "difference": record.objective - before,
+                    "gap": record.gap,
+                    "largest_step": max(record.step_norms.values(), default=np.nan),
+                    "elapsed": record.seconds,
+                    "solver_status": result.status.name,
+                }
+            )
+            before = record.objective
+    return found

@@ -1,0 +1,105 @@
+"""Filled training rows, seen in the plane of the complete rows' first two principal components."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from experiments.config import PcaConfig
+from experiments.make_problem import make_problem
+from experiments.methods.registry import method as method_named
+from experiments.methods.selection import choose
+from experiments.problem import Problem, Setting
+
+__all__ = ["COMPLETE", "columns", "rows", "units"]
+
+COMPLETE = "complete"
+"""The method that is the rows before cells were removed."""
+
+columns = ("point", "label", "component_1", "component_2", "parameters")
+"""One row a training row: its number, its class, its coordinates, and what was selected."""
+
+
+def units(config: PcaConfig) -> list[dict[str, Any]]:
+    """Return the axes: each repetition.
+
+    Parameters
+    ----------
+    config : PcaConfig
+        The experiment.
+
+    Returns
+    -------
+    list of dict
+        One mapping a unit.
+    """
+    return [
+        {
+            "dataset": config.dataset,
+            "missing_rate": config.missing_rate,
+            "repetition": repetition,
+        }
+        for repetition in range(config.repetitions)
+    ]
+
+
+def rows(
+    config: PcaConfig, unit: dict[str, Any], method: str, data_dir: Path | None
+) -> list[dict[str, Any]]:
+    """Return the filled training rows of one method in the plane.
+
+    Parameters
+    ----------
+    config : PcaConfig
+        The experiment.
+    unit : dict of str to object
+        Dataset, missing rate and repetition.
+    method : str
+        ``"complete"``, or a method that fills; of its settings the one that the plain rule
+        selects.
+    data_dir : Path or None
+        The folder of the datasets.
+
+    Returns
+    -------
+    list of dict
+        One row a training row.
+
+    Raises
+    ------
+    ValueError
+        If the method fills nothing.
+    """
+    setting = Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
+    problem = make_problem(setting, data_dir)
+    filled, parameters = _filled(problem, method)
+    # The plane is that of the complete rows for every method, as in the paper.
+    plane = PCA(n_components=2, svd_solver="full").fit(problem.train.truth)
+    return [
+        {
+            "point": point,
+            "label": int(label),
+            "component_1": float(first),
+            "component_2": float(second),
+            "parameters": parameters,
+        }
+        for point, (label, (first, second)) in enumerate(
+            zip(problem.train.y, plane.transform(filled), strict=True)
+        )
+    ]
+
+
+def _filled(problem: Problem, name: str) -> tuple[NDArray[np.float64], str | None]:
+    """Return a method's filled training rows, and the parameters that it selected, as JSON."""
+    if name == COMPLETE:
+        return problem.train.truth, None
+    method = method_named(name)
+    candidate = choose(method.candidates(problem), problem, ("plain",))["plain"].candidate
+    if candidate.filled is None:
+        raise ValueError(f"A method of pca must fill the training rows; got {name!r}.")
+    return candidate.filled, json.dumps(dict(candidate.parameters), default=str)

@@ -1,0 +1,297 @@
+"""What experiments leave behind: a Parquet file for each method of a unit of work, read as one.
+
+A unit of work is the mapping of an experiment's axes to values, and holds all that its rows depend
+on; a `Key` adds the experiment and the method. A part is written beside its place under a
+temporary name and then renamed, so that it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+__all__ = [
+    "OUTCOME",
+    "Key",
+    "clean",
+    "export_csv",
+    "import_csv",
+    "read_csv",
+    "read_parts",
+    "rows_among",
+    "status_of",
+    "status_of_parts",
+]
+
+OUTCOME = (
+    "status",
+    "reason",
+    "seconds",
+    "peak_memory_mib",
+    "warnings",
+    "seed",
+    "versions",
+    "machine",
+)
+"""The columns that every row ends with: how it went, and on what."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a part belongs to.
+
+    Parameters
+    ----------
+    experiment : str
+        The config's name.
+    unit : tuple of (str, object)
+        The axes and their values.
+    method : str
+        The method.
+    """
+
+    experiment: str
+    unit: tuple[tuple[str, Any], ...]
+    method: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of the part, hashed from the key; 1 and 1.0 are the same."""
+        axes = {axis: _canonical(value) for axis, value in self.unit}
+        text = json.dumps([self.experiment, self.method, axes], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24] + ".parquet"
+
+    def write(self, folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the part whole, or not at all.
+
+        Parameters
+        ----------
+        folder : Path
+            The experiment's folder.
+        rows : sequence of mapping
+            Rows with the same columns each.
+        """
+        table = pa.Table.from_pylist([{name: _plain(v) for name, v in row.items()} for row in rows])
+        temporary = folder / f".{self.file_name}.{os.getpid()}.tmp"
+        pq.write_table(table, temporary)
+        os.replace(temporary, folder / self.file_name)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as plain Python; NumPy's scalars have `item`."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _canonical(value: Any) -> Any:
+    """Return a value as it is hashed: numbers by what they are worth, NaN as nothing."""
+    value = _plain(value)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def clean(folder: Path) -> list[Path]:
+    """Remove the temporary files of dead processes, and parts that can't be read.
+
+    Parameters
+    ----------
+    folder : Path
+        The experiment's folder; made where it is absent.
+
+    Returns
+    -------
+    list of Path
+        What was removed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    removed = [
+        path
+        for path in folder.glob(".*.tmp")
+        if not psutil.pid_exists(int(path.name.split(".")[-2]))
+    ]
+    removed += [path for path in folder.glob("*.parquet") if not _readable(path)]
+    for path in removed:
+        path.unlink(missing_ok=True)
+    return removed
+
+
+def _readable(path: Path) -> bool:
+    try:
+        pq.read_schema(path)
+    except (pa.ArrowInvalid, OSError):
+        return False
+    return True
+
+
+def status_of_parts(folder: Path) -> dict[str, str]:
+    """Return how each part ended, by its file's name.
+
+    Parameters
+    ----------
+    folder : Path
+        The experiment's folder, cleaned.
+
+    Returns
+    -------
+    dict of str to str
+        The statuses; see `status_of`.
+    """
+    found = {}
+    for path in folder.glob("*.parquet"):
+        statuses = pq.read_table(path, columns=["status"]).column(0).to_pylist()
+        found[path.name] = status_of(statuses)
+    return found
+
+
+def status_of(statuses: Sequence[str]) -> str:
+    """Return how a part ended.
+
+    Parameters
+    ----------
+    statuses : sequence of str
+        The status of each of its rows.
+
+    Returns
+    -------
+    str
+        "failed" if any of them is, else the first.
+    """
+    return "failed" if "failed" in statuses else statuses[0]
+
+
+def read_parts(folder: Path) -> pd.DataFrame:
+    """Return all rows of an experiment.
+
+    Parameters
+    ----------
+    folder : Path
+        The experiment's folder; what is half-written or absent in it counts as absent.
+
+    Returns
+    -------
+    DataFrame
+        The rows, sorted by all that makes a row the one it is; empty without any.
+    """
+    tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet")) if _readable(path)]
+    if not tables:
+        return pd.DataFrame()
+    return _sorted(pa.concat_tables(tables, promote_options="permissive").to_pandas())
+
+
+def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows sorted by experiment, axes and method; what one part says stays in its order."""
+    leading = list(rows.columns[: rows.columns.get_loc("method") + 1])
+    return rows.sort_values(leading, kind="stable", ignore_index=True)
+
+
+def export_csv(rows: pd.DataFrame, path: Path) -> None:
+    """Write rows as CSV: columns in their order, floats to the last bit.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows as `read_parts` gives them.
+    path : Path
+        The file; its folder is made where it is absent.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    rows.to_csv(temporary, index=False, lineterminator="\n")
+    os.replace(temporary, path)
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Return the rows of a CSV that `export_csv` wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    DataFrame
+        The rows, floats to the last bit.
+    """
+    # One block, since the types of columns are those of the first block; and only an empty cell
+    # is a missing value, since a word such as "None" may be a dataset's.
+    blocks = csv.ReadOptions(block_size=path.stat().st_size + 1)
+    cells = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
+    return csv.read_csv(path, read_options=blocks, convert_options=cells).to_pandas()
+
+
+def import_csv(path: Path, folder: Path, keys: Iterable[Key]) -> int:
+    """Write the parts that a CSV knows and the folder lacks.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV that `export_csv` wrote.
+    folder : Path
+        The experiment's folder, cleaned.
+    keys : iterable of Key
+        What is wanted; other rows of the CSV are left alone.
+
+    Returns
+    -------
+    int
+        How many parts were written.
+
+    Raises
+    ------
+    ValueError
+        If the file has other columns than records have.
+    """
+    rows = read_csv(path)
+    lacking = [name for name in ("experiment", "method", *OUTCOME) if name not in rows.columns]
+    if lacking:
+        raise ValueError(f"{path} must have the columns of records; it lacks {lacking}.")
+    known: dict[str, list[dict[str, Any]]] = {}
+    for name, row in zip(_file_names(rows), rows.to_dict("records"), strict=True):
+        known.setdefault(name, []).append(row)
+    there = status_of_parts(folder)
+    wanted = [key for key in keys if key.file_name in known and key.file_name not in there]
+    for key in wanted:
+        key.write(folder, known[key.file_name])
+    return len(wanted)
+
+
+def rows_among(rows: pd.DataFrame, keys: Iterable[Key]) -> pd.DataFrame:
+    """Return the rows that belong to some keys: those that a config asks for as it is now.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows as `read_parts` or `read_csv` gives them.
+    keys : iterable of Key
+        What is wanted.
+
+    Returns
+    -------
+    DataFrame
+        The rows, in their order.
+    """
+    wanted = {key.file_name for key in keys}
+    kept = [name in wanted for name in _file_names(rows)]
+    return rows[kept].reset_index(drop=True)
+
+
+def _file_names(rows: pd.DataFrame) -> list[str]:
+    """Return the name of the part that each row belongs to."""
+    leading = rows.iloc[:, : rows.columns.get_loc("method") + 1]
+    axes = list(leading.columns[1:-1])
+    return [
+        Key(row["experiment"], tuple((axis, row[axis]) for axis in axes), row["method"]).file_name
+        for row in leading.to_dict("records")
+    ]

@@ -1,0 +1,98 @@
+"""Doing what is left of an experiment, on several processes.
+
+A unit of work is run by one process, one method after another, and each method's rows are written
+as soon as it ends. What is written is not done again; so a run may end at any point, and the next
+one goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+from experiments.config import Config, MethodEntry
+from experiments.measure import machine, measured, versions
+from experiments.plan import Kind, Plan, Work, key_of, kind_of
+from experiments.problem import seed_of
+from experiments.records import OUTCOME, status_of
+
+__all__ = ["run"]
+
+
+def run(plan: Plan, *, data_dir: Path | None = None, jobs: int = 1) -> Iterator[list[str]]:
+    """Do what is left, on several processes.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is left.
+    data_dir : Path or None, default=None
+        The folder of the datasets.
+    jobs : int, default=1
+        Processes, each on one thread of linear algebra; 1 works in this process.
+
+    Yields
+    ------
+    list of str
+        How each method of a unit ended, as soon as the unit is done.
+    """
+    calls = (delayed(_do)(plan.config, work, plan.folder, data_dir) for work in plan.work)
+    # What workers load later than the limit is set is bound by their environment.
+    with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+        parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
+        yield from parallel(calls)
+
+
+def _do(config: Config, work: Work, folder: Path, data_dir: Path | None) -> list[str]:
+    """Run what is left of a unit, write each method's rows, and return how they ended."""
+    kind = kind_of(config)
+    ended = []
+    for entry in work.methods:
+        rows = _rows(kind, config, work.unit, entry, data_dir)
+        key_of(config, work.unit, entry).write(folder, rows)
+        ended.append(status_of([row["status"] for row in rows]))
+    return ended
+
+
+def _rows(
+    kind: Kind, config: Config, unit: dict[str, Any], entry: MethodEntry, data_dir: Path | None
+) -> list[dict[str, Any]]:
+    """Return the whole rows of one method in a unit, whatever becomes of it."""
+    leading = {"experiment": config.name, **unit, "method": entry.name}
+    names = list(dict.fromkeys([*leading, *kind.columns, *OUTCOME]))
+    on = {"seed": seed_of(*unit.values()), "versions": versions(), "machine": machine()}
+    empty = dict.fromkeys(names) | on | leading
+    reason = entry.reason_to_skip(unit)
+    if reason is not None:
+        return [empty | {"status": "skipped", "reason": reason}]
+    outcome = measured(partial(_checked, kind, config, unit, entry.name, data_dir, names))
+    took = {
+        "seconds": outcome.seconds,
+        "peak_memory_mib": outcome.peak_memory_mib,
+        "warnings": outcome.warnings,
+    }
+    if outcome.error is not None:
+        return [empty | took | {"status": "failed", "reason": outcome.reason}]
+    return [empty | took | {"status": "done"} | row for row in outcome.value]
+
+
+def _checked(
+    kind: Kind,
+    config: Config,
+    unit: dict[str, Any],
+    method: str,
+    data_dir: Path | None,
+    names: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Return a kind's rows; refuse none at all, and columns that it does not announce."""
+    rows = kind.rows(config, unit, method, data_dir)
+    if not rows:
+        raise ValueError(f"{config.kind} must give at least one row for {method}; got none.")
+    unknown = sorted({name for row in rows for name in row if name not in names})
+    if unknown:
+        raise ValueError(f"Rows of {config.kind} must keep to its columns; got also {unknown}.")
+    return rows

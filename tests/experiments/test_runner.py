@@ -1,0 +1,229 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from experiments.config_files import load_config
+from experiments.plan import Part, keys_of, make_plan
+from experiments.problem import seed_of
+from experiments.records import OUTCOME, export_csv, import_csv, read_parts
+from experiments.runner import run
+from tests.experiments import fake_kind
+
+ROOT = Path(__file__).resolve().parents[2]
+MEASURED = ["seconds", "peak_memory_mib"]
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch):
+    monkeypatch.setitem(sys.modules, "experiments.kinds.fake", fake_kind)
+
+
+def ran(folder, config, **options):
+    for _ in run(make_plan(config, folder, **options)):
+        pass
+    return read_parts(folder)
+
+
+def but_measured(rows):
+    return rows.drop(columns=MEASURED)
+
+
+def one_row(tmp_path, method):
+    rows = ran(tmp_path, fake_kind.config([method], repetitions=1))
+    return rows.iloc[0]
+
+
+def test_every_method_of_every_unit_has_its_rows(tmp_path):
+    config = fake_kind.config()
+    rows = ran(tmp_path, config)
+    assert len(rows) == 6 * 3
+    leading = ["experiment", "dataset", "missing_rate", "repetition", "method"]
+    assert list(rows.columns) == [*leading, *fake_kind.columns, *OUTCOME]
+    assert {len(list(tmp_path.iterdir()))} == {len(keys_of(config))}
+    first = rows[rows["method"] == "quick"].iloc[0]
+    assert (first["status"], first["rule"], first["accuracy"]) == ("done", "plain", 1 / 7)
+    assert first["seed"] == seed_of("heart", 0.4, 0)
+    assert {"python", "kernimpute", "numpy"} <= set(json.loads(first["versions"]))
+    assert first["machine"] and first["seconds"] >= 0.0
+    assert rows["filled_error"].isna().all()
+
+
+def test_a_kind_may_say_of_a_row_that_it_failed(tmp_path):
+    rows = ran(tmp_path, fake_kind.config(["two_rules"], repetitions=1))
+    assert rows["status"].tolist() == ["done", "failed"] * 2
+    assert rows["reason"][1] == "no candidate passes"
+
+
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [
+        ("fails", "ValueError: the first line"),
+        ("too_large", "MemoryError"),
+        ("nothing", "ValueError: fake must give at least one row for nothing; got none."),
+        ("unannounced", "ValueError: Rows of fake must keep to its columns; got also ['acuracy']."),
+    ],
+)
+def test_a_method_that_fails_is_a_row_with_the_reason(tmp_path, method, reason):
+    rows = ran(tmp_path, fake_kind.config([method, "quick"], repetitions=1))
+    failed = rows[rows["method"] == method].iloc[0]
+    assert (failed["status"], failed["reason"]) == ("failed", reason)
+    assert failed["seconds"] >= 0.0
+    assert (rows[rows["method"] == "quick"]["status"] == "done").all()
+
+
+def test_warnings_are_counted_and_not_shown(tmp_path, capfd):
+    assert json.loads(one_row(tmp_path, "warns")["warnings"]) == {
+        "DeprecationWarning": 1,
+        "RuntimeWarning": 3,
+    }
+    assert capfd.readouterr() == ("", "")
+
+
+def test_time_and_memory_are_those_of_the_method(tmp_path):
+    fat = one_row(tmp_path, "fat")
+    assert 60.0 < fat["peak_memory_mib"] < 200.0
+    assert 0.1 <= fat["seconds"] < 5.0
+
+
+def test_linear_algebra_is_on_one_thread(tmp_path):
+    assert one_row(tmp_path, "threads")["accuracy"] == 1
+
+
+def test_what_the_config_leaves_out_is_a_row_until_the_limit_is_lifted(tmp_path):
+    limited = fake_kind.config(["quick", {"name": "slow", "repetitions": 1}], repetitions=2)
+    rows = ran(tmp_path, limited)
+    left_out = rows[(rows["method"] == "slow") & (rows["repetition"] == 1)]
+    assert left_out["status"].tolist() == ["skipped"] * 2
+    assert left_out["reason"].unique().tolist() == [
+        "The config limits the method to 1 repetitions."
+    ]
+    assert make_plan(limited, tmp_path).n_left == 0
+    rows = ran(tmp_path, fake_kind.config(["quick", "slow"], repetitions=2))
+    assert (rows["status"] == "done").all()
+
+
+def test_what_is_written_is_not_run_again_but_what_failed_is_if_asked(tmp_path, monkeypatch):
+    config = fake_kind.config(["quick", "fails"], repetitions=1)
+    ran(tmp_path, config)
+    plan = make_plan(config, tmp_path)
+    assert (plan.n_left, plan.n_known) == (0, 4)
+    again = make_plan(config, tmp_path, retry_failed=True)
+    assert [entry.name for work in again.work for entry in work.methods] == ["fails"] * 2
+    mended = lambda *_: [{"rule": "plain", "accuracy": 1.0}]  # noqa: E731
+    monkeypatch.setattr(fake_kind, "rows", mended)
+    rows = ran(tmp_path, config, retry_failed=True)
+    assert (rows["status"] == "done").all() and len(rows) == 4
+
+
+def test_a_part_of_an_experiment_may_be_run(tmp_path):
+    config = fake_kind.config()
+    part = Part(methods=("quick",), datasets=("pima",), repetitions=2)
+    rows = ran(tmp_path, config, part=part)
+    assert len(rows) == 2
+    assert set(rows["method"]) == {"quick"} and set(rows["dataset"]) == {"pima"}
+    for name, wrong in [("method", Part(methods=("x",))), ("dataset", Part(datasets=("x",)))]:
+        with pytest.raises(ValueError, match=f"A {name} to run must be one of: .*; got 'x'"):
+            make_plan(config, tmp_path, part=wrong)
+
+
+def test_a_run_goes_on_from_a_csv_of_earlier_rows(tmp_path):
+    config = fake_kind.config()
+    rows = ran(tmp_path / "a", config)
+    export_csv(rows, tmp_path / "trial.csv")
+    make_plan(config, tmp_path / "b")
+    assert import_csv(tmp_path / "trial.csv", tmp_path / "b", keys_of(config)) == 12
+    assert make_plan(config, tmp_path / "b").n_left == 0
+    pd.testing.assert_frame_equal(read_parts(tmp_path / "b"), rows, check_dtype=False)
+
+
+def test_an_interruption_is_no_failure_and_keeps_what_is_written(tmp_path):
+    config = fake_kind.config(["quick", "interrupts"], repetitions=1)
+    with pytest.raises(KeyboardInterrupt):
+        ran(tmp_path, config)
+    assert read_parts(tmp_path)["method"].tolist() == ["quick"]
+
+
+def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_path):
+    config = fake_kind.config(["quick", "slow", "two_rules", "fails"], repetitions=3)
+    whole = ran(tmp_path / "whole", config)
+    folder = tmp_path / "killed"
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tests.experiments import fake_kind\n"
+        "from experiments.plan import make_plan\n"
+        "from experiments.runner import run\n"
+        "fake_kind.register()\n"
+        "config = fake_kind.config(['quick', 'slow', 'two_rules', 'fails'], repetitions=3)\n"
+        "list(run(make_plan(config, Path(sys.argv[1]))))\n"
+    )
+    for wanted in (2, 9, 15):
+        process = subprocess.Popen([sys.executable, "-c", program, folder], cwd=ROOT)
+        while len(list(folder.glob("*.parquet"))) < wanted and process.poll() is None:
+            time.sleep(0.005)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        n_written = len(list(folder.glob("*.parquet")))
+        assert wanted <= n_written < 24
+        assert make_plan(config, folder).n_known == n_written
+    pd.testing.assert_frame_equal(but_measured(ran(folder, config)), but_measured(whole))
+
+
+MOONS = """
+kind: moons
+description: A trial.
+n_samples: 40
+noise: 0.1
+n_missing: 4
+C: 4.0
+gamma: 8.0
+grid: 3
+repetitions: {repetitions}
+methods: [mean, direct]
+"""
+
+
+def moons(tmp_path, repetitions):
+    path = tmp_path / "moons.yaml"
+    path.write_text(MOONS.format(repetitions=repetitions))
+    return path
+
+
+def test_two_processes_give_the_rows_of_one(tmp_path):
+    config = load_config(moons(tmp_path, 3))
+    one = ran(tmp_path / "one", config)
+    plan = make_plan(config, tmp_path / "two")
+    ended = list(run(plan, jobs=2))
+    assert ended == [["done", "done"]] * 3
+    pd.testing.assert_frame_equal(but_measured(read_parts(tmp_path / "two")), but_measured(one))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_command_stops_at_once_and_says_how_to_go_on(tmp_path, jobs):
+    path = moons(tmp_path, 5000)
+    command = [sys.executable, "-m", "experiments", "run", path, "--jobs", str(jobs)]
+    process = subprocess.Popen(
+        [*command, "--records", tmp_path / "records"],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    folder = tmp_path / "records" / "moons"
+    while len(list(folder.glob("*.parquet"))) < 3 and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert f"Stopped. What is done is in {folder}; the same command goes on." in said
+    assert "Traceback" not in said
+    config = load_config(path)
+    n_written = len(list(folder.glob("*.parquet")))
+    assert make_plan(config, folder, part=Part(repetitions=2000)).n_known == n_written >= 3
