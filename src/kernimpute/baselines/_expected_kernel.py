@@ -1,0 +1,150 @@
+"""Expectations of the Gaussian kernel between rows that are Gaussians of their own.
+
+For rows ``u ~ N(m_i, S_i)`` and ``v ~ N(m_j, S_j)``, independent,
+
+    log E exp(-gamma ||u - v||^2) = -log det(A) / 2 - gamma (m_i - m_j)' A^-1 (m_i - m_j),
+    A = I + 2 gamma (S_i + S_j).
+
+- Two complete rows have S = 0: the Gaussian kernel.
+- One complete row leaves ``A = I + 2 gamma S_i``: one eigendecomposition of S_i serves every
+  complete row and every gamma.
+- Two rows with gaps take a Cholesky factor of A each time. Bordered by ``m_i - m_j``, it has
+  the solved difference as its last row. For the eleven values of gamma of a usual grid this costs
+  as much as an eigendecomposition of every ``S_i + S_j``, for one value a tenth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.kernels import Gaussian
+
+__all__ = ["RowGaussians", "log_expectations"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+BLOCK_PAIRS = 512
+"""Pairs of rows with gaps at once: their matrices then stay near the processor."""
+
+
+@dataclass(frozen=True)
+class RowGaussians:
+    """Rows that are a Gaussian each.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_rows, n_features)
+        Their means.
+    covariances : ndarray of shape (n_patterns, n_features, n_features)
+        The covariance of each gap pattern.
+    pattern : ndarray of int of shape (n_rows,)
+        The pattern of each row.
+    complete : ndarray of bool of shape (n_rows,)
+        Where the covariance is zero.
+    eigenvalues, eigenvectors : ndarray of shape (n_patterns, n_features[, n_features])
+        Of the covariances, not below 0.
+    """
+
+    means: FloatArray
+    covariances: FloatArray
+    pattern: IntArray
+    complete: NDArray[np.bool_]
+    eigenvalues: FloatArray
+    eigenvectors: FloatArray
+
+    def log_dets(self, factors: FloatArray) -> FloatArray:
+        """Return ``log det(I + factor S)`` of each row, of shape (n_factors, n_rows)."""
+        patterns = np.log1p(factors[:, None, None] * self.eigenvalues).sum(axis=2)
+        return np.asarray(patterns[:, self.pattern])
+
+
+def log_expectations(left: RowGaussians, right: RowGaussians, gammas: FloatArray) -> FloatArray:
+    """Return the logarithms of the expected kernels of all pairs.
+
+    Parameters
+    ----------
+    left, right : RowGaussians
+        The rows; one and the same object for the symmetric matrix of its rows, in which a row
+        meets an independent copy of itself.
+    gammas : ndarray of shape (n_gammas,)
+        Inverse squared widths.
+
+    Returns
+    -------
+    ndarray of shape (n_gammas, n_rows, n_other_rows)
+        The logarithms.
+    """
+    logs = np.empty((gammas.size, left.means.shape[0], right.means.shape[0]))
+    whole_left, whole_right = np.flatnonzero(left.complete), np.flatnonzero(right.complete)
+    gappy_left, gappy_right = np.flatnonzero(~left.complete), np.flatnonzero(~right.complete)
+    if whole_left.size and whole_right.size:
+        rows = left.means[whole_left]
+        # One and the same array, for the distances are symmetric to the last bit then.
+        others = rows if right is left else right.means[whole_right]
+        distances = Gaussian().sums(rows, others)
+        logs[:, whole_left[:, None], whole_right] = -gammas[:, None, None] * distances
+    if whole_right.size:
+        for row in gappy_left:
+            logs[:, row, whole_right] = _with_complete_rows(
+                left, row, right.means[whole_right], gammas
+            )
+    if right is left:
+        logs[:, whole_left[:, None], gappy_left] = np.swapaxes(
+            logs[:, gappy_left[:, None], whole_left], 1, 2
+        )
+        for place, row in enumerate(gappy_left):
+            others = gappy_left[place + 1 :]
+            logs[:, row, others] = _with_gappy_rows(left, row, left, others, gammas)
+            logs[:, others, row] = logs[:, row, others]
+        logs[:, gappy_left, gappy_left] = -0.5 * left.log_dets(4.0 * gammas)[:, gappy_left]
+        return logs
+    if whole_left.size:
+        for row in gappy_right:
+            logs[:, whole_left, row] = _with_complete_rows(
+                right, row, left.means[whole_left], gammas
+            )
+    for row in gappy_left:
+        logs[:, row, gappy_right] = _with_gappy_rows(left, row, right, gappy_right, gammas)
+    return logs
+
+
+def _with_complete_rows(
+    rows: RowGaussians, row: int, complete: FloatArray, gammas: FloatArray
+) -> FloatArray:
+    """Return the logarithms, (n_gammas, n_complete), between a row with gaps and complete rows."""
+    pattern = rows.pattern[row]
+    factors = 1.0 + 2.0 * gammas[:, None] * rows.eigenvalues[pattern]
+    squares = np.square((complete - rows.means[row]) @ rows.eigenvectors[pattern])
+    logs = (-gammas[:, None] / factors) @ squares.T
+    logs -= 0.5 * np.log(factors).sum(axis=1)[:, None]
+    return np.asarray(logs)
+
+
+def _with_gappy_rows(
+    rows: RowGaussians, row: int, others: RowGaussians, chosen: IntArray, gammas: FloatArray
+) -> FloatArray:
+    """Return the logarithms, (n_gammas, n_chosen), between a row and others, all with gaps."""
+    n_features = rows.means.shape[1]
+    logs = np.empty((gammas.size, chosen.size))
+    for start in range(0, chosen.size, BLOCK_PAIRS):
+        block = chosen[start : start + BLOCK_PAIRS]
+        sums = rows.covariances[rows.pattern[row]] + others.covariances[others.pattern[block]]
+        differences = rows.means[row] - others.means[block]
+        bordered = np.empty((block.size, n_features + 1, n_features + 1))
+        bordered[:, n_features, :n_features] = differences
+        # A >= I, so that any corner above the squared length leaves the border definite.
+        bordered[:, n_features, n_features] = 2.0 * np.square(differences).sum(axis=1) + 1.0
+        diagonal = np.einsum("bii->bi", bordered)[:, :n_features]
+        for place, gamma in enumerate(gammas):
+            np.multiply(sums, 2.0 * gamma, out=bordered[:, :n_features, :n_features])
+            diagonal += 1.0
+            # Only the lower triangle is read, so that the border is there once.
+            factor = np.linalg.cholesky(bordered)
+            pivots = np.einsum("bii->bi", factor)[:, :n_features]
+            squares = np.square(factor[:, n_features, :n_features]).sum(axis=1)
+            logs[place, start : start + block.size] = -np.log(pivots).sum(axis=1) - gamma * squares
+    return logs

@@ -1,0 +1,262 @@
+"""genRBF's kernel: the Gaussian one between rows with gaps, each taken for a Gaussian of its own.
+
+Source: Smieja, Struski, Tabor and Marzec, "Generalized RBF kernel for incomplete data",
+Knowledge-Based Systems 173, 2019 (arXiv 1612.01480), and the authors' code.
+
+A row with gaps stands for the Gaussian ``N(m, S)`` that a Gaussian fitted to the whole table
+becomes once the row's observed cells are known: S is zero there, and m is the row. Between two
+such rows, drawn independently of each other,
+
+    E exp(-gamma ||u - v||^2) = det(A)^(-1/2) exp(-gamma (m_i - m_j)' A^-1 (m_i - m_j)),
+    A = I + 2 gamma (S_i + S_j),
+
+which is a scalar product of the two distributions, so that kernel matrices are positive
+semidefinite. The source divides it by the norms of the two, ``det(I + 4 gamma S_i)^(-1/4)`` each.
+A row meets itself as two independent draws: no special case, and 1 after the division.
+
+The source measures distances as the fitted Gaussian does, ``(u - v)' covariance^-1 (u - v)``:
+rows are whitened, and S becomes the projection onto what a row leaves unknown.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kernimpute.baselines._expected_kernel import RowGaussians, log_expectations
+from kernimpute.baselines._gaussian_conditionals import conditional_gaussians
+from kernimpute.baselines._gaussian_em import (
+    EM_CONSTRAINTS,
+    fit_gaussian,
+)
+from kernimpute.convergence import StopRule
+from kernimpute.missing import observed_cells
+from kernimpute.parameters import check_real
+
+__all__ = ["KERNEL_CONSTRAINTS", "GenRBFKernel"]
+
+FloatArray = NDArray[np.float64]
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "metric": [StrOptions({"mahalanobis", "euclidean"})],
+    "normalize": ["boolean"],
+    **EM_CONSTRAINTS,
+}
+"""Constraints of the parameters of the kernel."""
+
+
+class GenRBFKernel(BaseEstimator):
+    """The expected Gaussian kernel between rows with gaps.
+
+    Parameters
+    ----------
+    metric : {"mahalanobis", "euclidean"}, default="mahalanobis"
+        Distances in units of the fitted covariance, as the source has them, or between the
+        columns as they come.
+    normalize : bool, default=True
+        Whether the kernel is divided by the rows' norms, as in the source. Without it the kernel
+        is the expectation of the Gaussian kernel, below 1 between a row with gaps and itself.
+    prior_rows : float, default=1.0
+        How many more rows, whose columns vary as the observed cells do and don't correlate, the
+        covariance is estimated with; in [0, inf). 0 is maximum likelihood, as in the source, which
+        may leave it singular.
+    tol : float, default=1e-4
+        EM ends once a round raises the log-likelihood by at most this a row; in [0, inf).
+    max_iter : int, default=500
+        Rounds of EM at the most.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+        Mean of the fitted Gaussian.
+    covariance_ : ndarray of shape (n_features, n_features)
+        Its covariance.
+    objectives_ : ndarray of shape (n_iter_ + 1,)
+        Penalised log-likelihood at the start and after each round of EM.
+    n_iter_ : int
+        Rounds of EM.
+    scale_ : float
+        2 / (expected squared distance of two complete rows), the gamma called "scale".
+    n_features_in_ : int
+        Number of columns in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where all are strings.
+
+    See Also
+    --------
+    GenRBFClassifier : A support vector machine on this kernel.
+
+    Notes
+    -----
+    Two rows with gaps cost a Cholesky factorisation, ``O(n_features^3)``, per value of gamma; a
+    row with gaps and complete rows one eigendecomposition for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernimpute.baselines.genrbf import GenRBFKernel
+    >>> X = np.array([[0.0, 0.1], [0.2, 0.4], [0.9, np.nan], [1.0, 0.8]])
+    >>> kernel = GenRBFKernel(metric="euclidean").fit(X)
+    >>> kernel(X, gamma=1.0).round(2)
+    array([[1.  , 0.88, 0.33, 0.23],
+           [0.88, 1.  , 0.57, 0.45],
+           [0.33, 0.57, 1.  , 0.97],
+           [0.23, 0.45, 0.97, 1.  ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = KERNEL_CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        metric: str = "mahalanobis",
+        normalize: bool = True,
+        prior_rows: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+    ) -> None:
+        self.metric = metric
+        self.normalize = normalize
+        self.prior_rows = prior_rows
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: gaps are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Fit a Gaussian to the observed cells, by EM.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with NaN at the gaps.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        GenRBFKernel
+            The fitted kernel.
+
+        Raises
+        ------
+        ValueError
+            If the covariance is singular, which `prior_rows` above 0 prevents.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If EM ends at `max_iter`.
+        """
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        fitted = fit_gaussian(
+            rows,
+            np.zeros(rows.shape[0], dtype=np.intp),
+            prior_rows=float(self.prior_rows),
+            stop=StopRule(tol=float(self.tol), max_iter=self.max_iter),
+            owner=type(self).__name__,
+        )
+        if not fitted.status.success:
+            message = f"EM of {type(self).__name__}: {fitted.status.value}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self.mean_ = fitted.means[0]
+        self.covariance_ = fitted.covariance
+        self.objectives_ = np.array(fitted.objectives)
+        self.n_iter_ = fitted.n_iter
+        is_whitened = self.metric == "mahalanobis"
+        self.scale_ = 1.0 / float(rows.shape[1] if is_whitened else np.trace(self.covariance_))
+        return self
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None, *, gamma: float) -> FloatArray:
+        """Return the kernel matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows with NaN at the gaps.
+        Z : array-like of shape (n_other_rows, n_features), default=None
+            Other rows; X by default.
+        gamma : float
+            Inverse squared width, in (0, inf).
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_other_rows)
+            The kernel matrix.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `gamma` is not a number in its range, or the columns are not those of fit.
+        """
+        return self.matrices(X, Z, gammas=[gamma])[0]
+
+    def matrices(
+        self, X: ArrayLike, Z: ArrayLike | None = None, *, gammas: Sequence[float]
+    ) -> FloatArray:
+        """Return the kernel matrices of several gammas, which share the work that can be shared.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows with NaN at the gaps.
+        Z : array-like of shape (n_other_rows, n_features), default=None
+            Other rows; X by default.
+        gammas : sequence of float
+            Inverse squared widths, in (0, inf).
+
+        Returns
+        -------
+        ndarray of shape (n_gammas, n_rows, n_other_rows)
+            A kernel matrix each.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a gamma is not a number in its range, or the columns are not those of fit.
+        """
+        check_is_fitted(self)
+        owner = type(self).__name__
+        checked = np.array([check_real(owner, "gamma", gamma, 0.0) for gamma in gammas])
+        left = self._distributions(X)
+        right = left if Z is None else self._distributions(Z)
+        logs = log_expectations(left, right, checked)
+        if self.normalize:
+            norms = left.log_dets(4.0 * checked)[:, :, None]
+            # Added to each other first: the sum is symmetric to the last bit.
+            logs += 0.25 * (norms + right.log_dets(4.0 * checked)[:, None, :])
+        return np.asarray(np.exp(logs, out=logs))
+
+    def _distributions(self, X: ArrayLike) -> RowGaussians:
+        rows: FloatArray = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        means, covariances, pattern = conditional_gaussians(rows, self.mean_, self.covariance_)
+        if self.metric == "mahalanobis":
+            root = np.linalg.cholesky(self.covariance_)
+            inverse = solve_triangular(root, np.eye(root.shape[0]), lower=True)
+            means = (means - self.mean_) @ inverse.T
+            covariances = inverse @ covariances @ inverse.T
+        eigenvalues, vectors = np.linalg.eigh(covariances)
+        return RowGaussians(
+            means=means,
+            covariances=covariances,
+            pattern=pattern,
+            complete=observed_cells(rows).all(axis=1),
+            eigenvalues=np.maximum(eigenvalues, 0.0),
+            eigenvectors=vectors,
+        )
