@@ -1,0 +1,64 @@
+"""Figures of what was measured: ``python -m experiments figure CONFIG``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from experiments.arranged import arranged
+from experiments.figures.accuracy import life_figure, missing_rate_figure
+from experiments.figures.convergence import convergence_figure
+from experiments.figures.points import moons_figure, pca_figure
+from experiments.figures.ranks import ranks_figure
+from experiments.figures.subsets import subsets_figure
+from experiments.figures.synthetic import synthetic_figure
+from experiments.tables import Described
+
+__all__ = ["FIGURES", "write_figures"]
+
+Figures = Mapping[str, Callable[[pd.DataFrame, Path], Path]]
+
+FIGURES: Mapping[str, Figures] = {
+    "classification": {"classification": missing_rate_figure, "classification_ranks": ranks_figure},
+    "life": {"life": life_figure, "life_ranks": ranks_figure},
+    "synthetic": {"synthetic": synthetic_figure},
+    "subsets": {"subsets": subsets_figure},
+    "convergence": {"convergence": convergence_figure},
+    "pca": {"pca": pca_figure},
+    "moons": {"moons": moons_figure},
+}
+"""The figures of each experiment, by its name: a file's name and what draws it."""
+
+
+def write_figures(config: Described, records: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write the figures of an experiment as PNG.
+
+    Parameters
+    ----------
+    config : Config
+        The experiment.
+    records : DataFrame
+        Its records.
+    folder : Path
+        They go into its folder ``figures``, which is made if need be.
+
+    Returns
+    -------
+    list of Path
+        The files; empty for an experiment that is shown as tables only.
+
+    Raises
+    ------
+    ValueError
+        If no run of the records is done.
+    """
+    if records.empty or not (records["status"] == "done").any():
+        raise ValueError(f"The records of {config.name} must have at least one run done; got none.")
+    rows = arranged(records)
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    return [
+        figure(rows, folder / "figures" / f"{name}.png")
+        for name, figure in FIGURES.get(config.name, {}).items()
+    ]
