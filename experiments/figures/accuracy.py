@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from pandas.api.typing import DataFrameGroupBy
 
 from experiments.figures.style import draw, panels, style_of
 from experiments.method_names import family_of, label_of
@@ -16,10 +17,16 @@ from experiments.naming import parse_name
 from experiments.published import CLASSIFICATION, RATES
 from experiments.statistics import average_ranks, readings
 
-__all__ = ["draw_lines", "life_figure", "missing_rate_figure", "shown_methods"]
+__all__ = ["MEAN_AND_STD", "draw_lines", "life_figure", "missing_rate_figure", "shown_methods"]
 
 _ALWAYS = ("mean+svc", "mean+logistic", "mean+mlp")
 _PLACES = {"rival": 1, "field": 1, "ours": 2}
+
+MEAN_AND_STD = "accuracy (mean ± std)"
+"""What a vertical axis shows; the deviation is that over the repetitions."""
+
+_SPREAD = 0.012
+"""How far the lines' error bars stand apart, as missing rates."""
 
 Line = tuple[str, pd.Series, pd.Series]
 
@@ -50,20 +57,23 @@ def shown_methods(records: pd.DataFrame) -> list[str]:
     return always + [method for family in best for method in family]
 
 
-def draw_lines(axes: Axes, lines: Iterable[Line]) -> None:
+def draw_lines(axes: Axes, lines: Sequence[Line], spread: float = 0.0) -> None:
     """Draw means with their standard deviations as error bars.
 
     Parameters
     ----------
     axes : Axes
         The panel.
-    lines : iterable of (str, Series, Series)
+    lines : sequence of (str, Series, Series)
         Label, means by place, standard deviations by place.
+    spread : float, default=0.0
+        How far the lines are moved apart sideways, so that their bars can be told apart.
     """
+    middle = (len(lines) - 1) / 2
     for place, (label, mean, std) in enumerate(lines):
         style = style_of(place)
         axes.errorbar(
-            mean.index,
+            mean.index + spread * (place - middle),
             mean.to_numpy(),
             yerr=std.to_numpy(),
             label=label,
@@ -73,6 +83,11 @@ def draw_lines(axes: Axes, lines: Iterable[Line]) -> None:
             capsize=1.5,
             elinewidth=0.5,
         )
+
+
+def _lines(groups: DataFrameGroupBy) -> list[Line]:
+    mean, std = groups.mean(), groups.std(ddof=0)
+    return [(label_of(method), mean[method], std[method]) for method in mean.columns]
 
 
 def _legend(figure: Figure, axes: Axes, n_columns: int = 2) -> None:
@@ -105,15 +120,21 @@ def _by_dataset(figure: Figure, wide: pd.DataFrame) -> None:
     for axes, dataset in zip(panels(figure, len(datasets), 2, sharex=True), datasets, strict=True):
         groups = wide.xs(dataset, level="dataset").groupby(level="missing_rate")
         mean, std = groups.mean(), groups.std(ddof=0)
-        draw_lines(axes, [(label_of(name), mean[name], std[name]) for name in wide.columns])
+        draw_lines(
+            axes, [(label_of(name), mean[name], std[name]) for name in wide.columns], _SPREAD
+        )
         published = CLASSIFICATION.get(parse_name(dataset).base, {}).get("Ours", ())
         if published:
             values = [reading.mean for reading in published]
             axes.plot(RATES, values, "*", color="grey", markersize=5, label="Ours, published")
         axes.set_title(dataset)
-        axes.set_xticks(sorted(mean.index))
-    figure.supxlabel("share of the training cells missing", fontsize=7)
-    figure.supylabel("accuracy (mean, bars: ± std of repetitions)", fontsize=7)
+        axes.set_xticks(sorted(groups.groups))
+        axes.set_xlabel("share missing")
+        axes.set_ylabel(MEAN_AND_STD)
+    # The scales differ, so the outer panels alone are named, but every panel keeps its ticks.
+    for axes in figure.axes:
+        axes.label_outer(remove_inner_ticks=False)
+        axes.tick_params(labelleft=True)
     _legend(figure, axes)
 
 
@@ -144,9 +165,11 @@ def _by_mechanism(figure: Figure, wide: pd.DataFrame) -> None:
     for axes, mechanism in zip(rows, mechanisms, strict=True):
         groups = averages.xs(mechanism, level="mechanism").groupby(level="missing_rate")
         mean, std = groups.mean(), groups.std(ddof=0)
-        draw_lines(axes, [(label_of(name), mean[name], std[name]) for name in wide.columns])
+        draw_lines(
+            axes, [(label_of(name), mean[name], std[name]) for name in wide.columns], _SPREAD
+        )
         axes.set_title(mechanism.upper())
-        axes.set_xticks(sorted(mean.index))
-    figure.supxlabel("share of the cells missing, new rows included", fontsize=7)
-    rows[0].set_ylabel("accuracy (mean ± std)")
+        axes.set_xticks(sorted(groups.groups))
+        axes.set_xlabel("share missing")
+    rows[0].set_ylabel(MEAN_AND_STD)
     _legend(figure, rows[0])

@@ -9,12 +9,36 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import draw, panels, style_of
+from experiments.figures.style import WIDTH, Style, draw, panels
 from experiments.method_names import label_of
 
-__all__ = ["moons_figure", "pca_figure"]
+__all__ = ["class_style", "moons_figure", "pca_figure"]
 
 _COLUMNS = 2
+
+_CLASSES = (
+    Style("#0072B2", "o", "-"),
+    Style("#E69F00", "^", "-"),
+    Style("#000000", "s", "-"),
+    Style("#CC79A7", "v", "-"),
+)
+"""Styles of the classes: neighbours differ in lightness, too."""
+
+
+def class_style(label: int) -> Style:
+    """Return the style of a class.
+
+    Parameters
+    ----------
+    label : int
+        The class, from 0.
+
+    Returns
+    -------
+    Style
+        The style; begins anew after the fourth.
+    """
+    return _CLASSES[label % len(_CLASSES)]
 
 
 def pca_figure(records: pd.DataFrame, path: Path) -> Path:
@@ -46,8 +70,9 @@ def _clouds(figure: Figure, rows: pd.DataFrame) -> None:
         group = rows[rows["method"] == method]
         _scatter(axes, group, "component_1", "component_2")
         axes.set_title("complete rows" if method == "complete" else label_of(method))
-    figure.supxlabel("first component of the complete rows", fontsize=7)
-    figure.supylabel("second component", fontsize=7)
+        axes.set_xlabel("first component")
+        axes.set_ylabel("second component")
+        axes.label_outer()
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
@@ -68,9 +93,8 @@ def moons_figure(records: pd.DataFrame, path: Path) -> Path:
     """
     rows = _first_repetition(records)
     n_methods = rows["method"].nunique()
-    return draw(
-        path, 2.0, partial(_moons, rows=rows), width=1.15 * n_methods if n_methods > 3 else 3.4
-    )
+    height = 0.7 + WIDTH / n_methods
+    return draw(path, height, partial(_moons, rows=rows))
 
 
 def _moons(figure: Figure, rows: pd.DataFrame) -> None:
@@ -93,7 +117,7 @@ def _moons(figure: Figure, rows: pd.DataFrame) -> None:
 def _moved(axes: Axes, points: pd.DataFrame) -> None:
     """Draw each filled point, and a line to where it was."""
     for point in points.itertuples():
-        style = style_of(1 + int(point.label))
+        style = class_style(int(point.label))
         axes.plot(
             [point.true_1, point.x_1], [point.true_2, point.x_2], color="black", linewidth=0.5
         )
@@ -105,7 +129,7 @@ def _moved(axes: Axes, points: pd.DataFrame) -> None:
 
 def _scatter(axes: Axes, group: pd.DataFrame, x: str, y: str, alpha: float = 0.8) -> None:
     for label, points in group.groupby("label"):
-        style = style_of(1 + int(label))
+        style = class_style(int(label))
         axes.scatter(
             points[x],
             points[y],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.accuracy import draw_lines
+from experiments.figures.accuracy import MEAN_AND_STD, draw_lines
 from experiments.figures.style import draw, panels
 from experiments.method_names import label_of
 from experiments.tables.subsets import by_subsets
@@ -51,6 +51,6 @@ def _lines(figure: Figure, cells: pd.DataFrame) -> None:
         axes.set_xticks(counts, [str(count) for count in counts])
         axes.set_xticks([], minor=True)
         axes.set_xlabel("subsets")
-        axes.set_ylabel("accuracy (mean ± std)")
+        axes.set_ylabel(MEAN_AND_STD)
         axes.set_title(dataset)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.accuracy import draw_lines, shown_methods
+from experiments.figures.accuracy import MEAN_AND_STD, draw_lines, shown_methods
 from experiments.figures.style import draw, panels
 from experiments.method_names import label_of
 from experiments.naming import parse_name
@@ -62,5 +62,6 @@ def _four_panels(figure: Figure, wide: pd.DataFrame, values: pd.DataFrame) -> No
         mean, std = groups.mean(), groups.std(ddof=0)
         draw_lines(axes, [(label_of(name), mean[name], std[name]) for name in wide.columns])
         axes.set_xlabel(title)
-    figure.supylabel("accuracy (mean, bars: ± std of repetitions)", fontsize=7)
+    for axes in figure.axes[::2]:
+        axes.set_ylabel(MEAN_AND_STD)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
