@@ -19,7 +19,17 @@ Rule = Literal["plain", "released"]
 
 
 class Model(Protocol):
-    """A fitted classifier of rows with gaps; `decision_function` or `predict_proba` may be there."""
+    """A fitted classifier of rows with gaps.
+
+    `decision_function` or `predict_proba` may be there.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    """
+
+    classes_: NDArray[np.int64]
 
     def predict(self, X: FloatArray) -> NDArray[np.int64]:
         """Return the labels of rows."""

@@ -1,0 +1,263 @@
+"""Fillings by the library's variants at a given C and gamma, with the machine that guided them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from experiments.methods.filling import Filling, decided
+from experiments.methods.kept import kept
+from experiments.naming import Name, Option
+from experiments.problem import Problem
+from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
+from kernimpute.kernels import Gaussian
+
+__all__ = ["GUIDED", "GuidedFilling", "Guidance", "OwnMachine", "guidance", "guided_filling"]
+
+FloatArray = NDArray[np.float64]
+
+GUIDED = ("direct", "anchored", "expected", "paper", "appendix", "released", "K_o")
+"""Names of the fillings. "expected" is `anchored` at the expected kernel, "K_o" Stage II alone."""
+
+SLOW = ("paper", "appendix", "released")
+"""Variants that take minutes over the nine settings: one setting and fewer rounds by default."""
+
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """How the library fills, beside C and gamma.
+
+    Parameters
+    ----------
+    name : str
+        One of `GUIDED`.
+    eta : float or None
+        Weight of the anchor in units of C; None is the variant's default.
+    shuffled : bool
+        Whether the filling sees the training labels permuted.
+    perturbed : bool
+        Whether a variant that has a perturbation of the kernel uses it.
+    subsets : int
+        Parts that the training rows are dealt into, each filled on its own.
+    max_iter : int or None
+        Rounds at the most; None is the variant's default.
+    C, gamma : float or None
+        Fixed settings; None takes them from mean imputation's choice.
+    """
+
+    name: str
+    eta: float | None
+    shuffled: bool
+    perturbed: bool
+    subsets: int
+    max_iter: int | None
+    C: float | None
+    gamma: float | None
+
+    @property
+    def one_setting(self) -> bool:
+        """Whether only mean imputation's own choice of C and gamma is tried."""
+        return self.name in SLOW
+
+    @property
+    def has_machine(self) -> bool:
+        """Whether the filling has a machine of its own that learned from the true labels."""
+        return self.name != "K_o" and not self.shuffled
+
+
+def guidance(name: Name) -> Guidance:
+    """Return what a name with options says of the filling.
+
+    Parameters
+    ----------
+    name : Name
+        One of `GUIDED`, with the options eta (units of C), labels ("true" or "shuffled"),
+        perturbation (yes or no), subsets, max_iter, C and gamma.
+
+    Returns
+    -------
+    Guidance
+        The same, checked.
+
+    Raises
+    ------
+    ValueError
+        If an option is not there for this filling, or has another value.
+    """
+    slow = name.base in SLOW
+    known: dict[str, Option] = {"C": _DEFAULT, "gamma": _DEFAULT}
+    if name.base != "K_o":
+        known |= {"eta": _DEFAULT, "labels": "true", "subsets": 1}
+        known |= {"max_iter": 150 if slow else _DEFAULT}
+    if slow:
+        known |= {"perturbation": True}
+    options = name.options_among(known)
+    if options.get("labels", "true") not in ("true", "shuffled"):
+        raise ValueError(f"The labels of {name.base} must be true or shuffled; got {name}.")
+    return Guidance(
+        name=name.base,
+        eta=_number(name, options, "eta"),
+        shuffled=options.get("labels") == "shuffled",
+        perturbed=bool(options.get("perturbation", True)),
+        subsets=int(_number(name, options, "subsets") or 1),
+        max_iter=None if (rounds := _number(name, options, "max_iter")) is None else int(rounds),
+        C=_number(name, options, "C"),
+        gamma=_number(name, options, "gamma"),
+    )
+
+
+def _number(name: Name, options: dict[str, Option], key: str) -> float | None:
+    value = options.get(key, _DEFAULT)
+    if value == _DEFAULT:
+        return None
+    if isinstance(value, bool | str) or not value > 0:
+        raise ValueError(f"The {key} of {name.base} must be a positive number; got {value!r}.")
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMachine:
+    """The machines that guided a filling, their decision values averaged over the subsets.
+
+    Parameters
+    ----------
+    kernel : Gaussian
+        Their kernel.
+    parts : sequence of (ndarray, ndarray, ndarray)
+        Filled rows, signed coefficients of shape (n_rows, n_problems) and intercepts of each.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    """
+
+    kernel: Gaussian
+    parts: Sequence[tuple[FloatArray, FloatArray, FloatArray]]
+    classes_: NDArray[np.int64]
+
+    def decision_function(self, rows: FloatArray) -> FloatArray:
+        """Return the decision values of filled rows, one column a class beyond two classes."""
+        values = sum(
+            self.kernel(rows, train) @ dual_coef + intercept
+            for train, dual_coef, intercept in self.parts
+        ) / len(self.parts)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, rows: FloatArray) -> NDArray[np.int64]:
+        """Return the labels of filled rows."""
+        return decided(self.classes_, self.decision_function(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class GuidedFilling:
+    """A filling at one C and gamma.
+
+    Parameters
+    ----------
+    C, gamma : float
+        Where it was filled.
+    filling : Filling
+        The filled rows.
+    machine : OwnMachine or None
+        What guided it; None for Stage II alone.
+    """
+
+    C: float
+    gamma: float
+    filling: Filling
+    machine: OwnMachine | None
+
+
+@lru_cache(maxsize=32)
+def guided_filling(problem: Problem, how: Guidance, C: float, gamma: float) -> GuidedFilling:
+    """Return a filling by the library, the same for every classifier of a problem.
+
+    New rows are filled as `KernelImputer` fills them, by similar filled training rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    how : Guidance
+        The variant and its options.
+    C, gamma : float
+        The machine's penalty and the kernel's gamma.
+
+    Returns
+    -------
+    GuidedFilling
+        The filling and its machine.
+    """
+    kernel = Gaussian(gamma=gamma, categorical=problem.categorical)
+    if how.name == "K_o":
+        return GuidedFilling(C, gamma, _stage_two_alone(problem), None)
+    X, y = problem.train.X, problem.train.y
+    if how.shuffled:
+        y = np.random.default_rng(problem.seed("shuffled labels")).permutation(y)
+    filled = np.empty_like(X)
+    parts, endings = [], []
+    for rows in _subsets(problem, how.subsets):
+        result = _impute(X[rows], y[rows], how, kernel, C)
+        filled[rows] = result.X
+        dual_coef = result.dual_coef.reshape(rows.size, -1)
+        parts.append((result.X, dual_coef, np.atleast_1d(result.intercept)))
+        endings.append(result.status)
+    ending = next((status for status in endings if not status.success), endings[0])
+    machine = OwnMachine(kernel, parts, result.classes)
+    return GuidedFilling(C, gamma, _filling(problem, filled, ending.name), machine)
+
+
+def _impute(
+    X: FloatArray, y: NDArray[np.int64], how: Guidance, kernel: Gaussian, C: float
+) -> ImputationResult:
+    # Without a perturbation: the ball of `released` has no radius, the weight of the others' no
+    # bound.
+    by_radius = how.name == "released"
+    return impute(
+        X,
+        y,
+        variant="anchored" if how.name == "expected" else how.name,
+        kernel=kernel,
+        C=C,
+        eta=None if how.eta is None else how.eta * C,
+        rho=None if how.perturbed or by_radius else math.inf,
+        radius=None if how.perturbed or not by_radius else 0.0,
+        reference="expected" if how.name == "expected" else None,
+        max_iter=how.max_iter,
+    )
+
+
+@lru_cache(maxsize=4)
+def _stage_two_alone(problem: Problem) -> Filling:
+    """Return the rows recovered from the sums over the features that both rows have.
+
+    For the gaussian kernel these sums, and so the rows, are the same at every gamma.
+    """
+    X = problem.train.X
+    kernel = Gaussian(categorical=problem.categorical)
+    observed = ~np.isnan(X)
+    target = kernel.observed_sums(np.where(observed, X, 0.0), observed)
+    recovered = recover_features(X, target, kernel=kernel)
+    return _filling(problem, recovered.X, recovered.status.name)
+
+
+def _filling(problem: Problem, filled: FloatArray, status: str) -> Filling:
+    metric = Gaussian(categorical=problem.categorical)
+    return Filling(
+        filled, kept(lambda X: recover_new_rows(X, filled, kernel=metric).X), filled, status
+    )
+
+
+def _subsets(problem: Problem, n_subsets: int) -> list[NDArray[np.intp]]:
+    """Return the rows of each subset, the classes in equal shares."""
+    y = problem.train.y
+    if n_subsets == 1:
+        return [np.arange(y.size)]
+    folds = StratifiedKFold(n_subsets, shuffle=True, random_state=problem.seed("subsets"))
+    return [rows for _, rows in folds.split(np.zeros(y.size), y)]
