@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -26,6 +26,7 @@ __all__ = [
     "MoonsConfig",
     "PcaConfig",
     "RecoveryConfig",
+    "check_methods",
 ]
 
 
@@ -230,3 +231,27 @@ MODELS: dict[str, type[Config]] = {
     "moons": MoonsConfig,
 }
 """The record of each kind."""
+
+
+def check_methods(config: Config, known: Iterable[str]) -> None:
+    """Refuse methods that a kind has not.
+
+    Parameters
+    ----------
+    config : Config
+        The experiment.
+    known : iterable of str
+        The names of the methods that its kind has.
+
+    Raises
+    ------
+    ValueError
+        If a method is not among them.
+    """
+    names = list(known)
+    for entry in config.methods:
+        if entry.name not in names:
+            raise ValueError(
+                f"A method of the kind {config.kind} must be one of: {', '.join(names)}; "
+                f"got {entry.name!r}."
+            )

@@ -112,7 +112,7 @@ class _PeakMemory:
     @property
     def peak_mib(self) -> float:
         """The largest memory seen less that at the start, in MiB."""
-        return (self._highest - self._start) / MIB
+        return float(self._highest - self._start) / MIB
 
 
 @cache

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from experiments.config import Config, MethodEntry
 from experiments.records import Key, clean, status_of_parts
@@ -31,7 +31,10 @@ class Kind(Protocol):
     """The names of what it measures."""
 
     def units(self, config: Any) -> list[dict[str, Any]]:
-        """Return the axes of each unit of work: all that its rows depend on."""
+        """Return the axes of each unit of work: all that its rows depend on.
+
+        Raises ValueError if the config names a method or a dataset that there is not.
+        """
 
     def rows(
         self, config: Any, unit: dict[str, Any], method: str, data_dir: Path | None
@@ -164,8 +167,7 @@ def kind_of(config: Config) -> Kind:
     module
         ``experiments.kinds.KIND``.
     """
-    module: Any = importlib.import_module(f"experiments.kinds.{config.kind}")
-    return module
+    return cast(Kind, importlib.import_module(f"experiments.kinds.{config.kind}"))
 
 
 def key_of(config: Config, unit: Mapping[str, Any], entry: MethodEntry) -> Key:
@@ -229,7 +231,8 @@ def make_plan(
     Raises
     ------
     ValueError
-        If the part names a method or a dataset that the experiment hasn't.
+        If the config names a method that there is not, or the part names a method or a dataset
+        that the config hasn't.
     """
     units = kind_of(config).units(config)
     _check_names("method", part.methods, [entry.name for entry in config.methods])

@@ -191,7 +191,8 @@ def read_parts(folder: Path) -> pd.DataFrame:
 
 def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows sorted by experiment, axes and method; what one part says stays in its order."""
-    leading = list(rows.columns[: rows.columns.get_loc("method") + 1])
+    names = list(rows.columns)
+    leading = names[: names.index("method") + 1]
     return rows.sort_values(leading, kind="stable", ignore_index=True)
 
 
@@ -228,7 +229,8 @@ def read_csv(path: Path) -> pd.DataFrame:
     # is a missing value, since a word such as "None" may be a dataset's.
     blocks = csv.ReadOptions(block_size=path.stat().st_size + 1)
     cells = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-    return csv.read_csv(path, read_options=blocks, convert_options=cells).to_pandas()
+    table = csv.read_csv(path, read_options=blocks, convert_options=cells)
+    return pd.DataFrame(table.to_pandas())
 
 
 def import_csv(path: Path, folder: Path, keys: Iterable[Key]) -> int:
@@ -239,7 +241,7 @@ def import_csv(path: Path, folder: Path, keys: Iterable[Key]) -> int:
     path : Path
         A CSV that `export_csv` wrote.
     folder : Path
-        The experiment's folder, cleaned.
+        The experiment's folder; cleaned before.
     keys : iterable of Key
         What is wanted; other rows of the CSV are left alone.
 
@@ -257,9 +259,10 @@ def import_csv(path: Path, folder: Path, keys: Iterable[Key]) -> int:
     lacking = [name for name in ("experiment", "method", *OUTCOME) if name not in rows.columns]
     if lacking:
         raise ValueError(f"{path} must have the columns of records; it lacks {lacking}.")
-    known: dict[str, list[dict[str, Any]]] = {}
+    known: dict[str, list[dict[Any, Any]]] = {}
     for name, row in zip(_file_names(rows), rows.to_dict("records"), strict=True):
         known.setdefault(name, []).append(row)
+    clean(folder)
     there = status_of_parts(folder)
     wanted = [key for key in keys if key.file_name in known and key.file_name not in there]
     for key in wanted:
@@ -289,9 +292,9 @@ def rows_among(rows: pd.DataFrame, keys: Iterable[Key]) -> pd.DataFrame:
 
 def _file_names(rows: pd.DataFrame) -> list[str]:
     """Return the name of the part that each row belongs to."""
-    leading = rows.iloc[:, : rows.columns.get_loc("method") + 1]
-    axes = list(leading.columns[1:-1])
+    names = list(rows.columns)
+    axes = names[1 : names.index("method")]
     return [
         Key(row["experiment"], tuple((axis, row[axis]) for axis in axes), row["method"]).file_name
-        for row in leading.to_dict("records")
+        for row in rows[["experiment", *axes, "method"]].to_dict("records")
     ]

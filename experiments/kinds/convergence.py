@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.config import ConvergenceConfig
+from experiments.config import ConvergenceConfig, check_methods
 from experiments.make_problem import make_problem
 from experiments.problem import Setting
-from kernimpute import impute
+from kernimpute import VARIANTS, impute
 from kernimpute.kernels import Gaussian
 
 __all__ = ["columns", "rows", "units"]
@@ -43,7 +43,13 @@ def units(config: ConvergenceConfig) -> list[dict[str, Any]]:
     -------
     list of dict
         One mapping a unit.
+
+    Raises
+    ------
+    ValueError
+        If a method is no variant.
     """
+    check_methods(config, VARIANTS)
     return [
         {
             "dataset": config.dataset,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from experiments.config import MoonsConfig
+from experiments.config import MoonsConfig, check_methods
 from experiments.problem import seed_of
 from experiments.synthetic import draw_moons
 from kernimpute import impute
@@ -54,7 +54,13 @@ def units(config: MoonsConfig) -> list[dict[str, Any]]:
     -------
     list of dict
         One mapping a unit.
+
+    Raises
+    ------
+    ValueError
+        If a method is another than those there are.
     """
+    check_methods(config, VARIANTS)
     fixed = {name: getattr(config, name) for name in ("n_samples", "noise", "n_missing")}
     machine = {name: getattr(config, name) for name in ("C", "gamma", "grid")}
     return [

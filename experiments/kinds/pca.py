@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from experiments.config import PcaConfig
 from experiments.make_problem import make_problem
+from experiments.methods.candidates import Rule
 from experiments.methods.registry import method as method_named
 from experiments.methods.selection import choose
 from experiments.problem import Problem, Setting
@@ -37,7 +38,15 @@ def units(config: PcaConfig) -> list[dict[str, Any]]:
     -------
     list of dict
         One mapping a unit.
+
+    Raises
+    ------
+    ValueError
+        If a method is none that classification has.
     """
+    for entry in config.methods:
+        if entry.name != COMPLETE:
+            method_named(entry.name)
     return [
         {
             "dataset": config.dataset,
@@ -99,7 +108,8 @@ def _filled(problem: Problem, name: str) -> tuple[NDArray[np.float64], str | Non
     if name == COMPLETE:
         return problem.train.truth, None
     method = method_named(name)
-    candidate = choose(method.candidates(problem), problem, ("plain",))["plain"].candidate
+    rules: tuple[Rule, ...] = ("plain",)
+    candidate = choose(method.candidates(problem), problem, rules)["plain"].candidate
     if candidate.filled is None:
         raise ValueError(f"A method of pca must fill the training rows; got {name!r}.")
     return candidate.filled, json.dumps(dict(candidate.parameters), default=str)

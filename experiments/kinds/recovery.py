@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from experiments.amputation import draw_amputation
-from experiments.config import RecoveryConfig
+from experiments.config import RecoveryConfig, check_methods
 from experiments.make_problem import make_problem
 from experiments.problem import Setting, seed_of
 from kernimpute import recover_features
 from kernimpute.kernels import Gaussian
 
-__all__ = ["columns", "rows", "units"]
+__all__ = ["METHODS", "columns", "rows", "units"]
+
+METHODS = ("recover_features",)
+"""The methods there are."""
 
 columns = (
     "feature_error_max",
@@ -41,7 +44,13 @@ def units(config: RecoveryConfig) -> list[dict[str, Any]]:
     -------
     list of dict
         One mapping a unit.
+
+    Raises
+    ------
+    ValueError
+        If a method is another than the one there is.
     """
+    check_methods(config, METHODS)
     return [
         {"dataset": config.dataset, "gamma": gamma, "missing_rate": rate, "repetition": repetition}
         for gamma in config.gammas
@@ -70,14 +79,7 @@ def rows(
     -------
     list of dict
         One row.
-
-    Raises
-    ------
-    ValueError
-        If the method is another.
     """
-    if method != "recover_features":
-        raise ValueError(f"A method of recovery must be recover_features; got {method!r}.")
     rate, repetition = unit["missing_rate"], unit["repetition"]
     whole = make_problem(Setting(unit["dataset"], "mcar", rate, 0, splits="hashed"), data_dir)
     X = np.vstack([whole.train.truth, whole.holdout.truth, whole.test.truth])

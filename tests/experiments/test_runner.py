@@ -137,7 +137,6 @@ def test_a_run_goes_on_from_a_csv_of_earlier_rows(tmp_path):
     config = fake_kind.config()
     rows = ran(tmp_path / "a", config)
     export_csv(rows, tmp_path / "trial.csv")
-    make_plan(config, tmp_path / "b")
     assert import_csv(tmp_path / "trial.csv", tmp_path / "b", keys_of(config)) == 12
     assert make_plan(config, tmp_path / "b").n_left == 0
     pd.testing.assert_frame_equal(read_parts(tmp_path / "b"), rows, check_dtype=False)

@@ -1,0 +1,168 @@
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from experiments import __main__ as program
+from experiments.config_files import config_names, load_config
+from experiments.records import read_csv, read_parts
+
+MOONS = """
+kind: moons
+description: A trial.
+n_samples: 40
+noise: 0.1
+n_missing: 4
+C: 4.0
+gamma: 8.0
+grid: 3
+repetitions: 2
+methods: [mean, direct]
+"""
+
+
+@pytest.fixture
+def trial(tmp_path):
+    path = tmp_path / "trial.yaml"
+    path.write_text(MOONS)
+    return path
+
+
+@pytest.fixture
+def places(tmp_path):
+    return SimpleNamespace(records=tmp_path / "records", results=tmp_path / "results")
+
+
+def said(*arguments, code=0):
+    result = CliRunner().invoke(program.app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result.output
+
+
+def run(trial, places, *arguments, code=0):
+    return said("run", trial, "--jobs", 1, "--records", places.records, *arguments, code=code)
+
+
+def test_run_says_what_there_is_to_do_and_what_was_done(trial, places):
+    output = run(trial, places)
+    assert "trial: 4 methods in 2 units to run, 0 known" in output
+    assert "trial: 4 done, 0 failed, 0 skipped in" in output
+    rows = read_parts(places.records / "trial")
+    assert set(rows["method"]) == {"mean", "direct"}
+    assert "trial: 0 methods in 0 units to run, 4 known" in run(trial, places)
+
+
+def test_run_takes_a_part(trial, places):
+    run(trial, places, "--methods", "mean", "--datasets", "moons", "--repetitions", 1)
+    rows = read_parts(places.records / "trial")
+    assert rows["method"].unique().tolist() == ["mean"]
+    assert rows["repetition"].unique().tolist() == [0]
+
+
+def test_run_goes_on_from_what_export_wrote(trial, places, tmp_path):
+    run(trial, places, "--repetitions", 1)
+    where = ("--records", places.records, "--results", places.results)
+    assert "98 rows written to" in said("export", trial, *where)
+    other = SimpleNamespace(records=tmp_path / "elsewhere")
+    output = run(trial, other, "--known", places.results / "trial.csv")
+    assert "2 methods taken from" in output
+    assert "2 methods in 1 units to run, 2 known" in output
+
+
+def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, monkeypatch):
+    from experiments.kinds import moons
+
+    def refuse(*_):
+        raise ValueError("no moon tonight")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moons, "rows", refuse)
+        output = run(trial, places)
+    assert "0 done, 4 failed" in output
+    assert "direct: ValueError: no moon tonight (2 rows)" in output
+    assert "0 methods in 0 units to run, 4 known" in run(trial, places)
+    assert "4 done, 0 failed" in run(trial, places, "--retry-failed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("run", "nowhere"), "A config must be a file or one of:"),
+        (("table", "nowhere"), "A config must be a file or one of:"),
+        (("run", "moons", "--methods", "x"), "A method to run must be one of: mean, direct"),
+        (("run", "moons", "--data-dir", "/nowhere"), "must be a directory; got '/nowhere'"),
+        (("export", "moons"), "moons must be run first: there are neither records in"),
+    ],
+)
+def test_a_refusal_is_one_sentence_and_code_1(arguments, complaint, tmp_path):
+    folders = ("--records", tmp_path) if arguments[0] == "run" else ("--results", tmp_path)
+    if arguments[0] == "export":
+        folders += ("--records", tmp_path)
+    output = said(*arguments, *folders, code=1)
+    assert complaint in output and output.count("\n") == 1
+
+
+def test_a_wrong_command_line_is_code_2():
+    said("run", code=2)
+    said("run", "moons", "--jobs", 0, code=2)
+    said("sing", code=2)
+
+
+def test_list_names_every_config_with_its_description():
+    lines = said("list").splitlines()
+    assert [line.split()[0] for line in lines] == config_names()
+    assert load_config("moons").description in said("list")
+
+
+def fake_module(monkeypatch, name, function):
+    module = ModuleType(name)
+    setattr(module, function.__name__, function)
+    monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.mark.parametrize("command", ["table", "figure"])
+def test_tables_and_figures_are_of_the_records_else_of_the_committed_rows(
+    trial, places, monkeypatch, command
+):
+    seen = []
+
+    def write(config, records, folder):
+        seen.append((config.name, records))
+        return [folder / "written.md"]
+
+    write.__name__ = f"write_{command}s"
+    fake_module(monkeypatch, f"experiments.{command}s", write)
+    where = ("--records", places.records, "--results", places.results)
+    assert "trial must be run first" in said(command, trial, *where, code=1)
+    run(trial, places)
+    assert f"Written: {places.results / 'written.md'}." in said(command, trial, *where)
+    said("export", trial, *where)
+    elsewhere = ("--records", places.records / "none", "--results", places.results)
+    said(command, trial, *elsewhere)
+    (first, of_records), (second, of_results) = seen
+    assert first == second == "trial"
+    pd.testing.assert_frame_equal(of_records, of_results, check_dtype=False, check_exact=True)
+
+
+def test_rows_that_the_config_does_not_ask_for_any_more_are_left_out(trial, places):
+    run(trial, places)
+    trial.write_text(MOONS.replace("[mean, direct]", "[mean]").replace("repetitions: 2", ""))
+    where = ("--records", places.records, "--results", places.results)
+    said("export", trial, *where)
+    rows = read_csv(places.results / "trial.csv")
+    assert set(rows["method"]) == {"mean"} and set(rows["repetition"]) == {0}
+
+
+def test_page_is_written_from_what_is_committed(places, tmp_path, monkeypatch):
+    seen = []
+
+    def write_page(results, path):
+        seen.append((results, path))
+
+    fake_module(monkeypatch, "experiments.page", write_page)
+    page = tmp_path / "results.md"
+    assert f"Written: {page}." in said("page", "--results", places.results, "--output", page)
+    assert seen == [(places.results, page)]
