@@ -65,7 +65,7 @@ class GenRBFKernel(BaseEstimator):
     normalize : bool, default=True
         Whether the kernel is divided by the rows' norms, as in the source. Without it the kernel
         is the expectation of the Gaussian kernel, below 1 between a row with gaps and itself.
-    prior_rows : float, default=1.0
+    prior_rows : float, default=10.0
         How many more rows, whose columns vary as the observed cells do and don't correlate, the
         covariance is estimated with; in [0, inf). 0 is maximum likelihood, as in the source, which
         may leave it singular.
@@ -107,10 +107,10 @@ class GenRBFKernel(BaseEstimator):
     >>> X = np.array([[0.0, 0.1], [0.2, 0.4], [0.9, np.nan], [1.0, 0.8]])
     >>> kernel = GenRBFKernel(metric="euclidean").fit(X)
     >>> kernel(X, gamma=1.0).round(2)
-    array([[1.  , 0.88, 0.33, 0.23],
-           [0.88, 1.  , 0.57, 0.45],
-           [0.33, 0.57, 1.  , 0.97],
-           [0.23, 0.45, 0.97, 1.  ]])
+    array([[1.  , 0.88, 0.38, 0.23],
+           [0.88, 1.  , 0.6 , 0.45],
+           [0.38, 0.6 , 1.  , 0.91],
+           [0.23, 0.45, 0.91, 1.  ]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = KERNEL_CONSTRAINTS
@@ -120,7 +120,7 @@ class GenRBFKernel(BaseEstimator):
         *,
         metric: str = "mahalanobis",
         normalize: bool = True,
-        prior_rows: float = 1.0,
+        prior_rows: float = 10.0,
         tol: float = 1e-4,
         max_iter: int = 500,
     ) -> None:
@@ -252,11 +252,15 @@ class GenRBFKernel(BaseEstimator):
             means = (means - self.mean_) @ inverse.T
             covariances = inverse @ covariances @ inverse.T
         eigenvalues, vectors = np.linalg.eigh(covariances)
+        # Whitening by a nearly singular covariance leaves rounding below 0, which a large gamma
+        # would raise.
+        eigenvalues = np.maximum(eigenvalues, 0.0)
+        covariances = (vectors * eigenvalues[:, None, :]) @ np.swapaxes(vectors, 1, 2)
         return RowGaussians(
             means=means,
             covariances=covariances,
             pattern=pattern,
             complete=observed_cells(rows).all(axis=1),
-            eigenvalues=np.maximum(eigenvalues, 0.0),
+            eigenvalues=eigenvalues,
             eigenvectors=vectors,
         )

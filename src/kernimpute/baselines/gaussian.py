@@ -46,7 +46,7 @@ class GaussianClassifier(GapClassifier):
     covariance : {"shared", "class"}, default="shared"
         Whether the classes share a covariance, as in linear discriminant analysis, or have one
         each, as in quadratic.
-    prior_rows : float, default=1.0
+    prior_rows : float, default=10.0
         How many more rows each covariance is estimated with, whose columns vary as the observed
         cells do within classes and don't correlate; in [0, inf). 0 is maximum likelihood, which
         may leave a covariance singular.
@@ -101,7 +101,7 @@ class GaussianClassifier(GapClassifier):
         self,
         *,
         covariance: str = "shared",
-        prior_rows: float = 1.0,
+        prior_rows: float = 10.0,
         tol: float = 1e-4,
         max_iter: int = 500,
     ) -> None:

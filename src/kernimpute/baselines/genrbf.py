@@ -83,7 +83,7 @@ class GenRBFClassifier(GapClassifier):
         *,
         metric: str = "mahalanobis",
         normalize: bool = True,
-        prior_rows: float = 1.0,
+        prior_rows: float = 10.0,
         tol: float = 1e-4,
         max_iter: int = 500,
     ) -> None:

@@ -12,6 +12,7 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernimpute.baselines.gaussian import GaussianClassifier
 
@@ -165,3 +166,8 @@ def test_em_that_ends_early_is_announced():
     X, y = table(missing_rate=0.4)
     with pytest.warns(ConvergenceWarning, match="EM of GaussianClassifier: Stopped at max_iter"):
         GaussianClassifier(tol=0.0, max_iter=1).fit(X, y)
+
+
+@parametrize_with_checks([GaussianClassifier(), GaussianClassifier(covariance="class")])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)

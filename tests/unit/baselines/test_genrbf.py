@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernimpute.baselines.genrbf import GenRBFClassifier, GenRBFKernel
 
@@ -200,6 +201,17 @@ def test_scale_is_two_over_the_expected_squared_distance(metric):
     assert GenRBFClassifier(metric=metric).fit(X, X[:, 0] > 0.5).gamma_ > 0.0
 
 
+@pytest.mark.parametrize("metric", METRICS)
+def test_columns_that_nearly_repeat_do_no_harm(metric):
+    X, truth = table()
+    noise = 1e-7 * np.random.default_rng(0).normal(size=40)
+    X = np.column_stack([X, truth[:, 0] + noise])
+    kernel = GenRBFKernel(metric=metric, prior_rows=1e-9).fit(X)
+    for K in kernel.matrices(X, gammas=[1e-6, 1.0, 1e6]):
+        assert np.isfinite(K).all()
+        assert np.linalg.eigvalsh(K)[0] >= -1e-9
+
+
 def test_gammas_are_checked(rows):
     kernel = GenRBFKernel().fit(rows)
     with pytest.raises(ValueError, match=r"'gamma' parameter of GenRBFKernel must be .* Got 0\.0"):
@@ -239,3 +251,14 @@ def test_columns_in_another_order_decide_the_same():
     values = GenRBFClassifier().fit(X, y).decision_function(X)
     other = GenRBFClassifier().fit(X[:, order], y).decision_function(X[:, order])
     assert_allclose(other, values, atol=2e-3)
+
+
+@parametrize_with_checks(
+    [
+        GenRBFKernel(),
+        GenRBFClassifier(),
+        GenRBFClassifier(metric="euclidean", normalize=False, gamma=1.0),
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
