@@ -1,0 +1,88 @@
+"""What the baselines that classify by decision values share: rows with gaps in, labels out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["GapClassifier"]
+
+FloatArray = NDArray[np.float64]
+
+
+class GapClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of rows with NaN at the gaps, in `fit` and in `predict`.
+
+    A subclass states `decision_function`: one value a row for two classes, one a class for more.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags: gaps are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _read(self, X: ArrayLike) -> FloatArray:
+        """Return new rows as floats, checked against those of fit."""
+        check_is_fitted(self)
+        rows: FloatArray = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        return rows
+
+    def _read_labelled(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
+        """Return the training rows as floats and their labels as codes; set `classes_`."""
+        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(labels)
+        encoder = LabelEncoder()
+        codes = encoder.fit_transform(labels)
+        if encoder.classes_.size < 2:
+            raise ValueError(
+                f"The 'y' parameter of {type(self).__name__} must be of at least 2 classes. "
+                f"Got 1 class, {encoder.classes_.tolist()[0]!r}, instead."
+            )
+        self.classes_ = encoder.classes_
+        return rows, codes
+
+    @abstractmethod
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the decision values of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows with NaN at the gaps.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Positive for the second of two classes; of more, the largest is its class's.
+        """
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows with NaN at the gaps.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Their labels.
+        """
+        return self._labels(self.decision_function(X))
+
+    def _labels(self, values: FloatArray) -> NDArray[Any]:
+        """Return the labels that decision values stand for."""
+        places = values.argmax(axis=1) if values.ndim == 2 else (values > 0.0).astype(np.intp)
+        labels: NDArray[Any] = self.classes_[places]
+        return labels
