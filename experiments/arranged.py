@@ -41,9 +41,10 @@ def _place(method: str) -> str:
 
 
 def _with_rules(records: pd.DataFrame) -> pd.DataFrame:
-    unknown = records["rule"].isna()
-    known, others = records[~unknown], records[unknown]
+    known = records.dropna(subset=["rule"])
     rules = known.groupby("method")["rule"].unique().to_dict()
-    lists = [list(rules.get(method, ["plain"])) for method in others["method"]]
-    filled = others.assign(rule=pd.Series(lists, index=others.index, dtype=object)).explode("rule")
-    return pd.concat([known.astype({"rule": object}), filled]).sort_index(kind="stable")
+    lists = [
+        list(rules.get(method, ["plain"])) if pd.isna(rule) else [rule]
+        for method, rule in zip(records["method"], records["rule"], strict=True)
+    ]
+    return records.assign(rule=lists).explode("rule")

@@ -29,6 +29,7 @@ __all__ = [
     "best_stands_alone",
     "critical_difference",
     "friedman",
+    "gain",
     "paired_test",
     "readings",
     "summary",
@@ -275,6 +276,27 @@ def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
         }
     # From records, so that counts stay whole numbers.
     return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="method"))
+
+
+def gain(wide: pd.DataFrame, first: str, second: str) -> PairedTest:
+    """Return how much one method is above another, over all cells, repetition by repetition.
+
+    Parameters
+    ----------
+    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
+        What `readings` returns.
+    first, second : str
+        The methods.
+
+    Returns
+    -------
+    PairedTest
+        Of the differences, averaged in each repetition over the cells that both have. A repetition
+        has the same number in every cell, but other rows, so ten numbers are what is independent
+        at most.
+    """
+    averages = (wide[first] - wide[second]).groupby(level="repetition").mean()
+    return paired_test(averages, np.zeros(len(averages)))
 
 
 def best_stands_alone(group: pd.DataFrame, best: str) -> bool:

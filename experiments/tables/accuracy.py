@@ -75,7 +75,7 @@ def _table(experiment: str, records: pd.DataFrame, axes: dict, is_one_of_several
         columns = tuple(map(written_rate, rates))
         blocks = [(dataset, [(dataset, rate) for rate in rates]) for dataset in datasets]
     caption = f"Accuracy on test rows, mean ± standard deviation ({experiment}"
-    caption += f", {axes['mechanism']}" if axes["mechanism"] != "inherent" else ""
+    caption += f", {axes['mechanism'].upper()}" if axes["mechanism"] != "inherent" else ""
     caption += f", held-out rows {axes['held_out']}"
     caption += f", {written_rate(rates[0])} missing)." if len(rates) == 1 and rates[0] else ")."
     body = _Body(experiment, records)

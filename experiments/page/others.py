@@ -1,0 +1,161 @@
+"""The smaller experiments and the figures, runs that are missing, and where all came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pandas as pd
+
+from experiments.method_names import label_of
+from experiments.page.results import Results, Section
+from experiments.page.wording import absent, joined, pipe_table
+from experiments.tables.accuracy import accuracy_tables
+from experiments.tables.grid import markdown
+from experiments.tables.subsets import subsets_table
+
+__all__ = ["figures_section", "gaps_section", "provenance_section", "tables_section"]
+
+_FIGURES = {
+    "classification": "Accuracy against the missing rate. The methods are those with the best "
+    "average ranks; error bars are standard deviations over the repetitions.",
+    "life": "Accuracy with gaps in new rows too, means over the datasets.",
+    "synthetic": "Accuracy on drawn tables; one parameter is varied, the others stay.",
+    "subsets": "Accuracy where rows are filled in subsets.",
+    "convergence": "The objective by iteration, and what an iteration changes.",
+    "pca": "Filled rows of heart in the plane of the complete rows' first two components.",
+    "moons": "Two moons: where the missing cells are put, and the boundary then.",
+}
+
+
+def tables_section(results: Results) -> Section:
+    """Return the accuracies on tables with gaps of their own, with an MLP, and in subsets.
+
+    Parameters
+    ----------
+    results : Results
+        The committed results.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
+    parts, missing = [], []
+    for name in ("inherent", "mlp", "subsets"):
+        records = results.records(name)
+        if records is None:
+            missing.append(name)
+            continue
+        made = (
+            [subsets_table(name, records)] if name == "subsets" else accuracy_tables(name, records)
+        )
+        parts += [f"### {name}", *(markdown(table).rstrip() for table in made)]
+    if missing:
+        parts.append(absent(*missing))
+    return Section("Gaps of their own, perceptrons, subsets", "\n\n".join(parts))
+
+
+def figures_section(results: Results) -> Section:
+    """Return the figures that there are.
+
+    Parameters
+    ----------
+    results : Results
+        The committed results.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
+    found = {name: results.figure(name, caption) for name, caption in _FIGURES.items()}
+    parts = [figure for figure in found.values() if figure]
+    if missing := [f"`{name}`" for name, figure in found.items() if not figure]:
+        parts.append(f"Not drawn yet: {joined(missing)}.")
+    return Section("Figures", "\n\n".join(parts))
+
+
+def gaps_section(results: Results) -> Section:
+    """Return the runs that failed or were skipped, with their reasons.
+
+    Parameters
+    ----------
+    results : Results
+        The committed results.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
+    rows = [row for name in results.names for row in _gaps(name, results.records(name))]
+    header = ("experiment", "method", "selection", "runs", "how", "reason")
+    body = pipe_table(header, rows) if rows else "No run failed or was skipped."
+    return Section("Failed and skipped runs", body)
+
+
+def _gaps(name: str, records: pd.DataFrame | None) -> Iterator[tuple[str, ...]]:
+    if records is None:
+        yield (name, "all", "", "", "no run is done", "")
+        return
+    gone = records[records["status"] != "done"]
+    keys = ["method", *(["rule"] if "rule" in gone else []), "status", "reason"]
+    totals = records.groupby(keys[:-2], sort=False).size()
+    for key, group in gone.groupby(keys, sort=False, dropna=False):
+        method, status, reason = key[0], key[-2], str(key[-1]).replace("|", r"\|")
+        total = totals[key[:-2] if len(key) > 3 else method]
+        rule = key[1] if len(key) > 3 else ""
+        yield (name, label_of(method), rule, f"{len(group)} of {total}", status, reason)
+
+
+def provenance_section(results: Results) -> Section:
+    """Return versions, machine and cost, and the commands that make all this again.
+
+    Parameters
+    ----------
+    results : Results
+        The committed results.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
+    rows, versions, machines = [], [], []
+    for name in results.names:
+        records = results.records(name)
+        if records is None:
+            continue
+        versions += list(records["versions"].dropna())
+        machines += list(records["machine"].dropna())
+        # The rules of a method are one run.
+        axes = [name for name in records.columns[: list(records.columns).index("method") + 1]]
+        runs = records.drop_duplicates(axes)
+        minutes = runs["seconds"].sum() / 60
+        rows.append((results.link(name), f"{len(runs)}", f"{minutes:.0f}"))
+    written = [
+        joined(f"{package} {version}" for package, version in json.loads(one).items())
+        for one in dict.fromkeys(versions)
+    ]
+    commands = (
+        "```\n"
+        "export KERNIMPUTE_DATA=FOLDER\n"
+        "python -m experiments run classification       # resumes where it was stopped\n"
+        "python -m experiments export classification    # the CSV beside this page's figures\n"
+        "python -m experiments table classification\n"
+        "python -m experiments figure classification\n"
+        "python -m experiments page                     # this page, from all CSVs\n"
+        "```"
+    )
+    parts = [
+        f"Versions: {'; '.join(written) or 'not recorded'}. "
+        f"Machine: {'; '.join(dict.fromkeys(machines)) or 'not recorded'}; each method on one "
+        "thread of linear algebra.",
+        pipe_table(("records", "methods run, with skipped ones", "minutes of one core"), rows),
+        "To make them again, for each experiment by its name:",
+        commands,
+        "Every table of this page, those of all cells included, is written as Markdown and LaTeX "
+        "into `experiments/results/tables/`.",
+    ]
+    return Section("Where the numbers come from", "\n\n".join(parts))

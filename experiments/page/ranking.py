@@ -1,0 +1,117 @@
+"""Average ranks of every method, and who wins over all."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from experiments.method_names import family_of
+from experiments.page.results import DEFAULT, SIMPLE, Results, Section
+from experiments.page.wording import absent, called, joined, pipe_table, share, signed
+from experiments.statistics import CELL, average_ranks, versus
+from experiments.tables.grid import markdown
+from experiments.tables.ranks import rank_table
+
+__all__ = ["RANKED", "common_readings", "ranking_section"]
+
+RANKED = ("classification", "inherent", "life")
+"""The experiments over whose cells the default is chosen."""
+
+
+def common_readings(results: Results) -> pd.DataFrame | None:
+    """Return the readings of all cells of the ranked experiments.
+
+    Parameters
+    ----------
+    results : Results
+        The committed results.
+
+    Returns
+    -------
+    DataFrame or None
+        The methods that have every reading in each of the experiments there are; None where there
+        are no experiments or no such methods.
+    """
+    frames = [results.readings(name) for name in RANKED]
+    frames = [frame.dropna(axis="columns") for frame in frames if frame is not None]
+    if not frames:
+        return None
+    joint = pd.concat(frames, join="inner")
+    return joint if len(joint.columns) else None
+
+
+def ranking_section(results: Results) -> Section:
+    """Return the ranks in each experiment, and over all of them.
+
+    Parameters
+    ----------
+    results : Results
+        The committed results.
+
+    Returns
+    -------
+    Section
+        The section.
+    """
+    title = "Average ranks"
+    present = [name for name in RANKED if results.records(name) is not None]
+    if not present:
+        return Section(title, absent(*RANKED))
+    parts = []
+    overall = common_readings(results)
+    brief: tuple[str, ...] = ()
+    if overall is not None:
+        sentences = _overall(overall, present)
+        brief = (sentences[0],)
+        parts += [" ".join(sentences), _table(overall)]
+    else:
+        parts.append("No method has every reading in all of these experiments.")
+    missing = [name for name in RANKED if name not in present]
+    if missing:
+        parts.append(absent(*missing))
+    for name in present:
+        parts += [f"### {name}", markdown(rank_table(name, results.records(name))).rstrip()]
+        figure = results.figure(f"{name}_ranks", f"Average ranks of {name}.")
+        parts += [figure] if figure else []
+    return Section(title, "\n\n".join(parts), brief)
+
+
+def _overall(wide: pd.DataFrame, names: list[str]) -> list[str]:
+    ranks = average_ranks(wide)
+    n_cells = wide.groupby(level=list(CELL), dropna=False).ngroups
+    best = ranks["rank"].min()
+    winners = list(ranks.index[ranks["rank"] <= best + 1e-9])
+    verb = "has" if len(winners) == 1 else "have"
+    sentences = [
+        f"Over all {n_cells} cells of {joined(names)}, {joined(map(called, winners))} {verb} the "
+        f"best average rank of the {len(ranks)} methods that were run in full on all of them: "
+        f"{best:.2f}."
+    ]
+    for family, whose in (("ours", "of ours"), ("field", "of the simple field")):
+        members = [method for method in ranks.index if family_of(method) == family]
+        if members and members[0] not in winners:
+            rank = ranks.loc[members[0], "rank"]
+            sentences.append(f"Best {whose} is {called(members[0])} with {rank:.2f}.")
+    if DEFAULT in ranks.index and DEFAULT not in winners:
+        sentences.append(
+            f"The library's default classifier, `{DEFAULT}`, has {ranks.loc[DEFAULT, 'rank']:.2f} "
+            f"and place {list(ranks.index).index(DEFAULT) + 1}."
+        )
+    if SIMPLE in wide.columns and winners[0] != SIMPLE:
+        row = versus(wide[[winners[0], SIMPLE]], SIMPLE).to_dict("records")[0]
+        sentences.append(
+            f"Against `{SIMPLE}` the first is {signed(row['difference'], 4)} in accuracy, higher "
+            f"in {share(row['higher'], n_cells)} cells and lower in {share(row['lower'], n_cells)} "
+            f"(Wilcoxon's p = {row['p']:.2g}; by the corrected t-test better in "
+            f"{row['better_corrected']} and worse in {row['worse_corrected']})."
+        )
+    return sentences
+
+
+def _table(wide: pd.DataFrame) -> str:
+    ranks = average_ranks(wide)["rank"]
+    means = wide.groupby(level=list(CELL), dropna=False).mean().mean()
+    rows = [
+        (called(method), family_of(method), f"{rank:.2f}", f"{means[method]:.4f}")
+        for method, rank in ranks.items()
+    ]
+    return pipe_table(("method", "family", "average rank", "mean accuracy of the cells"), rows)
