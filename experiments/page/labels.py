@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, called, share, signed
+from experiments.page.wording import absent, called, pipe_table, share, signed
 from experiments.statistics import CELL, gain, readings
 from experiments.tables.fills import fill_errors, fills_table, uses_labels
 from experiments.tables.grid import markdown
@@ -42,28 +42,31 @@ def labels_section(results: Results) -> Section:
     averages = rmse.mean()
     nearest = min(without, key=lambda method: averages[method])
     guided = [method for method in methods if uses_labels(method)]
-    sentences = [
-        _against(rmse, method, reference)
+    references = list(dict.fromkeys(filter(None, (mean, nearest))))
+    header = ["filling with labels"]
+    for reference in references:
+        header += [f"error minus `{reference}`'s", "farther from the truth (cells)"]
+    rows = [
+        (f"`{method}`", *(one for base in references for one in _against(rmse, method, base)))
         for method in guided
-        for reference in dict.fromkeys(filter(None, (mean, nearest)))
     ]
     brief = _verdict(averages, complete, nearest)
-    body = [brief, "\n".join(f"- {sentence}" for sentence in sentences), markdown(table).rstrip()]
+    lead = (
+        "Root mean square errors of the filled training cells, in units of a column's range; "
+        "differences with the standard error over repetitions:"
+    )
+    guided_table = f"{lead}\n\n{pipe_table(header, rows)}" if rows else ""
+    body = [brief, guided_table, markdown(table).rstrip()]
     return Section(title, "\n\n".join(filter(None, body)), (brief,))
 
 
-def _against(rmse: pd.DataFrame, method: str, reference: str) -> str:
+def _against(rmse: pd.DataFrame, method: str, reference: str) -> tuple[str, str]:
     common = rmse[[method, reference]].dropna()
     cells = common.groupby(level=list(CELL), sort=False, dropna=False).mean()
     farther = int((cells[method] > cells[reference] + 1e-9).sum())
     test = gain(rmse, method, reference)
     error = f" ± {test.standard_error:.4f}" if test.n > 1 else ""
-    return (
-        f"`{method}` is farther from the truth than `{reference}` in "
-        f"{share(farther, len(cells))} cells: root mean square error "
-        f"{common[method].mean():.3f} against {common[reference].mean():.3f}, "
-        f"{signed(test.difference, 4)}{error}."
-    )
+    return f"{signed(test.difference, 4)}{error}", share(farther, len(cells))
 
 
 def _verdict(averages: pd.Series, complete: list[str], nearest: str) -> str:

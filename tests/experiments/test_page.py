@@ -152,7 +152,8 @@ def test_what_labels_do_to_the_values_is_worded_by_their_errors(with_labels, say
     found = section(page, "What label guidance")
     assert f", {says}): " in found
     cells = "all 16" if with_labels > 0.2 else "none of 16"
-    assert f"`direct+svc` is farther from the truth than `mean+svc` in {cells} cells" in found
+    difference = signed(with_labels - 0.2, 4)
+    assert f"| `direct+svc` | {difference} ± 0.0000 | {cells} |" in found
 
 
 def test_pairs_differ_in_one_part():
