@@ -6,6 +6,7 @@ It parses, calls and prints. Exit codes: 0 done; 1 refused, or some methods fail
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections import Counter
@@ -19,11 +20,12 @@ import pandas as pd
 import typer
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from experiments.committed import export_csv, import_csv, read_csv
 from experiments.config import Config
 from experiments.config_files import config_names, load_config
 from experiments.files import data_folder
 from experiments.plan import Part, keys_of, make_plan
-from experiments.records import export_csv, import_csv, read_csv, read_parts, rows_among
+from experiments.records import read_parts, rows_among
 from experiments.runner import run
 
 __all__ = ["app"]
@@ -105,6 +107,8 @@ def run_command(
             for ended in run(plan, data_dir=data, jobs=jobs):
                 counts.update(ended)
     except KeyboardInterrupt:
+        # A second Ctrl-C would only interrupt the ending of processes that are ending.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         typer.echo(f"Stopped. What is done is in {folder}; the same command goes on.", err=True)
         raise typer.Exit(130) from None
     except TerminatedWorkerError:

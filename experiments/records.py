@@ -20,15 +20,12 @@ import pandas as pd
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import csv
 
 __all__ = [
     "OUTCOME",
     "Key",
     "clean",
-    "export_csv",
-    "import_csv",
-    "read_csv",
+    "file_names",
     "read_parts",
     "rows_among",
     "status_of",
@@ -196,80 +193,6 @@ def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(leading, kind="stable", ignore_index=True)
 
 
-def export_csv(rows: pd.DataFrame, path: Path) -> None:
-    """Write rows as CSV: columns in their order, floats to the last bit.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows as `read_parts` gives them.
-    path : Path
-        The file; its folder is made where it is absent.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    rows.to_csv(temporary, index=False, lineterminator="\n")
-    os.replace(temporary, path)
-
-
-def read_csv(path: Path) -> pd.DataFrame:
-    """Return the rows of a CSV that `export_csv` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    DataFrame
-        The rows, floats to the last bit.
-    """
-    # One block, since the types of columns are those of the first block; and only an empty cell
-    # is a missing value, since a word such as "None" may be a dataset's.
-    blocks = csv.ReadOptions(block_size=path.stat().st_size + 1)
-    cells = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-    table = csv.read_csv(path, read_options=blocks, convert_options=cells)
-    return pd.DataFrame(table.to_pandas())
-
-
-def import_csv(path: Path, folder: Path, keys: Iterable[Key]) -> int:
-    """Write the parts that a CSV knows and the folder lacks.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV that `export_csv` wrote.
-    folder : Path
-        The experiment's folder; cleaned before.
-    keys : iterable of Key
-        What is wanted; other rows of the CSV are left alone.
-
-    Returns
-    -------
-    int
-        How many parts were written.
-
-    Raises
-    ------
-    ValueError
-        If the file has other columns than records have.
-    """
-    rows = read_csv(path)
-    lacking = [name for name in ("experiment", "method", *OUTCOME) if name not in rows.columns]
-    if lacking:
-        raise ValueError(f"{path} must have the columns of records; it lacks {lacking}.")
-    known: dict[str, list[dict[Any, Any]]] = {}
-    for name, row in zip(_file_names(rows), rows.to_dict("records"), strict=True):
-        known.setdefault(name, []).append(row)
-    clean(folder)
-    there = status_of_parts(folder)
-    wanted = [key for key in keys if key.file_name in known and key.file_name not in there]
-    for key in wanted:
-        key.write(folder, known[key.file_name])
-    return len(wanted)
-
-
 def rows_among(rows: pd.DataFrame, keys: Iterable[Key]) -> pd.DataFrame:
     """Return the rows that belong to some keys: those that a config asks for as it is now.
 
@@ -286,12 +209,23 @@ def rows_among(rows: pd.DataFrame, keys: Iterable[Key]) -> pd.DataFrame:
         The rows, in their order.
     """
     wanted = {key.file_name for key in keys}
-    kept = [name in wanted for name in _file_names(rows)]
+    kept = [name in wanted for name in file_names(rows)]
     return rows[kept].reset_index(drop=True)
 
 
-def _file_names(rows: pd.DataFrame) -> list[str]:
-    """Return the name of the part that each row belongs to."""
+def file_names(rows: pd.DataFrame) -> list[str]:
+    """Return the name of the part that each row belongs to.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows with the columns of records.
+
+    Returns
+    -------
+    list of str
+        A file name a row.
+    """
     names = list(rows.columns)
     axes = names[1 : names.index("method")]
     return [

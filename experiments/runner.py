@@ -7,7 +7,10 @@ one goes on from there.
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,22 +43,52 @@ def run(plan: Plan, *, data_dir: Path | None = None, jobs: int = 1) -> Iterator[
     list of str
         How each method of a unit ended, as soon as the unit is done.
     """
-    calls = (delayed(_do)(plan.config, work, plan.folder, data_dir) for work in plan.work)
+    calls = (
+        delayed(_do)(plan.config, work, plan.folder, data_dir, os.getpid()) for work in plan.work
+    )
     # What workers load later than the limit is set is bound by their environment.
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
         parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        yield from parallel(calls)
+        with _interruptions_held():
+            finished = parallel(calls)
+        yield from finished
 
 
-def _do(config: Config, work: Work, folder: Path, data_dir: Path | None) -> list[str]:
+@contextmanager
+def _interruptions_held() -> Iterator[None]:
+    """Hold back Ctrl-C, in this process until the block ends, in those it starts for good.
+
+    Only the first process is to end by it, and ends the others: each of them would print where it
+    was.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _do(
+    config: Config, work: Work, folder: Path, data_dir: Path | None, first_process: int
+) -> list[str]:
     """Run what is left of a unit, write each method's rows, and return how they ended."""
     kind = kind_of(config)
-    ended = []
+    ended: list[str] = []
     for entry in work.methods:
+        if _is_abandoned(first_process):
+            break
         rows = _rows(kind, config, work.unit, entry, data_dir)
         key_of(config, work.unit, entry).write(folder, rows)
         ended.append(status_of([row["status"] for row in rows]))
     return ended
+
+
+def _is_abandoned(first_process: int) -> bool:
+    """Return whether the process that waits for this one was killed."""
+    return first_process not in (os.getpid(), os.getppid())
 
 
 def _rows(

@@ -6,8 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import __main__ as program
+from experiments.committed import read_csv
 from experiments.config_files import config_names, load_config
-from experiments.records import read_csv, read_parts
+from experiments.records import read_parts
 
 MOONS = """
 kind: moons

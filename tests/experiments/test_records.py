@@ -7,13 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.committed import export_csv, import_csv, read_csv
 from experiments.records import (
     OUTCOME,
     Key,
     clean,
-    export_csv,
-    import_csv,
-    read_csv,
     read_parts,
     rows_among,
     status_of_parts,

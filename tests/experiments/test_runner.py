@@ -9,10 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from experiments import runner
+from experiments.committed import export_csv, import_csv
 from experiments.config_files import load_config
 from experiments.plan import Part, keys_of, make_plan
 from experiments.problem import seed_of
-from experiments.records import OUTCOME, export_csv, import_csv, read_parts
+from experiments.records import OUTCOME, read_parts
 from experiments.runner import run
 from tests.experiments import fake_kind
 
@@ -175,6 +177,17 @@ def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_p
     pd.testing.assert_frame_equal(but_measured(ran(folder, config)), but_measured(whole))
 
 
+def test_a_process_that_nobody_waits_for_any_more_ends_after_its_method(tmp_path, monkeypatch):
+    answers = iter([False, False, True, True])
+    config = fake_kind.config(["quick", "fails", "two_rules"], repetitions=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "_is_abandoned", lambda first_process: next(answers))
+        assert list(run(make_plan(config, tmp_path))) == [["done", "failed"], []]
+    assert make_plan(config, tmp_path).n_known == 2
+    assert not runner._is_abandoned(os.getpid()) and not runner._is_abandoned(os.getppid())
+    assert runner._is_abandoned(0)
+
+
 MOONS = """
 kind: moons
 description: A trial.
@@ -218,6 +231,9 @@ def test_an_interrupted_command_stops_at_once_and_says_how_to_go_on(tmp_path, jo
     folder = tmp_path / "records" / "moons"
     while len(list(folder.glob("*.parquet"))) < 3 and process.poll() is None:
         time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.3)
+    # Whoever is impatient asks again.
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130
