@@ -12,6 +12,9 @@ from experiments.figures.style import draw, style_of
 
 __all__ = ["convergence_figure"]
 
+_LINEAR = 100
+"""Up to which objective the scale is linear."""
+
 
 def convergence_figure(records: pd.DataFrame, path: Path) -> Path:
     """Draw the objective of each variant by iteration, and its differences on a log scale.
@@ -45,7 +48,9 @@ def _two_panels(figure: Figure, rows: pd.DataFrame) -> None:
         upper.plot(iterations, group["objective"], label=str(method), **look)
         changes = group["difference"].abs()
         lower.plot(iterations[changes > 0], changes[changes > 0], **look)
-    upper.set_ylabel("objective")
+    # One variant's objective is a hundred times the others'.
+    upper.set_yscale("symlog", linthresh=_LINEAR)
+    upper.set_ylabel(f"objective (log beyond ±{_LINEAR})")
     lower.set_ylabel("|difference to the iteration before|")
     lower.set_yscale("log")
     lower.set_xscale("log")

@@ -23,7 +23,7 @@ from experiments.page.reproduced import ours_section, recovery_section, separati
 from experiments.page.results import Results, Section
 from experiments.page.rivals import rivals_section
 
-__all__ = ["SECTIONS", "write_page"]
+__all__ = ["SECTIONS", "make_page", "write_page"]
 
 SECTIONS: tuple[Callable[[Results], Section], ...] = (
     ours_section,
@@ -53,20 +53,20 @@ test optimistic; the corrected one is Nadeau and Bengio's.
 """
 
 
-def write_page(results_folder: Path, path: Path) -> Path:
-    """Write the page of results.
+def make_page(results_folder: Path, path: Path) -> str:
+    """Return the text of the page of results.
 
     Parameters
     ----------
     results_folder : Path
         Holds the CSV files of the experiments, and their tables and figures.
     path : Path
-        The page; links to figures are relative to it.
+        Where the page is to be: links to figures are relative to it.
 
     Returns
     -------
-    Path
-        The page.
+    str
+        The page in Markdown.
 
     Raises
     ------
@@ -81,6 +81,23 @@ def write_page(results_folder: Path, path: Path) -> Path:
     in_short = "## In short\n\n" + "\n".join(f"- {sentence}" for sentence in brief)
     parts = [_HEAD.rstrip(), in_short if brief else ""]
     parts += [f"## {section.title}\n\n{section.body.rstrip()}" for section in sections]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def write_page(results_folder: Path, path: Path) -> Path:
+    """Write the page of results.
+
+    Parameters
+    ----------
+    results_folder, path : Path
+        As `make_page` takes them.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    text = make_page(results_folder, path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8", newline="\n")
+    path.write_text(text, encoding="utf-8", newline="\n")
     return path

@@ -93,7 +93,8 @@ class _Body:
         self.experiment = experiment
         self.methods = list(dict.fromkeys(records["method"]))
         self.cells = summary(records, ["dataset", "missing_rate", "method", "rule"]).sort_index()
-        self.wide = readings(records).droplevel([axis for axis in CELL if axis not in _SHOWN])
+        hidden = [axis for axis in CELL if axis not in _SHOWN]
+        self.wide = readings(records).droplevel(hidden).sort_index()
         self.full = int(self.cells["n"].max())
         self.rules = set(zip(records["method"], records["rule"], strict=True))
         self.has_published = self.has_fewer = False
