@@ -5,6 +5,7 @@ Records are read without running anything, so this needs the names alone.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -104,6 +105,8 @@ def family_of(method: str) -> Family:
     filler = parse_name(parts_of(method).filler)
     options = filler.options
     is_without = options.get("labels") == "shuffled" or options.get("perturbation") is False
+    # Held with infinite weight, cells stay at their reference.
+    is_without |= options.get("eta") == math.inf
     if filler.base == "K_o" or is_without:
         return "ablation"
     if filler.base in _OURS:

@@ -61,5 +61,7 @@ def _dots(figure: Figure, ranks: pd.DataFrame) -> None:
     axes.set_ylim(len(ranks) - 0.5, -0.5)
     axes.grid(axis="y", linewidth=0.3, color="#dddddd")
     axes.set_axisbelow(True)
-    axes.set_xlabel("average rank (hollow: fewer repetitions)")
+    if not ranks["complete"].all():
+        axes.scatter([], [], s=14, c="white", edgecolors="black", label="fewer repetitions")
+    axes.set_xlabel("average rank")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -11,6 +11,7 @@ from experiments.statistics import LEVEL, average_ranks, gain
 from experiments.tables.accuracy import written_rate
 
 __all__ = ["advice_section"]
+
 _SOURCES = ("classification", "life", "inherent")
 
 _WORDS = {"complete": "new rows complete", "amputed": "new rows with gaps too"}
@@ -31,7 +32,7 @@ def advice_section(results: Results) -> Section:
     """
     title = "Which method we would use when"
     lines = []
-    tallies: list[bool] = []
+    winners: list[str | None] = []
     for name in _SOURCES:
         wide = results.readings(name)
         if wide is None:
@@ -43,9 +44,8 @@ def advice_section(results: Results) -> Section:
             band = band[[name for name in band.columns if family_of(name) != "ablation"]]
             if not len(band.columns):
                 continue
-            sentence, is_better = _advice(band)
-            if is_better is not None:
-                tallies.append(is_better)
+            sentence, winner = _advice(band)
+            winners.append(winner)
             gaps = (
                 "gaps of the tables' own"
                 if mechanism == "inherent"
@@ -54,7 +54,7 @@ def advice_section(results: Results) -> Section:
             lines.append(f"- **{gaps}**: {sentence}")
     if not lines:
         return Section(title, absent(*_SOURCES))
-    verdict = _verdict(tallies)
+    verdict = _verdict(winners)
     intro = (
         "By situation, the method with the best average rank over the datasets, among those run in "
         f"full, controls left out. It is held against `{SIMPLE}` with the paired t-tests over "
@@ -67,13 +67,13 @@ def advice_section(results: Results) -> Section:
     return Section(title, "\n\n".join(filter(None, parts)), (verdict,) if verdict else ())
 
 
-def _advice(band: pd.DataFrame) -> tuple[str, bool | None]:
-    """Return the advice for a situation, and whether its winner is better; None if not tested."""
+def _advice(band: pd.DataFrame) -> tuple[str, str | None]:
+    """Return the advice for a situation, and the winner if it is better than the simple method."""
     ranks = average_ranks(band)
     winner = str(ranks.index[0])
     lead = f"{called(winner)}, average rank {ranks['rank'].iloc[0]:.2f} of {len(ranks)} methods"
     if winner == SIMPLE:
-        return f"{lead}: the simple method is the best.", False
+        return f"{lead}: the simple method is the best.", None
     if SIMPLE not in band.columns:
         return f"{lead}; `{SIMPLE}` was not run in full.", None
     test = gain(band, winner, SIMPLE)
@@ -82,23 +82,21 @@ def _advice(band: pd.DataFrame) -> tuple[str, bool | None]:
     return (
         f"{lead}; {signed(test.difference, 4)} ± {test.standard_error:.4f} to `{SIMPLE}`, "
         f"{significance(test)}: {use}.",
-        is_better,
+        winner if is_better else None,
     )
 
 
-def _verdict(tallies: list[bool]) -> str:
-    if not tallies:
-        return ""
-    n = sum(tallies)
-    end = (
-        f"`{SIMPLE}` is what we would use in the others"
-        if n < len(tallies)
-        else "there is something better everywhere"
-    )
-    if n == 0:
+def _verdict(winners: list[str | None]) -> str:
+    better = [winner for winner in winners if winner is not None]
+    if not better:
         end = f"`{SIMPLE}` is what we would start with"
+    else:
+        n_ours = sum(family_of(winner) == "ours" for winner in better)
+        end = f"it is one of ours in {share(n_ours, len(better))}"
+        if len(better) < len(winners):
+            end += f", and in the others `{SIMPLE}` is what we would use"
     return (
-        f"In {share(n, len(tallies))} situations (missing rate, mechanism, new rows with gaps or "
-        f"without) the best method is significantly better than mean imputation and logistic "
-        f"regression: {end}."
+        f"In {share(len(better), len(winners))} situations (missing rate, mechanism, new rows with "
+        f"gaps or without) the best method is significantly better than mean imputation and "
+        f"logistic regression: {end}."
     )

@@ -16,7 +16,7 @@ from experiments.tables.recovery import recovery_table
 from experiments.tables.separation import separation_table
 from experiments.tables.subsets import subsets_table
 
-__all__ = ["make_tables", "write_tables"]
+__all__ = ["Described", "make_tables", "write_tables"]
 
 
 class Described(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pandas as pd
 
 from experiments.method_names import family_of, label_of, parts_of
@@ -31,7 +33,8 @@ def uses_labels(method: str) -> bool:
         Of our methods all but those whose labels are permuted and Stage II alone.
     """
     filler = parse_name(parts_of(method).filler)
-    if filler.base == "K_o" or filler.options.get("labels") == "shuffled":
+    options = filler.options
+    if filler.base == "K_o" or options.get("labels") == "shuffled" or options.get("eta") == inf:
         return False
     return filler.base in _LABELLED or family_of(method) in ("ours", "ablation")
 

@@ -32,6 +32,7 @@ from experiments.method_names import (
         ("hgb+indicators", ("hgb", True, ""), "field", None, "gradient boosting + indicators"),
         ("direct[eta=0.5]+refit", ("direct[eta=0.5]", False, "refit"), "ours", None, None),
         ("direct[labels=shuffled]+refit", None, "ablation", None, None),
+        ("direct[eta=inf]+refit", None, "ablation", None, None),
         ("direct[labels=true]+refit", None, "ours", None, None),
         ("K_o+refit", None, "ablation", None, "Stage II alone + SVM refit"),
         ("appendix[perturbation=no]+refit", None, "ablation", None, None),

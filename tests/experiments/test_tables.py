@@ -154,7 +154,7 @@ def test_the_same_filled_values_are_shown_once():
 
 def test_whether_labels_had_a_part_follows_from_the_name():
     with_labels = {"class_mean+logistic", "iterative_label+svc_near", "direct+refit", "paper+own"}
-    without = {"mean+svc", "K_o+refit", "direct[labels=shuffled]+refit", "newimp+mlp"}
+    without = {"mean+svc", "K_o+refit", "direct[labels=shuffled]+refit", "direct[eta=inf]+own"}
     assert all(map(uses_labels, with_labels))
     assert not any(map(uses_labels, without))
 
