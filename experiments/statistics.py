@@ -1,4 +1,4 @@
-"""Means, paired tests and average ranks of what methods reached on the same splits.
+"""Means and paired tests of what methods reached on the same splits.
 
 A cell is a problem without its repetition: dataset, mechanism, missing rate, what is held out, how
 columns are scaled, whose splits. Readings are laid out with a row for each cell and repetition and
@@ -24,11 +24,9 @@ __all__ = [
     "CELL",
     "LEVEL",
     "TEST_TO_TRAIN",
+    "TIE",
     "PairedTest",
-    "average_ranks",
     "best_stands_alone",
-    "critical_difference",
-    "friedman",
     "gain",
     "paired_test",
     "readings",
@@ -45,8 +43,8 @@ LEVEL = 0.05
 TEST_TO_TRAIN = 3 / 4
 """Test rows to training rows of the protocol's 4:3:3 cut."""
 
-_TIE = 12
-"""Decimals beyond which two means are the same: they are sums of the same fractions."""
+TIE = 12
+"""Decimals to which two means that are equal agree: they are sums of the same fractions."""
 
 
 @dataclass(frozen=True)
@@ -177,54 +175,6 @@ def readings(
     return wide.loc[list(order), methods]
 
 
-def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
-    """Rank methods by their mean in each cell, and average the ranks over the cells.
-
-    Methods with every reading are ranked among themselves, the highest mean first; equal means
-    share the average of their ranks. A method that lacks readings doesn't move the others: in each
-    cell it is put among them by their means over the repetitions that it has.
-
-    Parameters
-    ----------
-    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
-        What `readings` returns.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by method, best first: ``rank``; ``complete``, whether it has every reading;
-        ``cells``, in how many it was ranked; ``n``, its readings. Methods without any are left out.
-    """
-    gaps = wide.isna().sum()
-    complete = list(gaps.index[gaps == gaps.min()])
-    groups = [group for _, group in wide.groupby(level=list(CELL), sort=False, dropna=False)]
-    ranks = [_means(group[complete]).rank(ascending=False) for group in groups]
-    among = pd.DataFrame(ranks)
-    rows = {
-        method: (among[method].mean(), not gaps.min(), among[method].count(), wide[method].count())
-        for method in complete
-    }
-    for method in wide.columns.difference(complete, sort=False):
-        places = [
-            _place(group, method, complete) for group in groups if group[method].notna().any()
-        ]
-        if places:
-            rows[method] = (np.mean(places), False, len(places), wide[method].count())
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["rank", "complete", "cells", "n"])
-    return table.rename_axis("method").sort_values("rank", kind="stable")
-
-
-def _means(group: pd.DataFrame) -> pd.Series:
-    return group.mean().round(_TIE)
-
-
-def _place(group: pd.DataFrame, method: str, among: list[str]) -> float:
-    common = group[group[method].notna()]
-    others = _means(common[among]).to_numpy()
-    own = round(common[method].mean(), _TIE)
-    return 1 + np.sum(others > own) + np.sum(others == own) / 2
-
-
 def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Hold every method against one of them, cell by cell.
 
@@ -260,7 +210,7 @@ def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
         tests = [test for test in tests if test.n]
         if not tests:
             continue
-        differences = np.round([test.difference for test in tests], _TIE)
+        differences = np.round([test.difference for test in tests], TIE)
         corrected = np.array([test.p_corrected < LEVEL for test in tests])
         verdicts = np.array([test.verdict for test in tests])
         rows[method] = {
@@ -318,41 +268,3 @@ def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
     tests = [paired_test(group[best], group[other]) for other in group.columns.drop(best)]
     tests = [test for test in tests if test.n >= 2]
     return bool(tests) and all(test.verdict > 0 for test in tests)
-
-
-def friedman(wide: pd.DataFrame) -> float:
-    """Return the p-value of Friedman's test that all methods rank the same over the cells.
-
-    Parameters
-    ----------
-    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
-        What `readings` returns; methods that lack readings are left out.
-
-    Returns
-    -------
-    float
-        The p-value; NaN below three methods or three cells.
-    """
-    means = wide.dropna(axis="columns").groupby(level=list(CELL), sort=False, dropna=False).mean()
-    if min(means.shape) < 3:
-        return np.nan
-    return float(stats.friedmanchisquare(*means.round(_TIE).to_numpy().T).pvalue)
-
-
-def critical_difference(n_methods: int, n_cells: int) -> float:
-    """Return the difference of average ranks beyond which two methods differ at `LEVEL`.
-
-    Parameters
-    ----------
-    n_methods : int
-        Number of methods that were ranked, at least two.
-    n_cells : int
-        Number of cells.
-
-    Returns
-    -------
-    float
-        Nemenyi's critical difference (Demsar, JMLR 7, 2006), for cells that are independent.
-    """
-    quantile = stats.studentized_range.ppf(1 - LEVEL, n_methods, np.inf) / np.sqrt(2)
-    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_cells)))

@@ -15,7 +15,8 @@ from experiments.figures.style import draw, panels, style_of
 from experiments.method_names import family_of, label_of
 from experiments.naming import parse_name
 from experiments.published import CLASSIFICATION, RATES
-from experiments.statistics import average_ranks, readings
+from experiments.ranks import average_ranks
+from experiments.statistics import readings
 
 __all__ = ["MEAN_AND_STD", "draw_lines", "life_figure", "missing_rate_figure", "shown_methods"]
 

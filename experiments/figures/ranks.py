@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from experiments.figures.style import draw, style_of
 from experiments.method_names import family_of, label_of
-from experiments.statistics import average_ranks, readings
+from experiments.ranks import average_ranks
+from experiments.statistics import readings
 
 __all__ = ["ranks_figure"]
 

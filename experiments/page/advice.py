@@ -7,7 +7,8 @@ import pandas as pd
 from experiments.method_names import family_of
 from experiments.page.results import SIMPLE, Results, Section
 from experiments.page.wording import absent, called, share, signed, significance
-from experiments.statistics import LEVEL, average_ranks, gain
+from experiments.ranks import average_ranks
+from experiments.statistics import LEVEL, gain
 from experiments.tables.accuracy import written_rate
 
 __all__ = ["advice_section"]

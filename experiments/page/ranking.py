@@ -7,7 +7,8 @@ import pandas as pd
 from experiments.method_names import family_of
 from experiments.page.results import DEFAULT, SIMPLE, Results, Section
 from experiments.page.wording import absent, called, joined, pipe_table, share, signed
-from experiments.statistics import CELL, average_ranks, versus
+from experiments.ranks import average_ranks
+from experiments.statistics import CELL, versus
 from experiments.tables.grid import markdown
 from experiments.tables.ranks import rank_table
 

@@ -9,7 +9,7 @@ from experiments.naming import parse_name
 from experiments.page.results import DEFAULT, Results, Section
 from experiments.page.wording import absent, called, pipe_table, share, signed, towards
 from experiments.published import CLASSIFICATION, RECOVERY, SEPARATION, published_accuracy
-from experiments.statistics import average_ranks
+from experiments.ranks import average_ranks
 from experiments.tables.accuracy import written_rate
 from experiments.tables.grid import markdown
 from experiments.tables.recovery import COLUMNS, recovery_errors, recovery_table

@@ -5,15 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from experiments.method_names import family_of, label_of
-from experiments.statistics import (
-    CELL,
-    LEVEL,
-    average_ranks,
-    critical_difference,
-    friedman,
-    readings,
-    versus,
-)
+from experiments.ranks import average_ranks, critical_difference, friedman
+from experiments.statistics import CELL, LEVEL, readings, versus
 from experiments.tables.grid import Entry, Row, Table
 
 __all__ = ["BASELINES", "rank_table"]

@@ -9,17 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.statistics import (
-    CELL,
-    average_ranks,
-    best_stands_alone,
-    critical_difference,
-    friedman,
-    paired_test,
-    readings,
-    summary,
-    versus,
-)
+from experiments.ranks import average_ranks, critical_difference, friedman
+from experiments.statistics import CELL, best_stands_alone, paired_test, readings, summary, versus
 from tests.experiments.made_records import METHODS, classification_records
 
 
