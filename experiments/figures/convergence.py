@@ -50,8 +50,8 @@ def _two_panels(figure: Figure, rows: pd.DataFrame) -> None:
         lower.plot(iterations[changes > 0], changes[changes > 0], **look)
     # One variant's objective is a hundred times the others'.
     upper.set_yscale("symlog", linthresh=_LINEAR)
-    upper.set_ylabel(f"objective (log beyond ±{_LINEAR})")
-    lower.set_ylabel("|difference to the iteration before|")
+    upper.set_ylabel("objective")
+    lower.set_ylabel("|change in an iteration|")
     lower.set_yscale("log")
     lower.set_xscale("log")
     lower.set_xlabel("iteration of Stage I, or of the direct variant")

@@ -22,7 +22,8 @@ _FIGURES = {
     "life": "Accuracy with gaps in new rows too, means over the datasets.",
     "synthetic": "Accuracy on drawn tables; one parameter is varied, the others stay.",
     "subsets": "Accuracy where rows are filled in subsets.",
-    "convergence": "The objective by iteration, and what an iteration changes.",
+    "convergence": "The objective by iteration, beyond ±100 on a log scale, and what an iteration "
+    "changes.",
     "pca": "Filled rows of heart in the plane of the complete rows' first two components.",
     "moons": "Two moons: where the missing cells are put, and the boundary then.",
 }
