@@ -76,7 +76,6 @@ def _library_default(problem: Problem, options: Mapping[str, Option]) -> KernelI
     subsets = int(options["subsets"])
     size = None if subsets == 1 else math.ceil(problem.train.y.size / subsets)
     return KernelImputer(
-        categorical_features=list(problem.categorical) or None,
         subset_size=size,
         random_state=problem.seed("subsets"),
     )

@@ -25,8 +25,11 @@ FloatArray = NDArray[np.float64]
 GUIDED = ("direct", "anchored", "expected", "paper", "appendix", "released", "K_o")
 """Names of the fillings. "expected" is `anchored` at the expected kernel, "K_o" Stage II alone."""
 
-SLOW = ("paper", "appendix", "released")
-"""Variants that take minutes over the nine settings: one setting and fewer rounds by default."""
+PERTURBED = ("paper", "appendix", "released")
+"""The paper's variants and the authors': they have a perturbation, and at most 150 rounds here."""
+
+SLOW = (*PERTURBED, "expected")
+"""Those that take minutes over nine settings, and so have one."""
 
 _DEFAULT = "default"
 
@@ -92,12 +95,12 @@ def guidance(name: Name) -> Guidance:
     ValueError
         If an option is not there for this filling, or has another value.
     """
-    slow = name.base in SLOW
+    perturbed = name.base in PERTURBED
     known: dict[str, Option] = {"C": _DEFAULT, "gamma": _DEFAULT}
     if name.base != "K_o":
         known |= {"eta": _DEFAULT, "labels": "true", "subsets": 1}
-        known |= {"max_iter": 150 if slow else _DEFAULT}
-    if slow:
+        known |= {"max_iter": 150 if perturbed else _DEFAULT}
+    if perturbed:
         known |= {"perturbation": True}
     options = name.options_among(known)
     if options.get("labels", "true") not in ("true", "shuffled"):
@@ -194,7 +197,7 @@ def guided_filling(problem: Problem, how: Guidance, C: float, gamma: float) -> G
     GuidedFilling
         The filling and its machine.
     """
-    kernel = Gaussian(gamma=gamma, categorical=problem.categorical)
+    kernel = Gaussian(gamma=gamma)
     if how.name == "K_o":
         return GuidedFilling(C, gamma, _stage_two_alone(problem), None)
     X, y = problem.train.X, problem.train.y
@@ -210,7 +213,7 @@ def guided_filling(problem: Problem, how: Guidance, C: float, gamma: float) -> G
         endings.append(result.status)
     ending = next((status for status in endings if not status.success), endings[0])
     machine = OwnMachine(kernel, parts, result.classes)
-    return GuidedFilling(C, gamma, _filling(problem, filled, ending.name), machine)
+    return GuidedFilling(C, gamma, _filling(filled, ending.name), machine)
 
 
 def _impute(
@@ -240,18 +243,16 @@ def _stage_two_alone(problem: Problem) -> Filling:
     For the gaussian kernel these sums, and so the rows, are the same at every gamma.
     """
     X = problem.train.X
-    kernel = Gaussian(categorical=problem.categorical)
+    kernel = Gaussian()
     observed = ~np.isnan(X)
     target = kernel.observed_sums(np.where(observed, X, 0.0), observed)
     recovered = recover_features(X, target, kernel=kernel)
-    return _filling(problem, recovered.X, recovered.status.name)
+    return _filling(recovered.X, recovered.status.name)
 
 
-def _filling(problem: Problem, filled: FloatArray, status: str) -> Filling:
-    metric = Gaussian(categorical=problem.categorical)
-    return Filling(
-        filled, kept(lambda X: recover_new_rows(X, filled, kernel=metric).X), filled, status
-    )
+def _filling(filled: FloatArray, status: str) -> Filling:
+    new_rows = kept(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
+    return Filling(filled, new_rows, filled, status)
 
 
 def _subsets(problem: Problem, n_subsets: int) -> list[NDArray[np.intp]]:

@@ -40,8 +40,6 @@ def gaussian_svc(
     filling: Filling,
     Cs: Iterable[float] = GRID,
     gammas: Iterable[float] = GRID,
-    *,
-    categorical: tuple[int, ...] = (),
 ) -> Iterator[Candidate]:
     """Yield support vector machines with the gaussian kernel.
 
@@ -56,15 +54,13 @@ def gaussian_svc(
         What the machines see.
     Cs, gammas : iterable of float, default=2^-5 ... 2^5
         The settings, ascending.
-    categorical : tuple of int, default=()
-        Columns that hold codes.
 
     Yields
     ------
     Candidate
         Smallest C first, then smallest gamma.
     """
-    metric = Gaussian(categorical=categorical)
+    metric = Gaussian()
     among = metric.sums(filling.train, filling.train)
     distances = kept(lambda X: metric.sums(filling.new_rows(X), filling.train))
     for C, gamma in product(Cs, gammas):

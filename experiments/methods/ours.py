@@ -86,13 +86,7 @@ def refit(problem: Problem, how: Guidance) -> Iterator[Candidate]:
         Smallest C first, then smallest gamma.
     """
     for guided in _around_choice(problem, how):
-        yield from gaussian_svc(
-            problem,
-            guided.filling,
-            (guided.C,),
-            (guided.gamma,),
-            categorical=problem.categorical,
-        )
+        yield from gaussian_svc(problem, guided.filling, (guided.C,), (guided.gamma,))
 
 
 def filling_at_choice(problem: Problem, how: Guidance) -> Filling:

@@ -132,7 +132,6 @@ def _kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Itera
     """Yield the library's classifier as it comes."""
     subsets = int(options["subsets"])
     classifier = KernelImputationClassifier(
-        categorical_features=list(problem.categorical) or None,
         subset_size=None if subsets == 1 else math.ceil(problem.train.y.size / subsets),
         random_state=problem.seed("subsets"),
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -177,3 +178,10 @@ def test_an_infinite_eta_is_the_reference():
     guided = filled("direct[eta=inf]")
     reference = imputed(eta=math.inf).X
     np.testing.assert_array_equal(guided.filling.train, reference)
+
+
+def test_codes_are_numbers_to_ours_as_to_every_other_method():
+    coded = replace(PROBLEM, categorical=(0, 2))
+    np.testing.assert_array_equal(
+        filled("direct", coded).filling.train, filled("direct").filling.train
+    )
