@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ from experiments.problem import Problem
 from kernimpute import KernelImputer
 from kernimpute.baselines import ClassMeanImputer, NewImpImputer
 
-__all__ = ["IMPUTERS", "LabelAppended", "imputer_options", "imputer_filling"]
+__all__ = ["IMPUTERS", "LabelAppended", "imputer_filling", "imputer_fillings", "imputer_options"]
 
 FloatArray = NDArray[np.float64]
 Make = Callable[[Problem, Mapping[str, Option]], Any]
@@ -72,6 +72,17 @@ def _missforest(problem: Problem) -> IterativeImputer:
     return IterativeImputer(trees, max_iter=5, random_state=seed)
 
 
+def _newimp(problem: Problem, options: Mapping[str, Option]) -> NewImpImputer:
+    """Return NewImp, its network on a GPU where torch sees one."""
+    import torch
+
+    return NewImpImputer(
+        bandwidth=float(options["bandwidth"]),
+        random_state=problem.seed("newimp"),
+        device="cuda" if torch.cuda.is_available() else "cpu",
+    )
+
+
 def _library_default(problem: Problem, options: Mapping[str, Option]) -> KernelImputer:
     subsets = int(options["subsets"])
     size = None if subsets == 1 else math.ceil(problem.train.y.size / subsets)
@@ -88,10 +99,14 @@ IMPUTERS: Mapping[str, tuple[Make, Mapping[str, Option]]] = {
     "iterative": (lambda problem, options: _iterative(problem), {}),
     "iterative_label": (lambda problem, options: LabelAppended(_iterative(problem)), {}),
     "missforest": (lambda problem, options: _missforest(problem), {}),
-    "newimp": (lambda problem, options: NewImpImputer(random_state=problem.seed("newimp")), {}),
+    "newimp": (_newimp, {"bandwidth": 0.5}),
     "kernel_imputer": (_library_default, {"subsets": 1}),
 }
 """Imputers by name: a function of problem and options, and the options with their defaults."""
+
+SELECTED: Mapping[str, tuple[str, Sequence[Option]]] = {"newimp": ("bandwidth", (0.5, 1.0, 2.0))}
+"""Options that are selected on the holdout rows unless the name gives them. Of NewImp's, the
+bandwidth of the flow's kernel matters most; a part of the grid that its authors tune over."""
 
 
 def imputer_options(name: Name) -> dict[str, Option]:
@@ -108,6 +123,34 @@ def imputer_options(name: Name) -> dict[str, Option]:
         A value for each option it has.
     """
     return name.options_among(IMPUTERS[name.base][1])
+
+
+def imputer_fillings(
+    problem: Problem, name: Name
+) -> Iterator[tuple[Mapping[str, Option], Filling]]:
+    """Yield the fillings by an imputer: one, or one a value of the option that is selected.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    name : Name
+        The imputer's name with its options.
+
+    Yields
+    ------
+    parameters : mapping of str to bool, int, float or str
+        The value of the selected option; empty where there is none.
+    filling : Filling
+        The filling.
+    """
+    option, values = SELECTED.get(name.base, ("", ()))
+    if not option or option in name.options:
+        yield {}, imputer_filling(problem, str(name))
+        return
+    for value in values:
+        tried = Name(name.base, {**name.options, option: value})
+        yield {option: value}, imputer_filling(problem, str(tried))
 
 
 @lru_cache(maxsize=16)

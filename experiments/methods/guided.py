@@ -31,6 +31,9 @@ PERTURBED = ("paper", "appendix", "released")
 SLOW = (*PERTURBED, "expected")
 """Those that take minutes over nine settings, and so have one."""
 
+SELECTED_ETAS = (1.0, 4.0, 16.0, math.inf)
+"""What eta is selected among, in units of C; with the last, `direct` is mean imputation."""
+
 _DEFAULT = "default"
 
 
@@ -42,8 +45,9 @@ class Guidance:
     ----------
     name : str
         One of `GUIDED`.
-    eta : float or None
-        Weight of the anchor in units of C; None is the variant's default.
+    etas : tuple of float or None
+        Weights of the anchor in units of C, ascending; None is the variant's default. More than
+        one are selected among on the holdout rows.
     shuffled : bool
         Whether the filling sees the training labels permuted.
     perturbed : bool
@@ -57,7 +61,7 @@ class Guidance:
     """
 
     name: str
-    eta: float | None
+    etas: tuple[float | None, ...]
     shuffled: bool
     perturbed: bool
     subsets: int
@@ -69,6 +73,11 @@ class Guidance:
     def one_setting(self) -> bool:
         """Whether only mean imputation's own choice of C and gamma is tried."""
         return self.name in SLOW
+
+    def parameters(self, guided: GuidedFilling) -> dict[str, float]:
+        """Return what was set, and selected, for a filling."""
+        chosen = {"C": guided.C, "gamma": guided.gamma}
+        return chosen if len(self.etas) == 1 else {**chosen, "eta": guided.eta}
 
     @property
     def has_machine(self) -> bool:
@@ -82,8 +91,8 @@ def guidance(name: Name) -> Guidance:
     Parameters
     ----------
     name : Name
-        One of `GUIDED`, with the options eta (units of C), labels ("true" or "shuffled"),
-        perturbation (yes or no), subsets, max_iter, C and gamma.
+        One of `GUIDED`, with the options eta (units of C, or "select"), labels ("true" or
+        "shuffled"), perturbation (yes or no), subsets, max_iter, C and gamma.
 
     Returns
     -------
@@ -105,9 +114,10 @@ def guidance(name: Name) -> Guidance:
     options = name.options_among(known)
     if options.get("labels", "true") not in ("true", "shuffled"):
         raise ValueError(f"The labels of {name.base} must be true or shuffled; got {name}.")
+    select = options.get("eta") == "select"
     return Guidance(
         name=name.base,
-        eta=_number(name, options, "eta"),
+        etas=SELECTED_ETAS if select else (_number(name, options, "eta"),),
         shuffled=options.get("labels") == "shuffled",
         perturbed=bool(options.get("perturbation", True)),
         subsets=int(_number(name, options, "subsets") or 1),
@@ -165,6 +175,8 @@ class GuidedFilling:
     ----------
     C, gamma : float
         Where it was filled.
+    eta : float or None
+        With which weight of the anchor, in units of C; None is the variant's default.
     filling : Filling
         The filled rows.
     machine : OwnMachine or None
@@ -173,12 +185,15 @@ class GuidedFilling:
 
     C: float
     gamma: float
+    eta: float | None
     filling: Filling
     machine: OwnMachine | None
 
 
-@lru_cache(maxsize=32)
-def guided_filling(problem: Problem, how: Guidance, C: float, gamma: float) -> GuidedFilling:
+@lru_cache(maxsize=64)
+def guided_filling(
+    problem: Problem, how: Guidance, C: float, gamma: float, eta: float | None
+) -> GuidedFilling:
     """Return a filling by the library, the same for every classifier of a problem.
 
     New rows are filled as `KernelImputer` fills them, by similar filled training rows.
@@ -191,6 +206,8 @@ def guided_filling(problem: Problem, how: Guidance, C: float, gamma: float) -> G
         The variant and its options.
     C, gamma : float
         The machine's penalty and the kernel's gamma.
+    eta : float or None
+        The anchor's weight in units of C; None is the variant's default.
 
     Returns
     -------
@@ -199,25 +216,30 @@ def guided_filling(problem: Problem, how: Guidance, C: float, gamma: float) -> G
     """
     kernel = Gaussian(gamma=gamma)
     if how.name == "K_o":
-        return GuidedFilling(C, gamma, _stage_two_alone(problem), None)
+        return GuidedFilling(C, gamma, eta, _stage_two_alone(problem), None)
     X, y = problem.train.X, problem.train.y
     if how.shuffled:
         y = np.random.default_rng(problem.seed("shuffled labels")).permutation(y)
     filled = np.empty_like(X)
     parts, endings = [], []
     for rows in _subsets(problem, how.subsets):
-        result = _impute(X[rows], y[rows], how, kernel, C)
+        result = _impute(X[rows], y[rows], how, kernel, C, eta)
         filled[rows] = result.X
         dual_coef = result.dual_coef.reshape(rows.size, -1)
         parts.append((result.X, dual_coef, np.atleast_1d(result.intercept)))
         endings.append(result.status)
     ending = next((status for status in endings if not status.success), endings[0])
     machine = OwnMachine(kernel, parts, result.classes)
-    return GuidedFilling(C, gamma, _filling(filled, ending.name), machine)
+    return GuidedFilling(C, gamma, eta, _filling(filled, ending.name), machine)
 
 
 def _impute(
-    X: FloatArray, y: NDArray[np.int64], how: Guidance, kernel: Gaussian, C: float
+    X: FloatArray,
+    y: NDArray[np.int64],
+    how: Guidance,
+    kernel: Gaussian,
+    C: float,
+    eta: float | None,
 ) -> ImputationResult:
     # Without a perturbation: the ball of `released` has no radius, the weight of the others' no
     # bound.
@@ -228,7 +250,7 @@ def _impute(
         variant="anchored" if how.name == "expected" else how.name,
         kernel=kernel,
         C=C,
-        eta=None if how.eta is None else how.eta * C,
+        eta=None if eta is None else eta * C,
         rho=None if how.perturbed or by_radius else math.inf,
         radius=None if how.perturbed or not by_radius else 0.0,
         reference="expected" if how.name == "expected" else None,

@@ -8,6 +8,7 @@ mean imputation's choice itself and is tried over its own grid.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -56,13 +57,13 @@ def own(problem: Problem, how: Guidance) -> Iterator[Candidate]:
     Yields
     ------
     Candidate
-        Smallest C first, then smallest gamma.
+        Smallest C first, then smallest gamma, then smallest eta.
     """
     for guided in _around_choice(problem, how):
         filling = guided.filling
         right = guided.machine.predict(filling.train) == problem.train.y
         yield Candidate(
-            {"C": guided.C, "gamma": guided.gamma},
+            how.parameters(guided),
             FittedBehind(guided.machine, filling.new_rows),
             float(np.mean(right)),
             filled=filling.filled,
@@ -83,10 +84,11 @@ def refit(problem: Problem, how: Guidance) -> Iterator[Candidate]:
     Yields
     ------
     Candidate
-        Smallest C first, then smallest gamma.
+        Smallest C first, then smallest gamma, then smallest eta.
     """
     for guided in _around_choice(problem, how):
-        yield from gaussian_svc(problem, guided.filling, (guided.C,), (guided.gamma,))
+        for candidate in gaussian_svc(problem, guided.filling, (guided.C,), (guided.gamma,)):
+            yield replace(candidate, parameters=how.parameters(guided))
 
 
 def filling_at_choice(problem: Problem, how: Guidance) -> Filling:
@@ -105,7 +107,7 @@ def filling_at_choice(problem: Problem, how: Guidance) -> Filling:
         The filling.
     """
     C, gamma = mean_choice(problem)
-    return guided_filling(problem, how, how.C or C, how.gamma or gamma).filling
+    return guided_filling(problem, how, how.C or C, how.gamma or gamma, *how.etas).filling
 
 
 def _around_choice(problem: Problem, how: Guidance) -> Iterator[GuidedFilling]:
@@ -113,5 +115,5 @@ def _around_choice(problem: Problem, how: Guidance) -> Iterator[GuidedFilling]:
     Cs, gammas = ((C,), (gamma,)) if how.one_setting else (near(C), near(gamma))
     Cs = Cs if how.C is None else (how.C,)
     gammas = gammas if how.gamma is None else (how.gamma,)
-    for settings in product(Cs, gammas):
+    for settings in product(Cs, gammas, how.etas):
         yield guided_filling(problem, how, *settings)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.method_names import family_of, label_of, paper_name, parts_of
 from experiments.methods.candidates import Candidate, Family, Rule
-from experiments.methods.fillers import IMPUTERS, imputer_filling, imputer_options
+from experiments.methods.fillers import IMPUTERS, imputer_fillings, imputer_options
 from experiments.methods.filling import Filling, with_indicators
 from experiments.methods.guided import GUIDED, Guidance, guidance
 from experiments.methods.machines import (
@@ -21,7 +21,7 @@ from experiments.methods.machines import (
 )
 from experiments.methods.ours import filling_at_choice, mean_choice, own, refit
 from experiments.methods.rivals import WHOLE
-from experiments.naming import Name, parse_name
+from experiments.naming import Name, Option, parse_name
 from experiments.problem import Problem
 
 __all__ = ["CLASSIFIERS", "NamedMethod", "method"]
@@ -34,6 +34,7 @@ _OWN = ("own", "refit")
 """Classifiers that come with a filling of the library's."""
 
 Offer = Callable[[Problem], Iterator[Candidate]]
+Fill = Callable[[Problem], Iterator[tuple[Mapping[str, Option], Filling]]]
 
 
 @dataclass(frozen=True)
@@ -141,11 +142,17 @@ def _offer(name: str, parts: Sequence[Name]) -> Offer:
     classifier.options_among({})
     if classifier.base in _OWN:
         return _with_own(name, guidance(filler), classifier.base)
-    fill = _fill_by(filler)
-    machine = CLASSIFIERS[classifier.base]
-    if indicators:
-        return lambda problem: machine(problem, with_indicators(fill(problem), problem.train.X))
-    return lambda problem: machine(problem, fill(problem))
+    return _classified(_fill_by(filler), CLASSIFIERS[classifier.base], indicators=indicators)
+
+
+def _classified(fill: Fill, machine: Machine, *, indicators: bool) -> Offer:
+    def offer(problem: Problem) -> Iterator[Candidate]:
+        for parameters, filling in fill(problem):
+            seen = with_indicators(filling, problem.train.X) if indicators else filling
+            for candidate in machine(problem, seen):
+                yield replace(candidate, parameters={**candidate.parameters, **parameters})
+
+    return offer
 
 
 def _with_own(name: str, how: Guidance, classifier: str) -> Offer:
@@ -158,12 +165,14 @@ def _with_own(name: str, how: Guidance, classifier: str) -> Offer:
     return lambda problem: candidates(problem, how)
 
 
-def _fill_by(filler: Name) -> Callable[[Problem], Filling]:
+def _fill_by(filler: Name) -> Fill:
     if filler.base in GUIDED:
         how = guidance(filler)
-        return lambda problem: filling_at_choice(problem, how)
+        if len(how.etas) > 1:
+            raise ValueError(f"The eta of {filler.base} must be a number here; got {filler}.")
+        return lambda problem: iter([({}, filling_at_choice(problem, how))])
     imputer_options(filler)
-    return lambda problem: imputer_filling(problem, str(filler))
+    return lambda problem: imputer_fillings(problem, filler)
 
 
 def _check(name: str, what: str, part: str, choices: Sequence[str]) -> None:

@@ -34,6 +34,8 @@ from kernimpute.baselines import (
     GEOMKernels,
     KARMAClassifier,
 )
+from kernimpute.kernels import Gaussian
+from kernimpute.reference import expected_kernel
 
 __all__ = ["WHOLE", "Offer"]
 
@@ -128,6 +130,35 @@ def _unfilled(problem: Problem) -> Filling:
     return Filling(shown(problem.train.X), shown, None)
 
 
+def _expected_kernel(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
+    """Yield support vector machines on the library's expected kernel, over C and gamma.
+
+    Other rows are laid below the training rows with weight 0: they have no say in what a gap of
+    theirs may be.
+    """
+    X = problem.train.X
+    n = len(X)
+
+    def matrices(rows: FloatArray) -> list[FloatArray]:
+        stacked = np.vstack([X, rows])
+        weights = np.repeat([1.0, 0.0], [n, len(rows)])
+        return [
+            expected_kernel(stacked, Gaussian(gamma), sample_weight=weights)[n:, :n]
+            for gamma in GRID
+        ]
+
+    to_train = kept(matrices)
+    grams = [expected_kernel(X, Gaussian(gamma)) for gamma in GRID]
+    for C, (which, gamma) in product(GRID, enumerate(GRID)):
+        yield _precomputed(
+            problem,
+            C,
+            grams[which],
+            lambda rows, which=which: to_train(rows)[which],
+            {"C": C, "gamma": gamma},
+        )
+
+
 def _kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
     """Yield the library's classifier as it comes."""
     subsets = int(options["subsets"])
@@ -145,6 +176,7 @@ WHOLE: Mapping[str, tuple[Offer, Mapping[str, Option]]] = {
     "gaussian": (_gaussian, {}),
     "hgb": (_boosting, {}),
     "hgb+indicators": (_boosting_with_indicators, {}),
+    "expected_kernel": (_expected_kernel, {}),
     "kernel_classifier": (_kernel_classifier, {"subsets": 1}),
 }
 """Methods by name: a function of problem and options, and the options with their defaults."""

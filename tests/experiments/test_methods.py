@@ -52,6 +52,9 @@ NAMES = [
     "karma",
     "genrbf",
     "geom",
+    "direct[eta=select]+own",
+    "direct[eta=select]+refit",
+    "expected_kernel",
     "kernel_classifier",
     "kernel_classifier[subsets=2]",
 ]

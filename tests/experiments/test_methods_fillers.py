@@ -5,9 +5,11 @@ import pytest
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
+from experiments.methods import fillers
 from experiments.methods.fillers import IMPUTERS, LabelAppended, imputer_filling
 from experiments.methods.filling import filling_by, with_indicators
 from experiments.methods.kept import kept
+from experiments.methods.registry import method
 from tests.experiments.small_problem import small_problem
 
 QUICK = [name for name in IMPUTERS if name != "newimp"]
@@ -117,3 +119,20 @@ def test_the_last_results_are_kept_by_identity():
     remembered(third)
     remembered(one)
     assert len(seen) == 4
+
+
+def test_an_option_is_selected_unless_the_name_gives_it(monkeypatch):
+    made = []
+
+    def imputer(problem, options):
+        made.append(options["bandwidth"])
+        return SimpleImputer()
+
+    monkeypatch.setitem(fillers.IMPUTERS, "newimp", (imputer, {"bandwidth": 0.5}))
+    names = ("newimp+svc_near", "newimp[bandwidth=2.0]+svc_near")
+    tried = [list(method(name).candidates(small_problem())) for name in names]
+    assert made == [0.5, 1.0, 2.0, 2.0]
+    assert [candidate.parameters.get("bandwidth") for candidate in tried[0]] == list(
+        np.repeat([0.5, 1.0, 2.0], 9)
+    )
+    assert "bandwidth" not in tried[1][0].parameters

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.methods.guided import GUIDED, guidance, guided_filling
+from experiments.methods.guided import GUIDED, SELECTED_ETAS, guidance, guided_filling
 from experiments.methods.ours import mean_choice, own, refit
+from experiments.methods.registry import method
 from experiments.methods.selection import choose
 from experiments.naming import parse_name
 from kernimpute import (
@@ -25,7 +26,8 @@ PROBLEM = small_problem(held_out="amputed")
 
 
 def filled(name, problem=PROBLEM, C=C, gamma=GAMMA):
-    return guided_filling(problem, guidance(parse_name(name)), C, gamma)
+    how = guidance(parse_name(name))
+    return guided_filling(problem, how, C, gamma, *how.etas)
 
 
 def imputed(problem=PROBLEM, y=None, **parameters):
@@ -185,3 +187,19 @@ def test_codes_are_numbers_to_ours_as_to_every_other_method():
     np.testing.assert_array_equal(
         filled("direct", coded).filling.train, filled("direct").filling.train
     )
+
+
+def test_a_selected_eta_ends_at_mean_imputation():
+    problem = small_problem()
+    candidates = list(method("direct[eta=select]+refit").candidates(problem))
+    etas = [candidate.parameters["eta"] for candidate in candidates]
+    assert etas[: len(SELECTED_ETAS)] == list(SELECTED_ETAS)
+    means = np.nanmean(problem.train.X, axis=0)
+    anchored = np.where(np.isnan(problem.train.X), means, problem.train.X)
+    for candidate in candidates:
+        assert (candidate.parameters["eta"] == np.inf) == np.allclose(candidate.filled, anchored)
+
+
+def test_a_selected_eta_needs_a_machine_of_the_filling():
+    with pytest.raises(ValueError, match="The eta of direct must be a number here"):
+        method("direct[eta=select]+logistic")
