@@ -129,7 +129,8 @@ def _sentence(rate: float, row: pd.Series) -> str:
     text = (
         f"At {written_rate(rate)} missing the plain rule gives MI {row['plain']:.3f}, the released "
         f"rule {row['released']:.3f}, the paper {row['published']:.3f}: the rule alone is worth "
-        f"{signed(rule)}"
+        f"{signed(rule)}, and {signed(row['released'] - row['published'])} to the paper stay "
+        "unexplained"
     )
     # Below a point of accuracy a share of the gap says nothing.
     if gap < 0.01:

@@ -65,6 +65,8 @@ def _notes(wide: pd.DataFrame, ranks: pd.DataFrame) -> tuple[str, ...]:
     notes = [
         "Differences are means over the cells on common repetitions; p is of Wilcoxon's "
         "signed-rank test over the cells.",
+        "Cells of one dataset share its rows and splits. Tests over cells take them for "
+        "independent and are optimistic.",
         "Better / worse: cells that differ by the paired t-test over repetitions at "
         f"{100 * LEVEL:g} %; after the semicolon by Nadeau and Bengio's corrected test, which "
         "allows for the rows that repetitions share.",
