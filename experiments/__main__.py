@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import wraps
@@ -97,13 +98,19 @@ def run_command(
     )
     if not plan.work:
         return
-    # Only a run needs the progress bar, only rows that came show how it went.
+    # Only a run needs the datasets and the progress bar, only rows that came show how it went.
+    from experiments.datasets import load_dataset
     from experiments.progress import shown
+
+    for name in sorted({work.unit["dataset"] for work in plan.work if "dataset" in work.unit}):
+        load_dataset(name, data)
 
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     try:
-        with shown(plan):
+        with shown(plan), warnings.catch_warnings():
+            # Workers whose memory grew are replaced between two units, which is no news.
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             for ended in run(plan, data_dir=data, jobs=jobs):
                 counts.update(ended)
     except KeyboardInterrupt:

@@ -248,5 +248,5 @@ def _table(file: str, data_dir: Path | None) -> tuple[pd.DataFrame, str]:
             reason = f"OpenML gives: {error}".rstrip(".")
     raise FileNotFoundError(
         f"The table {file} must be in the folder that --data-dir or KERNIMPUTE_DATA names, or be "
-        f"had from OpenML; got folder '{data_dir}', and {reason}."
+        f"had from OpenML; got {'no folder' if data_dir is None else data_dir}, and {reason}."
     )

@@ -50,7 +50,14 @@ def units(config: ClassificationConfig) -> list[dict[str, Any]]:
     -------
     list of dict
         Repetition by repetition, so that a run that is cut short has something of everything.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method.
     """
+    for entry in config.methods:
+        method(entry.name)
     return [
         Setting(
             dataset=dataset,

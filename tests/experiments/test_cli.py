@@ -167,3 +167,24 @@ def test_page_is_written_from_what_is_committed(places, tmp_path, monkeypatch):
     page = tmp_path / "results.md"
     assert f"Written: {page}." in said("page", "--results", places.results, "--output", page)
     assert seen == [(places.results, page)]
+
+
+def test_a_dataset_that_there_is_not_is_refused_before_anything_runs(tmp_path, places):
+    config = tmp_path / "absent.yaml"
+    config.write_text(
+        "kind: classification\ndescription: A trial.\ndatasets: [mars]\nmissing_rates: [0.2]\n"
+        "methods: [mean+logistic]\n"
+    )
+    told = said("run", config, "--records", places.records, code=1)
+    assert "A dataset must be one of" in told
+    assert not list(places.records.glob("**/*.parquet"))
+
+
+def test_a_method_that_there_is_not_is_refused_before_anything_runs(tmp_path, places):
+    config = tmp_path / "absent.yaml"
+    config.write_text(
+        "kind: classification\ndescription: A trial.\ndatasets: [synthetic]\n"
+        "missing_rates: [0.2]\nmethods: [mean+oracle]\n"
+    )
+    told = said("run", config, "--records", places.records, code=1)
+    assert "The classifier of the method 'mean+oracle' must be one of" in told
