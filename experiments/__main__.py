@@ -21,12 +21,12 @@ import pandas as pd
 import typer
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from experiments.committed import export_csv, import_csv, read_csv
+from experiments.committed import export_csv, import_csv, rows_of
 from experiments.config import Config
 from experiments.config_files import config_names, load_config
 from experiments.files import data_folder
 from experiments.plan import Part, keys_of, make_plan
-from experiments.records import read_parts, rows_among
+from experiments.records import read_parts
 from experiments.runner import run
 
 __all__ = ["app"]
@@ -145,16 +145,13 @@ def _tell_failures(rows: pd.DataFrame) -> None:
 
 def _rows_of(config: Config, records: Path, results: Path) -> pd.DataFrame:
     """Return an experiment's rows: of the records, else of the committed CSV."""
-    rows = read_parts(records / config.name)
+    folder, path = records / config.name, results / f"{config.name}.csv"
+    rows = rows_of(keys_of(config), folder, path)
     if rows.empty:
-        path = results / f"{config.name}.csv"
-        if not path.is_file():
-            raise ValueError(
-                f"{config.name} must be run first: there are neither records in "
-                f"{records / config.name} nor {path}."
-            )
-        rows = read_csv(path)
-    return rows_among(rows, keys_of(config))
+        raise ValueError(
+            f"{config.name} must be run first: there are neither records in {folder} nor {path}."
+        )
+    return rows
 
 
 @app.command("export")

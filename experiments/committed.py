@@ -10,9 +10,47 @@ from typing import Any
 import pandas as pd
 from pyarrow import csv
 
-from experiments.records import OUTCOME, Key, clean, file_names, status_of_parts
+from experiments.records import (
+    OUTCOME,
+    Key,
+    clean,
+    file_names,
+    read_parts,
+    rows_among,
+    sorted_rows,
+    status_of_parts,
+)
 
-__all__ = ["export_csv", "import_csv", "read_csv"]
+__all__ = ["export_csv", "import_csv", "read_csv", "rows_of"]
+
+
+def rows_of(keys: Iterable[Key], folder: Path, path: Path) -> pd.DataFrame:
+    """Return the rows that an experiment asks for: of its records, else of the committed CSV.
+
+    A folder that holds a part of the experiment takes nothing from what is committed.
+
+    Parameters
+    ----------
+    keys : iterable of Key
+        What the experiment asks for.
+    folder : Path
+        Its records.
+    path : Path
+        Its CSV, which may be absent.
+
+    Returns
+    -------
+    DataFrame
+        The rows, sorted; empty where there is neither.
+    """
+    keys = list(keys)
+    rows = read_parts(folder)
+    if path.is_file():
+        there = set() if rows.empty else set(file_names(rows))
+        lacking = [key for key in keys if key.file_name not in there]
+        committed = rows_among(read_csv(path), lacking)
+        rows = committed if rows.empty else pd.concat([rows, committed], ignore_index=True)
+    return rows if rows.empty else sorted_rows(rows_among(rows, keys))
 
 
 def export_csv(rows: pd.DataFrame, path: Path) -> None:

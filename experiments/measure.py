@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
 import threading
 import time
 import warnings
@@ -122,11 +123,21 @@ def versions() -> str:
     Returns
     -------
     str
-        Package names to versions.
+        Package names to versions; and the revision of the checkout this runs from, "+" where files
+        differ from it, "" outside of one.
     """
     packages = ("kernimpute", "numpy", "scipy", "scikit-learn")
     found = {"python": platform.python_version(), **{name: version(name) for name in packages}}
-    return json.dumps(found, separators=(",", ":"))
+    return json.dumps({**found, "revision": _revision()}, separators=(",", ":"))
+
+
+def _revision() -> str:
+    folder = Path(__file__).parent
+    command = ("git", "-C", str(folder), "describe", "--always", "--exclude=*", "--dirty=+")
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 @cache

@@ -130,9 +130,11 @@ def paper_name(method: str) -> str | None:
         "MI", "GEOM", "KARMA", "genRBF" or "NewImp"; None for every other method.
     """
     parts = parts_of(method)
-    base = parse_name(parts.filler).base
+    filler = parse_name(parts.filler)
+    base = filler.base
     if base in _RIVALS:
-        return _RIVALS[base]
+        # Over another grid it is not the paper's.
+        return None if filler.options else _RIVALS[base]
     kernel_machine = ("svc",) if base == "mean" else ("svc", "svc_near")
     if parts.indicators or parts.classifier not in (*kernel_machine, "mlp"):
         return None

@@ -183,11 +183,22 @@ def read_parts(folder: Path) -> pd.DataFrame:
     tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet")) if _readable(path)]
     if not tables:
         return pd.DataFrame()
-    return _sorted(pa.concat_tables(tables, promote_options="permissive").to_pandas())
+    return sorted_rows(pa.concat_tables(tables, promote_options="permissive").to_pandas())
 
 
-def _sorted(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows sorted by experiment, axes and method; what one part says stays in its order."""
+def sorted_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows sorted by experiment, axes and method; what one part says stays in its order.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows with the columns of records.
+
+    Returns
+    -------
+    DataFrame
+        The rows.
+    """
     names = list(rows.columns)
     leading = names[: names.index("method") + 1]
     return rows.sort_values(leading, kind="stable", ignore_index=True)

@@ -92,8 +92,8 @@ def paired_test(
     Returns
     -------
     PairedTest
-        Mean difference and two-sided p-values. Differences that are all zero give p = 1, all the
-        same and not zero p = 0.
+        Mean difference and two-sided p-values: NaN below three repetitions; 1 where all differences
+        are zero, 0 where they are the same and not zero.
     """
     differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     differences = differences[~np.isnan(differences)]
@@ -103,6 +103,9 @@ def paired_test(
         return PairedTest(mean, np.nan, n, np.nan, np.nan)
     mean = float(differences.mean())
     variance = float(differences.var(ddof=1))
+    if n < 3:
+        # Equal differences are common then, since accuracies are multiples of 1 / n_test.
+        return PairedTest(mean, float(np.sqrt(variance / n)), n, np.nan, np.nan)
     if np.ptp(differences) <= 1e-12:
         p = 1.0 if abs(mean) <= 1e-12 else 0.0
         return PairedTest(mean, 0.0, n, p, p)

@@ -104,9 +104,12 @@ IMPUTERS: Mapping[str, tuple[Make, Mapping[str, Option]]] = {
 }
 """Imputers by name: a function of problem and options, and the options with their defaults."""
 
-SELECTED: Mapping[str, tuple[str, Sequence[Option]]] = {"newimp": ("bandwidth", (0.5, 1.0, 2.0))}
+SELECTED: Mapping[str, tuple[str, Sequence[Option]]] = {
+    "knn": ("k", (5, 10, 20)),
+    "newimp": ("bandwidth", (0.5, 1.0, 2.0)),
+}
 """Options that are selected on the holdout rows unless the name gives them. Of NewImp's, the
-bandwidth of the flow's kernel matters most; a part of the grid that its authors tune over."""
+bandwidth of the flow's kernel matters most; a part of what its authors tune."""
 
 
 def imputer_options(name: Name) -> dict[str, Option]:

@@ -21,13 +21,26 @@ from experiments.methods.kept import kept
 from experiments.problem import Problem
 from kernimpute.kernels import Gaussian
 
-__all__ = ["GRID", "Machine", "boosted_trees", "gaussian_svc", "logistic", "near", "perceptron"]
+__all__ = [
+    "GRID",
+    "WIDE",
+    "Machine",
+    "boosted_trees",
+    "gaussian_svc",
+    "logistic",
+    "near",
+    "perceptron",
+]
 
 FloatArray = NDArray[np.float64]
 Machine = Callable[[Problem, Filling], Iterator[Candidate]]
 
 GRID = tuple(2.0**power for power in range(-5, 6))
 """The paper's grid of C and of gamma, for the machines of every method alike."""
+
+
+WIDE = tuple(2.0**power for power in range(-12, 6))
+"""The same and smaller values, for methods that choose at the grid's lower edge."""
 
 
 def near(value: float) -> tuple[float, float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import merge
 
 from experiments.method_names import family_of, label_of, paper_name, parts_of
 from experiments.methods.candidates import Candidate, Family, Rule
@@ -146,13 +147,18 @@ def _offer(name: str, parts: Sequence[Name]) -> Offer:
 
 
 def _classified(fill: Fill, machine: Machine, *, indicators: bool) -> Offer:
-    def offer(problem: Problem) -> Iterator[Candidate]:
-        for parameters, filling in fill(problem):
-            seen = with_indicators(filling, problem.train.X) if indicators else filling
-            for candidate in machine(problem, seen):
-                yield replace(candidate, parameters={**candidate.parameters, **parameters})
+    def behind(
+        problem: Problem, parameters: Mapping[str, Option], filling: Filling
+    ) -> Iterator[Candidate]:
+        seen = with_indicators(filling, problem.train.X) if indicators else filling
+        for candidate in machine(problem, seen):
+            yield replace(candidate, parameters={**candidate.parameters, **parameters})
 
-    return offer
+    # Each filling's candidates are in order; so are all of them, merged.
+    return lambda problem: merge(
+        *(behind(problem, parameters, filling) for parameters, filling in fill(problem)),
+        key=lambda candidate: [candidate.parameters.get(name, 0.0) for name in ("C", "gamma")],
+    )
 
 
 def _with_own(name: str, how: Guidance, classifier: str) -> Offer:

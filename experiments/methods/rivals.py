@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -23,7 +24,7 @@ from experiments.methods.filling import (
     with_indicators,
 )
 from experiments.methods.kept import RowFunction, kept
-from experiments.methods.machines import GRID, boosted_trees
+from experiments.methods.machines import GRID, WIDE, boosted_trees
 from experiments.naming import Option
 from experiments.problem import Problem
 from kernimpute import KernelImputationClassifier
@@ -81,17 +82,18 @@ def _geom(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate
 
 def _karma(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
     """Yield KARMA over C and the paper's beta."""
-    for C, beta in product(GRID, (1, 2, 3, 4)):
+    for C, beta in product(_grid("karma", options), (1, 2, 3, 4)):
         yield _alone(problem, KARMAClassifier(C=C, beta=beta), {"C": C, "beta": beta})
 
 
 def _genrbf(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
     """Yield support vector machines with the expected gaussian kernel over C and gamma."""
     X = problem.train.X
+    gammas = _grid("genrbf", options)
     kernel = GenRBFKernel().fit(X)
-    to_train = kept(lambda rows: kernel.matrices(rows, X, gammas=GRID))
-    grams = kernel.matrices(X, gammas=GRID)
-    for C, (which, gamma) in product(GRID, enumerate(GRID)):
+    to_train = kept(lambda rows: kernel.matrices(rows, X, gammas=gammas))
+    grams = kernel.matrices(X, gammas=gammas)
+    for C, (which, gamma) in product(GRID, enumerate(gammas)):
         yield _precomputed(
             problem,
             C,
@@ -160,26 +162,42 @@ def _expected_kernel(problem: Problem, options: Mapping[str, Option]) -> Iterato
 
 
 def _kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
-    """Yield the library's classifier as it comes."""
+    """Yield the library's classifier as it comes, or with other defaults.
+
+    "smooth" is a factor of the gamma that it would take by itself.
+    """
     subsets = int(options["subsets"])
     classifier = KernelImputationClassifier(
+        C=float(options["C"]),
         subset_size=None if subsets == 1 else math.ceil(problem.train.y.size / subsets),
         random_state=problem.seed("subsets"),
     )
+    if (smooth := float(options["smooth"])) != 1.0:
+        gamma = _alone(problem, clone(classifier), {}).model.kernel_.gamma
+        classifier.set_params(gamma=smooth * gamma)
     yield _alone(problem, classifier, {})
 
 
 WHOLE: Mapping[str, tuple[Offer, Mapping[str, Option]]] = {
     "geom": (_geom, {}),
-    "karma": (_karma, {}),
-    "genrbf": (_genrbf, {}),
+    "karma": (_karma, {"grid": "paper"}),
+    "genrbf": (_genrbf, {"grid": "paper"}),
     "gaussian": (_gaussian, {}),
     "hgb": (_boosting, {}),
     "hgb+indicators": (_boosting_with_indicators, {}),
     "expected_kernel": (_expected_kernel, {}),
-    "kernel_classifier": (_kernel_classifier, {"subsets": 1}),
+    "kernel_classifier": (_kernel_classifier, {"subsets": 1, "C": 1.0, "smooth": 1.0}),
 }
 """Methods by name: a function of problem and options, and the options with their defaults."""
+
+
+def _grid(name: str, options: Mapping[str, Option]) -> tuple[float, ...]:
+    """Return the paper's grid, or the one with smaller values."""
+    grids = {"paper": GRID, "wide": WIDE}
+    grid = str(options["grid"])
+    if grid not in grids:
+        raise ValueError(f"The grid of {name} must be one of: paper, wide; got {grid!r}.")
+    return grids[grid]
 
 
 def _precomputed(

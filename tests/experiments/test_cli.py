@@ -188,3 +188,15 @@ def test_a_method_that_there_is_not_is_refused_before_anything_runs(tmp_path, pl
     )
     told = said("run", config, "--records", places.records, code=1)
     assert "The classifier of the method 'mean+oracle' must be one of" in told
+
+
+def test_a_part_of_the_records_takes_nothing_from_what_is_committed(trial, places):
+    run(trial, places)
+    said("export", trial, "--records", places.records, "--results", places.results)
+    whole = read_csv(places.results / "trial.csv")
+    fewer = places.records.with_name("fewer")
+    said("run", trial, "--jobs", 1, "--records", fewer, "--methods", "mean", "--repetitions", 1)
+    said("export", trial, "--records", fewer, "--results", places.results)
+    again = read_csv(places.results / "trial.csv")
+    lasting = [name for name in whole if name not in ("seconds", "peak_memory_mib")]
+    pd.testing.assert_frame_equal(again[lasting], whole[lasting])

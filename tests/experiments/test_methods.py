@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from experiments.methods.machines import GRID, gaussian_svc, near
+from experiments.methods.machines import GRID, WIDE, gaussian_svc, near
 from experiments.methods.ours import mean_choice
 from experiments.methods.registry import method
 from experiments.methods.scores import filling_scores, prediction_scores, separation_scores
@@ -57,6 +57,7 @@ NAMES = [
     "expected_kernel",
     "kernel_classifier",
     "kernel_classifier[subsets=2]",
+    "kernel_classifier[C=4,smooth=0.25]",
 ]
 
 PROBLEMS = {
@@ -127,9 +128,8 @@ def test_the_near_grid_is_around_mean_imputation_s_choice():
     C, gamma = mean_choice(problem)
     chosen = choose(method("mean+svc").candidates(problem), problem, ("plain",))["plain"]
     assert (C, gamma) == tuple(chosen.candidate.parameters.values())
-    settings = [
-        tuple(one.parameters.values()) for one in method("knn+svc_near").candidates(problem)
-    ]
+    candidates = method("iterative+svc_near").candidates(problem)
+    settings = [tuple(candidate.parameters.values()) for candidate in candidates]
     assert settings == list(product(near(C), near(gamma)))
 
 
@@ -224,3 +224,21 @@ def test_unknown_parts_are_refused_before_any_work(name, message):
 
 def test_a_plus_within_brackets_parts_nothing():
     assert method("direct[eta=1e+3]+own").name == "direct[eta=1e+3]+own"
+
+
+def test_merged_fillings_keep_the_order_of_ties():
+    candidates = method("knn+svc_near").candidates(small_problem())
+    tried = [tuple(one.parameters.values()) for one in candidates]
+    assert tried == sorted(tried)
+    assert {parameters[-1] for parameters in tried} == {5, 10, 20}
+
+
+@pytest.mark.parametrize("name, at", [("genrbf[grid=wide]", "gamma"), ("karma[grid=wide]", "C")])
+def test_a_wide_grid_goes_further_down(name, at):
+    candidates = method(name).candidates(small_problem())
+    assert min(candidate.parameters[at] for candidate in candidates) == min(WIDE) < min(GRID)
+
+
+def test_a_grid_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="The grid of karma must be one of: paper, wide"):
+        next(iter(method("karma[grid=tall]").candidates(small_problem())))
