@@ -265,9 +265,12 @@ def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
     Returns
     -------
     bool
-        True where it is better than each other with at least two repetitions in common, and there
-        is one.
+        True where it is better than each other that has all its repetitions and reads differently in
+        one at least, and there is one: methods that agree in all are one method under two names.
     """
-    tests = [paired_test(group[best], group[other]) for other in group.columns.drop(best)]
-    tests = [test for test in tests if test.n >= 2]
-    return bool(tests) and all(test.verdict > 0 for test in tests)
+    ours = group[best].dropna()
+    others = group.loc[ours.index].drop(columns=best).dropna(axis="columns")
+    others = others.loc[:, (others.sub(ours, axis=0) != 0).any()]
+    return not others.empty and all(
+        paired_test(ours, others[other]).verdict > 0 for other in others
+    )

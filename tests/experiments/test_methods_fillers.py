@@ -132,7 +132,5 @@ def test_an_option_is_selected_unless_the_name_gives_it(monkeypatch):
     names = ("newimp+svc_near", "newimp[bandwidth=2.0]+svc_near")
     tried = [list(method(name).candidates(small_problem())) for name in names]
     assert made == [0.5, 1.0, 2.0, 2.0]
-    assert [candidate.parameters.get("bandwidth") for candidate in tried[0]] == list(
-        np.repeat([0.5, 1.0, 2.0], 9)
-    )
+    assert [candidate.parameters.get("bandwidth") for candidate in tried[0]] == [0.5, 1.0, 2.0] * 9
     assert "bandwidth" not in tried[1][0].parameters

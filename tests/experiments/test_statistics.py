@@ -51,15 +51,20 @@ def test_the_corrected_test_without_test_rows_is_the_plain_one_and_wider_with_th
 
 
 def test_degenerate_pairs_need_no_variance():
-    assert paired_test([0.5, 0.6], [0.5, 0.6]).p == 1.0
-    assert paired_test([0.5, 0.6], [0.4, 0.5]).p == 0.0
-    assert np.isnan(paired_test([0.5], [0.4]).p)
+    assert paired_test([0.5, 0.6, 0.7], [0.5, 0.6, 0.7]).p == 1.0
+    assert paired_test([0.5, 0.6, 0.7], [0.4, 0.5, 0.6]).p == 0.0
     assert paired_test([np.nan], [0.4]).n == 0
-    assert paired_test([0.5, 0.6], [0.4, 0.5]).verdict == 1
-    assert paired_test([0.5], [0.4]).verdict == 0
+    assert paired_test([0.5, 0.6, 0.7], [0.4, 0.5, 0.6]).verdict == 1
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=12), st.integers(0, 10**6))
+def test_two_repetitions_decide_nothing():
+    # On 81 test rows two accuracies differ by the same multiple of 1/81 every other time.
+    for first, second in (([0.5], [0.4]), ([0.5, 0.6], [0.4, 0.5]), ([0.5, 0.6], [0.5, 0.6])):
+        test = paired_test(first, second)
+        assert np.isnan(test.p) and test.verdict == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=12), st.integers(0, 10**6))
 def test_the_two_ways_round_agree(first, seed):
     second = np.random.default_rng(seed).uniform(size=len(first))
     forth, back = paired_test(first, second), paired_test(second, first)
@@ -108,6 +113,8 @@ def test_the_best_stands_alone_only_against_all():
     assert not best_stands_alone(group, "a")
     assert best_stands_alone(group.drop(columns="c"), "a")
     assert not best_stands_alone(group[["a"]], "a")
+    twin, cut = group["a"].rename("twin"), group["c"].where([True, True, False]).rename("cut")
+    assert best_stands_alone(group[["a", "b"]].join([twin, cut]), "a")
 
 
 def test_the_critical_difference_is_demsars():
