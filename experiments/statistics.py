@@ -265,12 +265,13 @@ def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
     Returns
     -------
     bool
-        True where it is better than each other that has all its repetitions and reads differently in
-        one at least, and there is one: methods that agree in all are one method under two names.
+        True where it is better than each other with three repetitions in common at least, and there
+        is one. Methods that agree in all of them are one under two names.
     """
-    ours = group[best].dropna()
-    others = group.loc[ours.index].drop(columns=best).dropna(axis="columns")
-    others = others.loc[:, (others.sub(ours, axis=0) != 0).any()]
-    return not others.empty and all(
-        paired_test(ours, others[other]).verdict > 0 for other in others
-    )
+    others = (group[[best, other]].dropna() for other in group.columns.drop(best))
+    tests = [
+        paired_test(common.iloc[:, 0], common.iloc[:, 1])
+        for common in others
+        if len(common) >= 3 and not common.iloc[:, 0].equals(common.iloc[:, 1])
+    ]
+    return bool(tests) and all(test.verdict > 0 for test in tests)
