@@ -49,8 +49,6 @@ class Dataset:
         Its columns as they are, not scaled, NaN at the table's own gaps; not writable.
     y : ndarray of shape (n_rows,)
         Labels 0 and 1; not writable.
-    categorical : tuple of int
-        The columns of `X` that hold category codes, where categories are read as codes.
     feature_names : tuple of str
         The columns' names.
     source : str
@@ -60,7 +58,6 @@ class Dataset:
     name: str
     X: FloatArray
     y: NDArray[np.int64]
-    categorical: tuple[int, ...]
     feature_names: tuple[str, ...]
     source: str
 
@@ -171,7 +168,7 @@ def _drawn(name: Name, repetition: int) -> Dataset:
     generator = np.random.default_rng(seed_of("draw", name.base, repetition))
     X, y = draw(generator, **options)
     names = tuple(f"x{column + 1}" for column in range(X.shape[1]))
-    return _dataset(name, X, y, (), names, "drawn")
+    return _dataset(name, X, y, names, "drawn")
 
 
 @lru_cache(maxsize=8)
@@ -195,24 +192,22 @@ def _read(name: str, data_dir: Path | None) -> Dataset:
     if options.get("zeros") == "missing":
         frame = without_zeros(frame, reading.zeros_in or tuple(frame))
     if options.get("categories") == "indicators":
-        frame, categories = indicators(frame, categories), []
+        frame = indicators(frame, categories)
     X = np.column_stack([codes(frame[column]) for column in frame])
-    positions = tuple(frame.columns.get_loc(column) for column in categories)
-    return _dataset(parsed, X, y.to_numpy(np.int64), positions, tuple(frame), source)
+    return _dataset(parsed, X, y.to_numpy(np.int64), tuple(frame), source)
 
 
 def _dataset(
     name: Name,
     X: FloatArray,
     y: NDArray[np.int64],
-    categorical: tuple[int, ...],
     feature_names: tuple[str, ...],
     source: str,
 ) -> Dataset:
     """Return a dataset whose arrays can't be written to, since it is kept and shared."""
     X.setflags(write=False)
     y.setflags(write=False)
-    return Dataset(str(name), X, y, categorical, feature_names, source)
+    return Dataset(str(name), X, y, feature_names, source)
 
 
 def _options(name: Name) -> dict[str, Any]:

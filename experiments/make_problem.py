@@ -78,7 +78,7 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
         )
         for name, rows in split._asdict().items()
     }
-    return Problem(setting, **sets, categorical=dataset.categorical)
+    return Problem(setting, **sets)
 
 
 def unit_scaled(X: FloatArray, reference: FloatArray) -> FloatArray:

@@ -101,15 +101,12 @@ class Problem:
         Its axes.
     train, holdout, test : Rows
         The rows to learn from, to select by and to be judged by.
-    categorical : tuple of int
-        Columns that hold category codes; empty where categories are indicator columns.
     """
 
     setting: Setting
     train: Rows
     holdout: Rows
     test: Rows
-    categorical: tuple[int, ...] = ()
 
     def seed(self, *purpose: object) -> int:
         """Return a seed for a purpose, such as a method's own draws, on this problem.

@@ -52,7 +52,7 @@ def test_a_table_from_openml_equals_its_file(file, hides, data_dir, monkeypatch,
     assert fetched.source == f"OpenML {OPENML[file].data_id}"
     np.testing.assert_array_equal(fetched.X, read.X)
     np.testing.assert_array_equal(fetched.y, read.y)
-    assert (fetched.feature_names, fetched.categorical) == (read.feature_names, read.categorical)
+    assert fetched.feature_names == read.feature_names
 
 
 def test_the_names_of_german_are_those_of_its_documentation(data_dir):
