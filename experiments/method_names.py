@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from experiments.methods.candidates import Family
 from experiments.naming import parse_name
 
-__all__ = ["Parts", "family_of", "label_of", "paper_name", "parts_of", "without_option"]
+__all__ = [
+    "Parts",
+    "family_of",
+    "label_of",
+    "paper_name",
+    "parts_of",
+    "split_method",
+    "without_option",
+]
 
 _OURS = (
     "kernel_imputer",
@@ -51,6 +59,9 @@ _LABELS = {
     **_RIVALS,
 }
 
+_PLUS = re.compile(r"\+(?![^\[]*\])")
+"""A plus sign outside brackets: that of ``eta=1e+3`` parts nothing."""
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -71,6 +82,22 @@ class Parts:
     classifier: str
 
 
+def split_method(method: str) -> list[str]:
+    """Return what stands between the plus signs of a method's name, brackets kept whole.
+
+    Parameters
+    ----------
+    method : str
+        Such as ``"direct[eta=1e+3]+svc"``.
+
+    Returns
+    -------
+    list of str
+        One name or more, not parsed.
+    """
+    return _PLUS.split(method)
+
+
 def parts_of(method: str) -> Parts:
     """Return the parts of a method's name.
 
@@ -84,8 +111,7 @@ def parts_of(method: str) -> Parts:
     Parts
         Filler, indicators, classifier.
     """
-    # A plus within brackets parts nothing.
-    filler, *others = re.split(r"\+(?![^\[]*\])", method)
+    filler, *others = split_method(method)
     indicators = "indicators" in others
     others = [other for other in others if other != "indicators"]
     return Parts(filler, indicators, others[0] if others else "")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from experiments.methods.filling import Filling, decided
 from experiments.methods.kept import kept
@@ -52,8 +50,6 @@ class Guidance:
         Whether the filling sees the training labels permuted.
     perturbed : bool
         Whether a variant that has a perturbation of the kernel uses it.
-    subsets : int
-        Parts that the training rows are dealt into, each filled on its own.
     max_iter : int or None
         Rounds at the most; None is the variant's default.
     C, gamma : float or None
@@ -64,7 +60,6 @@ class Guidance:
     etas: tuple[float | None, ...]
     shuffled: bool
     perturbed: bool
-    subsets: int
     max_iter: int | None
     C: float | None
     gamma: float | None
@@ -92,7 +87,7 @@ def guidance(name: Name) -> Guidance:
     ----------
     name : Name
         One of `GUIDED`, with the options eta (units of C, or "select"), labels ("true" or
-        "shuffled"), perturbation (yes or no), subsets, max_iter, C and gamma.
+        "shuffled"), perturbation (yes or no), max_iter, C and gamma.
 
     Returns
     -------
@@ -107,7 +102,7 @@ def guidance(name: Name) -> Guidance:
     perturbed = name.base in PERTURBED
     known: dict[str, Option] = {"C": _DEFAULT, "gamma": _DEFAULT}
     if name.base != "K_o":
-        known |= {"eta": _DEFAULT, "labels": "true", "subsets": 1}
+        known |= {"eta": _DEFAULT, "labels": "true"}
         known |= {"max_iter": 150 if perturbed else _DEFAULT}
     if perturbed:
         known |= {"perturbation": True}
@@ -120,7 +115,6 @@ def guidance(name: Name) -> Guidance:
         etas=SELECTED_ETAS if select else (_number(name, options, "eta"),),
         shuffled=options.get("labels") == "shuffled",
         perturbed=bool(options.get("perturbation", True)),
-        subsets=int(_number(name, options, "subsets") or 1),
         max_iter=None if (rounds := _number(name, options, "max_iter")) is None else int(rounds),
         C=_number(name, options, "C"),
         gamma=_number(name, options, "gamma"),
@@ -138,29 +132,31 @@ def _number(name: Name, options: dict[str, Option], key: str) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class OwnMachine:
-    """The machines that guided a filling, their decision values averaged over the subsets.
+    """The machine that guided a filling.
 
     Parameters
     ----------
     kernel : Gaussian
-        Their kernel.
-    parts : sequence of (ndarray, ndarray, ndarray)
-        Filled rows, signed coefficients of shape (n_rows, n_problems) and intercepts of each.
+        Its kernel.
+    train : ndarray of shape (n_rows, n_features)
+        The filled training rows.
+    dual_coef : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        Signed coefficients.
+    intercept : float or ndarray of shape (n_classes,)
+        Intercepts.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     """
 
     kernel: Gaussian
-    parts: Sequence[tuple[FloatArray, FloatArray, FloatArray]]
+    train: FloatArray
+    dual_coef: FloatArray
+    intercept: float | FloatArray
     classes_: NDArray[np.int64]
 
     def decision_function(self, rows: FloatArray) -> FloatArray:
         """Return the decision values of filled rows, one column a class beyond two classes."""
-        values = sum(
-            self.kernel(rows, train) @ dual_coef + intercept
-            for train, dual_coef, intercept in self.parts
-        ) / len(self.parts)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return self.kernel(rows, self.train) @ self.dual_coef + self.intercept
 
     def predict(self, rows: FloatArray) -> NDArray[np.int64]:
         """Return the labels of filled rows."""
@@ -220,17 +216,10 @@ def guided_filling(
     X, y = problem.train.X, problem.train.y
     if how.shuffled:
         y = np.random.default_rng(problem.seed("shuffled labels")).permutation(y)
-    filled = np.empty_like(X)
-    parts, endings = [], []
-    for rows in _subsets(problem, how.subsets):
-        result = _impute(X[rows], y[rows], how, kernel, C, eta)
-        filled[rows] = result.X
-        dual_coef = result.dual_coef.reshape(rows.size, -1)
-        parts.append((result.X, dual_coef, np.atleast_1d(result.intercept)))
-        endings.append(result.status)
-    ending = next((status for status in endings if not status.success), endings[0])
-    machine = OwnMachine(kernel, parts, result.classes)
-    return GuidedFilling(C, gamma, eta, _filling(filled, ending.name), machine)
+    result = _impute(X, y, how, kernel, C, eta)
+    filling = _filling(result.X, result.status.name)
+    machine = OwnMachine(kernel, result.X, result.dual_coef, result.intercept, result.classes)
+    return GuidedFilling(C, gamma, eta, filling, machine)
 
 
 def _impute(
@@ -275,12 +264,3 @@ def _stage_two_alone(problem: Problem) -> Filling:
 def _filling(filled: FloatArray, status: str) -> Filling:
     new_rows = kept(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
     return Filling(filled, new_rows, filled, status)
-
-
-def _subsets(problem: Problem, n_subsets: int) -> list[NDArray[np.intp]]:
-    """Return the rows of each subset, the classes in equal shares."""
-    y = problem.train.y
-    if n_subsets == 1:
-        return [np.arange(y.size)]
-    folds = StratifiedKFold(n_subsets, shuffle=True, random_state=problem.seed("subsets"))
-    return [rows for _, rows in folds.split(np.zeros(y.size), y)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 
-from experiments.method_names import family_of, label_of, paper_name, parts_of
+from experiments.method_names import family_of, label_of, paper_name, parts_of, split_method
 from experiments.methods.candidates import Candidate, Family, Rule
 from experiments.methods.fillers import IMPUTERS, imputer_fillings, imputer_options
 from experiments.methods.filling import Filling, with_indicators
@@ -26,9 +25,6 @@ from experiments.naming import Name, Option, parse_name
 from experiments.problem import Problem
 
 __all__ = ["CLASSIFIERS", "NamedMethod", "method"]
-
-_PLUS = re.compile(r"\+(?![^\[]*\])")
-"""A plus sign outside brackets: that of ``eta=1e+3`` parts nothing."""
 
 _INDICATORS = Name("indicators")
 _OWN = ("own", "refit")
@@ -116,7 +112,7 @@ def method(name: str) -> NamedMethod:
     >>> method("mean+svc").label
     'MI'
     """
-    offer = _offer(name, [parse_name(part) for part in _PLUS.split(name)])
+    offer = _offer(name, [parse_name(part) for part in split_method(name)])
     # The authors' code applies its rule to the rivals' kernel machines.
     is_selected_so = paper_name(name) is not None and parts_of(name).classifier != "mlp"
     rules: tuple[Rule, ...] = ("plain", "released") if is_selected_so else ("plain",)

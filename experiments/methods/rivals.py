@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -166,12 +165,7 @@ def _kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Itera
 
     "smooth" is a factor of the gamma that it would take by itself.
     """
-    subsets = int(options["subsets"])
-    classifier = KernelImputationClassifier(
-        C=float(options["C"]),
-        subset_size=None if subsets == 1 else math.ceil(problem.train.y.size / subsets),
-        random_state=problem.seed("subsets"),
-    )
+    classifier = KernelImputationClassifier(C=float(options["C"]))
     if (smooth := float(options["smooth"])) != 1.0:
         gamma = _alone(problem, clone(classifier), {}).model.kernel_.gamma
         classifier.set_params(gamma=smooth * gamma)
@@ -186,7 +180,7 @@ WHOLE: Mapping[str, tuple[Offer, Mapping[str, Option]]] = {
     "hgb": (_boosting, {}),
     "hgb+indicators": (_boosting_with_indicators, {}),
     "expected_kernel": (_expected_kernel, {}),
-    "kernel_classifier": (_kernel_classifier, {"subsets": 1, "C": 1.0, "smooth": 1.0}),
+    "kernel_classifier": (_kernel_classifier, {"C": 1.0, "smooth": 1.0}),
 }
 """Methods by name: a function of problem and options, and the options with their defaults."""
 

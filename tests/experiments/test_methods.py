@@ -37,7 +37,6 @@ NAMES = [
     "direct+mlp",
     "direct+indicators+logistic",
     "direct[labels=shuffled]+refit",
-    "direct[subsets=2]+own",
     "anchored+own",
     "expected+refit",
     "paper[max_iter=5]+own",
@@ -56,7 +55,6 @@ NAMES = [
     "direct[eta=select]+refit",
     "expected_kernel",
     "kernel_classifier",
-    "kernel_classifier[subsets=2]",
     "kernel_classifier[C=4,smooth=0.25]",
 ]
 
@@ -85,9 +83,7 @@ def test_every_method_selects_and_predicts(name, problem):
         assert all(map(math.isfinite, separation_scores(filled, problem.train.y).values()))
 
 
-@pytest.mark.parametrize(
-    "name", [one for one in NAMES if one not in ("geom", "kernel_classifier[subsets=2]")]
-)
+@pytest.mark.parametrize("name", [one for one in NAMES if one != "geom"])
 def test_methods_take_more_than_two_classes(name):
     problem = small_problem(n_classes=3, n_rows=60)
     first = next(method(name).candidates(problem))

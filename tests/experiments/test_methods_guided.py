@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,19 +118,6 @@ def test_stage_two_alone_fits_the_observed_sums_at_any_gamma():
     assert filled("K_o").machine is None
 
 
-def test_subsets_are_filled_each_on_its_own_and_decide_together():
-    guided = filled("direct[subsets=2]")
-    assert len(guided.machine.parts) == 2
-    rows = np.concatenate([train for train, _, _ in guided.machine.parts])
-    assert sorted(map(tuple, rows)) == sorted(map(tuple, guided.filling.train))
-    values = [
-        Gaussian(GAMMA)(PROBLEM.test.truth, train) @ dual_coef[:, 0] + intercept[0]
-        for train, dual_coef, intercept in guided.machine.parts
-    ]
-    decided = guided.machine.decision_function(PROBLEM.test.truth)
-    np.testing.assert_allclose(decided, np.mean(values, axis=0), atol=1e-12)
-
-
 def test_more_than_two_classes_share_a_filling():
     problem = small_problem(n_classes=3)
     guided = filled("direct", problem)
@@ -180,13 +166,6 @@ def test_an_infinite_eta_is_the_reference():
     guided = filled("direct[eta=inf]")
     reference = imputed(eta=math.inf).X
     np.testing.assert_array_equal(guided.filling.train, reference)
-
-
-def test_codes_are_numbers_to_ours_as_to_every_other_method():
-    coded = replace(PROBLEM, categorical=(0, 2))
-    np.testing.assert_array_equal(
-        filled("direct", coded).filling.train, filled("direct").filling.train
-    )
 
 
 def test_a_selected_eta_ends_at_mean_imputation():
