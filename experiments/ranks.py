@@ -17,9 +17,11 @@ __all__ = ["average_ranks", "critical_difference", "friedman"]
 def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
     """Rank methods by their mean in each cell, and average the ranks over the cells.
 
-    Methods with every reading are ranked among themselves, the highest mean first; equal means
-    share the average of their ranks. A method that lacks readings doesn't move the others: in each
-    cell it is put among them by their means over the repetitions that it has.
+    Every method is held against the same ones, those with every reading: its rank is half a place,
+    one place for each that is better and half a place for each that is equal. A method with every
+    reading equals itself, so that these have the ranks 1 to k of Friedman's test, equal means the
+    average of theirs. A method that lacks readings moves no other: it is held against them on the
+    repetitions that it has, and lies between 1/2 and k + 1/2.
 
     Parameters
     ----------
@@ -32,34 +34,23 @@ def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
         Indexed by method, best first: ``rank``; ``complete``, whether it has every reading;
         ``cells``, in how many it was ranked; ``n``, its readings. Methods without any are left out.
     """
-    gaps = wide.isna().sum()
+    gaps = wide.isna().sum().sort_values(kind="stable")
     complete = list(gaps.index[gaps == gaps.min()])
     groups = [group for _, group in wide.groupby(level=list(CELL), sort=False, dropna=False)]
-    ranks = [_means(group[complete]).rank(ascending=False) for group in groups]
-    among = pd.DataFrame(ranks)
-    rows = {
-        method: (among[method].mean(), not gaps.min(), among[method].count(), wide[method].count())
-        for method in complete
-    }
-    for method in wide.columns.difference(complete, sort=False):
-        places = [
-            _place(group, method, complete) for group in groups if group[method].notna().any()
-        ]
+    rows = {}
+    # Among equal ranks those with the most readings come first.
+    for method in gaps.index:
+        places = [_place(g[method], g[complete]) for g in groups if g[method].notna().any()]
         if places:
-            rows[method] = (np.mean(places), False, len(places), wide[method].count())
+            rows[method] = (np.mean(places), not gaps[method], len(places), wide[method].count())
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["rank", "complete", "cells", "n"])
     return table.rename_axis("method").sort_values("rank", kind="stable")
 
 
-def _means(group: pd.DataFrame) -> pd.Series:
-    return group.mean().round(TIE)
-
-
-def _place(group: pd.DataFrame, method: str, among: list[str]) -> float:
-    common = group[group[method].notna()]
-    others = _means(common[among]).to_numpy()
-    own = round(common[method].mean(), TIE)
-    return 1 + np.sum(others > own) + np.sum(others == own) / 2
+def _place(own: pd.Series, others: pd.DataFrame) -> float:
+    known = own.notna()
+    ahead = (others[known].mean() - own[known].mean()).round(TIE)
+    return 0.5 + (ahead > 0).sum() + (ahead == 0).sum() / 2
 
 
 def friedman(wide: pd.DataFrame) -> float:

@@ -18,7 +18,14 @@ from experiments.published import CLASSIFICATION, RATES
 from experiments.ranks import average_ranks
 from experiments.statistics import readings
 
-__all__ = ["MEAN_AND_STD", "draw_lines", "life_figure", "missing_rate_figure", "shown_methods"]
+__all__ = [
+    "MEAN_AND_STD",
+    "draw_lines",
+    "life_figure",
+    "lines_of",
+    "missing_rate_figure",
+    "shown_methods",
+]
 
 _ALWAYS = ("mean+svc", "mean+logistic", "mean+mlp")
 _PLACES = {"rival": 1, "field": 1, "ours": 2}
@@ -86,7 +93,19 @@ def draw_lines(axes: Axes, lines: Sequence[Line], spread: float = 0.0) -> None:
         )
 
 
-def _lines(groups: DataFrameGroupBy) -> list[Line]:
+def lines_of(groups: DataFrameGroupBy) -> list[Line]:
+    """Return the line of each method, as `draw_lines` takes them.
+
+    Parameters
+    ----------
+    groups : DataFrameGroupBy
+        Readings, a column a method, grouped by their place on the horizontal axis.
+
+    Returns
+    -------
+    list of (str, Series, Series)
+        Label, means, standard deviations.
+    """
     mean, std = groups.mean(), groups.std(ddof=0)
     return [(label_of(method), mean[method], std[method]) for method in mean.columns]
 
@@ -120,10 +139,7 @@ def _by_dataset(figure: Figure, wide: pd.DataFrame) -> None:
     datasets = list(dict.fromkeys(wide.index.get_level_values("dataset")))
     for axes, dataset in zip(panels(figure, len(datasets), 2, sharex=True), datasets, strict=True):
         groups = wide.xs(dataset, level="dataset").groupby(level="missing_rate")
-        mean, std = groups.mean(), groups.std(ddof=0)
-        draw_lines(
-            axes, [(label_of(name), mean[name], std[name]) for name in wide.columns], _SPREAD
-        )
+        draw_lines(axes, lines_of(groups), _SPREAD)
         published = CLASSIFICATION.get(parse_name(dataset).base, {}).get("Ours", ())
         if published:
             values = [reading.mean for reading in published]
@@ -165,10 +181,7 @@ def _by_mechanism(figure: Figure, wide: pd.DataFrame) -> None:
     averages = wide.groupby(level=["mechanism", "missing_rate", "repetition"]).mean()
     for axes, mechanism in zip(rows, mechanisms, strict=True):
         groups = averages.xs(mechanism, level="mechanism").groupby(level="missing_rate")
-        mean, std = groups.mean(), groups.std(ddof=0)
-        draw_lines(
-            axes, [(label_of(name), mean[name], std[name]) for name in wide.columns], _SPREAD
-        )
+        draw_lines(axes, lines_of(groups), _SPREAD)
         axes.set_title(mechanism.upper())
         axes.set_xticks(sorted(groups.groups))
         axes.set_xlabel("share missing")

@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.style import draw, style_of
 from experiments.method_names import family_of, label_of
-from experiments.ranks import average_ranks
+from experiments.ranks import average_ranks, critical_difference
 from experiments.statistics import readings
 
 __all__ = ["ranks_figure"]
@@ -39,7 +40,7 @@ def ranks_figure(records: pd.DataFrame, path: Path) -> Path:
         The file.
     """
     ranks = average_ranks(readings(records))
-    return draw(path, 0.8 + 0.125 * len(ranks), partial(_dots, ranks=ranks))
+    return draw(path, 1.1 + 0.125 * len(ranks), partial(_dots, ranks=ranks))
 
 
 def _dots(figure: Figure, ranks: pd.DataFrame) -> None:
@@ -60,9 +61,21 @@ def _dots(figure: Figure, ranks: pd.DataFrame) -> None:
         axes.scatter([], [], s=14, marker=style.marker, color=style.color, label=label)
     axes.set_yticks(range(len(ranks)), [label_of(method) for method in ranks.index], fontsize=6)
     axes.set_ylim(len(ranks) - 0.5, -0.5)
+    _critical_bar(axes, ranks[ranks["complete"].astype(bool)])
     axes.grid(axis="y", linewidth=0.3, color="#dddddd")
     axes.set_axisbelow(True)
     if not ranks["complete"].all():
         axes.scatter([], [], s=14, c="white", edgecolors="black", label="fewer repetitions")
     axes.set_xlabel("average rank")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def _critical_bar(axes: Axes, complete: pd.DataFrame) -> None:
+    """Draw, above the dots, how far two methods with all repetitions must lie apart to differ."""
+    if len(complete) < 2:
+        return
+    size = critical_difference(len(complete), int(complete["cells"].max()))
+    start = complete["rank"].min()
+    axes.errorbar([start + size / 2], [-1.3], xerr=[size / 2], color="black", capsize=2.0)
+    axes.annotate("critical difference", (start, -1.9), fontsize=6, annotation_clip=False)
+    axes.set_ylim(axes.get_ylim()[0], -3.2)

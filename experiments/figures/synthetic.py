@@ -8,9 +8,8 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.accuracy import MEAN_AND_STD, draw_lines, shown_methods
+from experiments.figures.accuracy import MEAN_AND_STD, draw_lines, lines_of, shown_methods
 from experiments.figures.style import draw, panels
-from experiments.method_names import label_of
 from experiments.naming import parse_name
 from experiments.statistics import readings
 
@@ -58,9 +57,7 @@ def _four_panels(figure: Figure, wide: pd.DataFrame, values: pd.DataFrame) -> No
         datasets = wide.index.get_level_values("dataset")
         chosen = wide[datasets.isin(varied.index)]
         places = chosen.index.get_level_values("dataset").map(varied)
-        groups = chosen.groupby(places)
-        mean, std = groups.mean(), groups.std(ddof=0)
-        draw_lines(axes, [(label_of(name), mean[name], std[name]) for name in wide.columns])
+        draw_lines(axes, lines_of(chosen.groupby(places)))
         axes.set_xlabel(title)
     for axes in figure.axes[::2]:
         axes.set_ylabel(MEAN_AND_STD)

@@ -73,7 +73,8 @@ def _notes(wide: pd.DataFrame, ranks: pd.DataFrame) -> tuple[str, ...]:
     ]
     if not ranks["complete"].all():
         notes.append(
-            "†: without all repetitions, and placed among the others by the repetitions it has."
+            "†: without all repetitions; held against the methods that have all, on the "
+            "repetitions it has."
         )
     if n_complete > 1:
         difference = critical_difference(n_complete, n_cells)

@@ -89,9 +89,19 @@ def test_a_method_with_fewer_repetitions_is_placed_without_moving_others():
         }
     )
     ranks = average_ranks(wide)
-    assert ranks.loc["few", ["rank", "complete", "cells", "n"]].tolist() == [2.0, False, 1, 1]
+    assert ranks.loc["few", ["rank", "complete", "cells", "n"]].tolist() == [1.5, False, 1, 1]
     without = average_ranks(wide.drop(columns="few"))
     pd.testing.assert_frame_equal(ranks.drop(index="few"), without)
+
+
+def test_a_method_that_lacks_readings_has_the_rank_of_its_complete_twin():
+    rng = np.random.default_rng(4)
+    wide = laid_out({name: rng.normal(size=(6, 1)).tolist() for name in "abcd"})
+    for name in "abcd":
+        twin = wide[name].mask(wide.index.get_level_values("dataset") == "cell5")
+        ranks = average_ranks(wide.assign(twin=twin))
+        on_the_same = average_ranks(wide[twin.notna()])
+        assert ranks.loc["twin", "rank"] == on_the_same.loc[name, "rank"]
 
 
 def test_versus_counts_the_cells():
