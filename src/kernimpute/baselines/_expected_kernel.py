@@ -84,11 +84,10 @@ def log_expectations(left: RowGaussians, right: RowGaussians, gammas: FloatArray
     if whole_left.size and whole_right.size:
         rows = left.means[whole_left]
         # One and the same array, for the distances are symmetric to the last bit then.
-        others = rows if right is left else right.means[whole_right]
-        distances = Gaussian().sums(rows, others)
+        distances = Gaussian().sums(rows, rows if right is left else right.means[whole_right])
         logs[:, whole_left[:, None], whole_right] = -gammas[:, None, None] * distances
     if whole_right.size:
-        for row in gappy_left:
+        for row in gappy_left.tolist():
             logs[:, row, whole_right] = _with_complete_rows(
                 left, row, right.means[whole_right], gammas
             )
@@ -96,18 +95,18 @@ def log_expectations(left: RowGaussians, right: RowGaussians, gammas: FloatArray
         logs[:, whole_left[:, None], gappy_left] = np.swapaxes(
             logs[:, gappy_left[:, None], whole_left], 1, 2
         )
-        for place, row in enumerate(gappy_left):
+        for place, row in enumerate(gappy_left.tolist()):
             others = gappy_left[place + 1 :]
             logs[:, row, others] = _with_gappy_rows(left, row, left, others, gammas)
             logs[:, others, row] = logs[:, row, others]
         logs[:, gappy_left, gappy_left] = -0.5 * left.log_dets(4.0 * gammas)[:, gappy_left]
         return logs
     if whole_left.size:
-        for row in gappy_right:
+        for row in gappy_right.tolist():
             logs[:, whole_left, row] = _with_complete_rows(
                 right, row, left.means[whole_left], gammas
             )
-    for row in gappy_left:
+    for row in gappy_left.tolist():
         logs[:, row, gappy_right] = _with_gappy_rows(left, row, right, gappy_right, gammas)
     return logs
 

@@ -260,7 +260,7 @@ class GenRBFKernel(BaseEstimator):
             means=means,
             covariances=covariances,
             pattern=pattern,
-            complete=observed_cells(rows).all(axis=1),
+            complete=np.asarray(observed_cells(rows).all(axis=1)),
             eigenvalues=eigenvalues,
             eigenvectors=vectors,
         )
