@@ -12,22 +12,21 @@ from pathlib import Path
 from experiments.page.ablations import ablations_section
 from experiments.page.advice import advice_section
 from experiments.page.labels import labels_section
-from experiments.page.others import (
-    figures_section,
-    gaps_section,
-    provenance_section,
-    tables_section,
-)
+from experiments.page.others import figures_section, gaps_section, tables_section
+from experiments.page.ours import ours_section
+from experiments.page.provenance import provenance_section
 from experiments.page.ranking import ranking_section
-from experiments.page.reproduced import ours_section, recovery_section, separation_section
+from experiments.page.reproduced import recovery_section, separation_section
 from experiments.page.results import Results, Section
 from experiments.page.rivals import rivals_section
+from experiments.page.settings import settings_section
 
 __all__ = ["SECTIONS", "make_page", "write_page"]
 
 SECTIONS: tuple[Callable[[Results], Section], ...] = (
     ours_section,
     rivals_section,
+    settings_section,
     ranking_section,
     advice_section,
     ablations_section,

@@ -111,7 +111,7 @@ def _of_control(wide: pd.DataFrame, shuffled: str, mean: str) -> str:
     text = (
         f"With permuted labels the gain of `{true}` over `{mean}` is {signed(test.difference, 4)} "
         f"± {test.standard_error:.4f}, {'within' if within else 'not within'} two standard errors "
-        "of none"
+        "of zero"
     )
     if true not in wide.columns:
         return f"{text}."

@@ -46,7 +46,8 @@ def advice_section(results: Results) -> Section:
             if not len(band.columns):
                 continue
             sentence, winner = _advice(band)
-            winners.append(winner)
+            if SIMPLE in band.columns:
+                winners.append(winner)
             gaps = (
                 "gaps of the tables' own"
                 if mechanism == "inherent"
@@ -55,7 +56,7 @@ def advice_section(results: Results) -> Section:
             lines.append(f"- **{gaps}**: {sentence}")
     if not lines:
         return Section(title, absent(*_SOURCES))
-    verdict = _verdict(winners)
+    verdict = _verdict(winners) if winners else ""
     intro = (
         "By situation, the method with the best average rank over the datasets, among those run in "
         f"full, controls left out. It is held against `{SIMPLE}` with the paired t-tests over "
@@ -97,7 +98,7 @@ def _verdict(winners: list[str | None]) -> str:
         if len(better) < len(winners):
             end += f", and in the others `{SIMPLE}` is what we would use"
     return (
-        f"In {share(len(better), len(winners))} situations (missing rate, mechanism, new rows with "
-        f"gaps or without) the best method is significantly better than mean imputation and "
-        f"logistic regression: {end}."
+        "The best method is significantly better than mean imputation with logistic regression in "
+        f"{share(len(better), len(winners))} situations (missing rate, mechanism, new rows with "
+        f"gaps or without): {end}."
     )

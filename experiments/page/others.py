@@ -1,8 +1,7 @@
-"""The smaller experiments and the figures, runs that are missing, and where all came from."""
+"""The smaller experiments and the figures, and runs that are missing."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pandas as pd
@@ -14,7 +13,7 @@ from experiments.tables.accuracy import accuracy_tables
 from experiments.tables.grid import markdown
 from experiments.tables.subsets import subsets_table
 
-__all__ = ["figures_section", "gaps_section", "provenance_section", "tables_section"]
+__all__ = ["figures_section", "gaps_section", "tables_section"]
 
 _FIGURES = {
     "classification": "Accuracy against the missing rate. The methods are those with the best "
@@ -108,55 +107,3 @@ def _gaps(name: str, records: pd.DataFrame | None) -> Iterator[tuple[str, ...]]:
         total = totals[key[:-2] if len(key) > 3 else method]
         rule = key[1] if len(key) > 3 else ""
         yield (name, label_of(method), rule, f"{len(group)} of {total}", status, reason)
-
-
-def provenance_section(results: Results) -> Section:
-    """Return versions, machine and cost, and the commands that make all this again.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
-    rows, versions, machines = [], [], []
-    for name in results.names:
-        records = results.records(name)
-        if records is None:
-            continue
-        versions += list(records["versions"].dropna())
-        machines += list(records["machine"].dropna())
-        # The rules of a method are one run.
-        axes = [name for name in records.columns[: list(records.columns).index("method") + 1]]
-        runs = records.drop_duplicates(axes)
-        minutes = runs["seconds"].sum() / 60
-        rows.append((results.link(name), f"{len(runs)}", f"{minutes:.0f}"))
-    written = [
-        joined(f"{package} {version}" for package, version in json.loads(one).items())
-        for one in dict.fromkeys(versions)
-    ]
-    commands = (
-        "```\n"
-        "export KERNIMPUTE_DATA=FOLDER\n"
-        "python -m experiments run classification       # resumes where it was stopped\n"
-        "python -m experiments export classification    # the CSV beside this page's figures\n"
-        "python -m experiments table classification\n"
-        "python -m experiments figure classification\n"
-        "python -m experiments page                     # this page, from all CSVs\n"
-        "```"
-    )
-    parts = [
-        f"Versions: {'; '.join(written) or 'not recorded'}. "
-        f"Machine: {'; '.join(dict.fromkeys(machines)) or 'not recorded'}; each method on one "
-        "thread of linear algebra.",
-        pipe_table(("records", "methods run, with skipped ones", "minutes of one core"), rows),
-        "To make them again, for each experiment by its name:",
-        commands,
-        "Every table of this page, those of all cells included, is written as Markdown and LaTeX "
-        "into `experiments/results/tables/`.",
-    ]
-    return Section("Where the numbers come from", "\n\n".join(parts))

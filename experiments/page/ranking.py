@@ -17,6 +17,11 @@ __all__ = ["RANKED", "common_readings", "ranking_section"]
 RANKED = ("classification", "inherent", "life")
 """The experiments over whose cells the default is chosen."""
 
+_CAPTION = (
+    "Average ranks of {}, 1 is best. The bar is Nemenyi's critical difference of the methods with "
+    "all repetitions, which takes the cells for independent."
+)
+
 
 def common_readings(results: Results) -> pd.DataFrame | None:
     """Return the readings of all cells of the ranked experiments.
@@ -66,14 +71,27 @@ def ranking_section(results: Results) -> Section:
         parts += [" ".join(sentences), _table(overall)]
     else:
         parts.append("No method has every reading in all of these experiments.")
+    parts += [_other_defaults(results, present)]
     missing = [name for name in RANKED if name not in present]
     if missing:
         parts.append(absent(*missing))
     for name in present:
         parts += [f"### {name}", markdown(rank_table(name, results.records(name))).rstrip()]
-        figure = results.figure(f"{name}_ranks", f"Average ranks of {name}.")
+        figure = results.figure(f"{name}_ranks", _CAPTION.format(name))
         parts += [figure] if figure else []
-    return Section(title, "\n\n".join(parts), brief)
+    return Section(title, "\n\n".join(filter(None, parts)), brief)
+
+
+def _other_defaults(results: Results, names: list[str]) -> str:
+    """Return what the methods are that have the default classifier's name and options."""
+    methods = [method for name in names for method in results.records(name)["method"].unique()]
+    others = [one for one in dict.fromkeys(methods) if one.startswith(f"{DEFAULT}[")]
+    if not others:
+        return ""
+    return (
+        f"{joined(f'`{one}`' for one in others)}: the library's classifier with other defaults "
+        "that it might have; counted as ours."
+    )
 
 
 def _overall(wide: pd.DataFrame, names: list[str]) -> list[str]:

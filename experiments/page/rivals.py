@@ -81,7 +81,7 @@ def rivals_section(results: Results) -> Section:
     intro = (
         "The released code selects C and γ for the rivals among those settings only whose training "
         "accuracy is above their holdout accuracy. With gaps in the training rows and none in the "
-        "holdout rows that leaves out the settings that generalise. Plain selection takes the best "
+        "holdout rows that may leave out the best settings. Plain selection takes the best "
         "holdout accuracy for every method."
     )
     parts = [intro, _distances(_with_published(records))]

@@ -30,11 +30,16 @@ def uses_labels(method: str) -> bool:
     Returns
     -------
     bool
-        Of our methods all but those whose labels are permuted and Stage II alone.
+        Of our methods all but those whose labels are permuted, Stage II alone, and those that
+        fill by column means or not at all.
     """
     filler = parse_name(parts_of(method).filler)
     options = filler.options
-    if filler.base == "K_o" or options.get("labels") == "shuffled" or options.get("eta") == inf:
+    if (
+        filler.base in ("K_o", "expected_kernel")
+        or options.get("labels") == "shuffled"
+        or options.get("eta") == inf
+    ):
         return False
     return filler.base in _LABELLED or family_of(method) in ("ours", "ablation")
 
