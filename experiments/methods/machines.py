@@ -153,21 +153,18 @@ def boosted_trees(problem: Problem, filling: Filling) -> Iterator[Candidate]:
     Yields
     ------
     Candidate
-        The fitted settings: 20, 50 or 100 trees of 2, 4 or 15 leaves at the most, the other
+        The fitted settings: 20, 50 or 100 trees of 2, 4 or 15 leaves at the most, each of 20 or 5
+        rows at least (20 are all that show a cell where few rows have few cells); the other
         parameters scikit-learn's own.
     """
     return _over(
         problem,
         filling,
         (
-            {"max_iter": trees, "max_leaf_nodes": leaves}
-            for trees, leaves in product((20, 50, 100), (2, 4, 15))
+            {"max_iter": trees, "max_leaf_nodes": leaves, "min_samples_leaf": rows}
+            for trees, leaves, rows in product((20, 50, 100), (2, 4, 15), (20, 5))
         ),
-        lambda max_iter, max_leaf_nodes: HistGradientBoostingClassifier(
-            max_iter=max_iter,
-            max_leaf_nodes=max_leaf_nodes,
-            early_stopping=False,
-        ),
+        lambda **setting: HistGradientBoostingClassifier(**setting, early_stopping=False),
     )
 
 
