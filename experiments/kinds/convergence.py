@@ -30,6 +30,9 @@ columns = (
 the largest relative step of a moving variable, the seconds since the stage began; and how the
 whole run ended. What a variant does not evaluate is missing."""
 
+ALL_ROUNDS = 300
+"""So many rounds of a stage have a row each; `released` takes thousands."""
+
 
 def units(config: ConvergenceConfig) -> list[dict[str, Any]]:
     """Return the axes: each repetition.
@@ -81,7 +84,8 @@ def rows(
     Returns
     -------
     list of dict
-        One row a round, Stage I's before Stage II's.
+        One row a round, Stage I's before Stage II's; beyond the first `ALL_ROUNDS` of a stage every
+        tenth and the last.
     """
     setting = Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
     problem = make_problem(setting, data_dir)
@@ -94,19 +98,20 @@ def rows(
     )
     found = []
     for stage, records in groupby(result.trace.records, key=lambda record: record.stage):
-        before = np.nan
-        for record in records:
+        rounds = list(records)
+        for last, record in zip([None, *rounds], rounds, strict=False):
+            if record.iteration > ALL_ROUNDS and record.iteration % 10 and record is not rounds[-1]:
+                continue
             found.append(
                 {
                     "stage": stage,
                     "iteration": record.iteration,
                     "objective": record.objective,
-                    "difference": record.objective - before,
+                    "difference": np.nan if last is None else record.objective - last.objective,
                     "gap": record.gap,
                     "largest_step": max(record.step_norms.values(), default=np.nan),
                     "elapsed": record.seconds,
                     "solver_status": result.status.name,
                 }
             )
-            before = record.objective
     return found
