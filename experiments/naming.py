@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Name", "Option", "parse_name"]
+__all__ = ["Name", "Option", "parse_name", "written"]
 
 Option = bool | int | float | str
 
@@ -32,7 +32,7 @@ class Name:
         """Return the name as it is written."""
         if not self.options:
             return self.base
-        return f"{self.base}[{','.join(f'{key}={_written(v)}' for key, v in self.options.items())}]"
+        return f"{self.base}[{','.join(f'{key}={written(v)}' for key, v in self.options.items())}]"
 
     def options_among(self, known: Mapping[str, Option]) -> dict[str, Option]:
         """Return the options, the defaults where none is given.
@@ -54,9 +54,10 @@ class Name:
         """
         for key in self.options:
             if key not in known:
-                choices = ", ".join(known) or "none"
+                if not known:
+                    raise ValueError(f"{self.base} has no options; got {key!r}.")
                 raise ValueError(
-                    f"An option of {self.base} must be one of: {choices}; got {key!r}."
+                    f"An option of {self.base} must be one of: {', '.join(known)}; got {key!r}."
                 )
         return {**known, **self.options}
 
@@ -107,7 +108,19 @@ def _value(text: str) -> Option:
     return text
 
 
-def _written(value: Option) -> str:
+def written(value: Option) -> str:
+    """Return the value of an option as it is written in a name.
+
+    Parameters
+    ----------
+    value : bool, int, float or str
+        The value.
+
+    Returns
+    -------
+    str
+        The text; "yes" or "no" of a switch.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

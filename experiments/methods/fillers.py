@@ -17,6 +17,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 from experiments.methods.filling import Filling, filling_by
+from experiments.methods.options import Values, checked_options, positive_number, whole_number
 from experiments.naming import Name, Option, parse_name
 from experiments.problem import Problem
 from kernimpute import KernelImputer
@@ -92,17 +93,20 @@ def _library_default(problem: Problem, options: Mapping[str, Option]) -> KernelI
     )
 
 
-IMPUTERS: Mapping[str, tuple[Make, Mapping[str, Option]]] = {
+IMPUTERS: Mapping[str, tuple[Make, Mapping[str, Values]]] = {
     "mean": (lambda problem, options: SimpleImputer(), {}),
     "class_mean": (lambda problem, options: ClassMeanImputer(), {}),
-    "knn": (lambda problem, options: KNNImputer(n_neighbors=int(options["k"])), {"k": 5}),
+    "knn": (
+        lambda problem, options: KNNImputer(n_neighbors=int(options["k"])),
+        {"k": whole_number(5)},
+    ),
     "iterative": (lambda problem, options: _iterative(problem), {}),
     "iterative_label": (lambda problem, options: LabelAppended(_iterative(problem)), {}),
     "missforest": (lambda problem, options: _missforest(problem), {}),
-    "newimp": (_newimp, {"bandwidth": 0.5}),
-    "kernel_imputer": (_library_default, {"subsets": 1}),
+    "newimp": (_newimp, {"bandwidth": positive_number(0.5)}),
+    "kernel_imputer": (_library_default, {"subsets": whole_number(1)}),
 }
-"""Imputers by name: a function of problem and options, and the options with their defaults."""
+"""Imputers by name: a function of problem and options, and the options with their values."""
 
 SELECTED: Mapping[str, tuple[str, Sequence[Option]]] = {
     "knn": ("k", (5, 10, 20)),
@@ -113,7 +117,7 @@ bandwidth of the flow's kernel matters most; a part of what its authors tune."""
 
 
 def imputer_options(name: Name) -> dict[str, Option]:
-    """Return the options of an imputer, refusing those that it does not have.
+    """Return the options of an imputer, refusing what it does not have.
 
     Parameters
     ----------
@@ -124,8 +128,13 @@ def imputer_options(name: Name) -> dict[str, Option]:
     -------
     dict
         A value for each option it has.
+
+    Raises
+    ------
+    ValueError
+        If it has no such option, or the option no such value.
     """
-    return name.options_among(IMPUTERS[name.base][1])
+    return checked_options(name, IMPUTERS[name.base][1])
 
 
 def imputer_fillings(

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from experiments.methods.filling import Filling, decided
 from experiments.methods.kept import kept
-from experiments.naming import Name, Option
+from experiments.methods.options import (
+    ETA,
+    SWITCH,
+    Values,
+    checked_options,
+    one_of,
+    positive_number,
+    whole_number,
+)
+from experiments.naming import Name
 from experiments.problem import Problem
 from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
 from kernimpute.kernels import Gaussian
@@ -31,8 +40,6 @@ SLOW = (*PERTURBED, "expected")
 
 SELECTED_ETAS = (1.0, 4.0, 16.0, math.inf)
 """What eta is selected among, in units of C; with the last, `direct` is mean imputation."""
-
-_DEFAULT = "default"
 
 
 @dataclass(frozen=True)
@@ -86,8 +93,8 @@ def guidance(name: Name) -> Guidance:
     Parameters
     ----------
     name : Name
-        One of `GUIDED`, with the options eta (units of C, or "select"), labels ("true" or
-        "shuffled"), perturbation (yes or no), max_iter, C and gamma.
+        One of `GUIDED`, with the options eta (units of C, inf or select), labels (true or
+        shuffled), perturbation (yes or no), max_iter, C and gamma.
 
     Returns
     -------
@@ -100,34 +107,23 @@ def guidance(name: Name) -> Guidance:
         If an option is not there for this filling, or has another value.
     """
     perturbed = name.base in PERTURBED
-    known: dict[str, Option] = {"C": _DEFAULT, "gamma": _DEFAULT}
+    known: dict[str, Values] = {"C": positive_number(), "gamma": positive_number()}
     if name.base != "K_o":
-        known |= {"eta": _DEFAULT, "labels": "true"}
-        known |= {"max_iter": 150 if perturbed else _DEFAULT}
+        known |= {"eta": ETA, "labels": one_of("true", "shuffled")}
+        known |= {"max_iter": whole_number(150 if perturbed else None)}
     if perturbed:
-        known |= {"perturbation": True}
-    options = name.options_among(known)
-    if options.get("labels", "true") not in ("true", "shuffled"):
-        raise ValueError(f"The labels of {name.base} must be true or shuffled; got {name}.")
+        known |= {"perturbation": SWITCH}
+    options = checked_options(name, known)
     select = options.get("eta") == "select"
     return Guidance(
         name=name.base,
-        etas=SELECTED_ETAS if select else (_number(name, options, "eta"),),
+        etas=SELECTED_ETAS if select else (options.get("eta"),),
         shuffled=options.get("labels") == "shuffled",
-        perturbed=bool(options.get("perturbation", True)),
-        max_iter=None if (rounds := _number(name, options, "max_iter")) is None else int(rounds),
-        C=_number(name, options, "C"),
-        gamma=_number(name, options, "gamma"),
+        perturbed=options.get("perturbation", True),
+        max_iter=options.get("max_iter"),
+        C=options["C"],
+        gamma=options["gamma"],
     )
-
-
-def _number(name: Name, options: dict[str, Option], key: str) -> float | None:
-    value = options.get(key, _DEFAULT)
-    if value == _DEFAULT:
-        return None
-    if isinstance(value, bool | str) or not value > 0:
-        raise ValueError(f"The {key} of {name.base} must be a positive number; got {value!r}.")
-    return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from experiments.methods.machines import (
     near,
     perceptron,
 )
+from experiments.methods.options import checked_options
 from experiments.methods.ours import filling_at_choice, mean_choice, own, refit
 from experiments.methods.rivals import WHOLE
 from experiments.naming import Name, Option, parse_name
@@ -123,7 +124,7 @@ def _offer(name: str, parts: Sequence[Name]) -> Offer:
     whole = "+".join(part.base for part in parts)
     if whole in WHOLE:
         offer, known = WHOLE[whole]
-        options = parts[0].options_among(known)
+        options = checked_options(parts[0], known)
         return lambda problem: offer(problem, options)
     filler, classifier = parts[0], parts[-1]
     indicators = len(parts) == 3 and parts[1] == _INDICATORS
@@ -136,7 +137,7 @@ def _offer(name: str, parts: Sequence[Name]) -> Offer:
     ours = filler.base in GUIDED
     choices = (*CLASSIFIERS, *(_OWN if ours and not indicators else ()))
     _check(name, "classifier", classifier.base, choices)
-    classifier.options_among({})
+    checked_options(classifier, {})
     if classifier.base in _OWN:
         return _with_own(name, guidance(filler), classifier.base)
     return _classified(_fill_by(filler), CLASSIFIERS[classifier.base], indicators=indicators)

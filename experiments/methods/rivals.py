@@ -24,6 +24,7 @@ from experiments.methods.filling import (
 )
 from experiments.methods.kept import RowFunction, kept
 from experiments.methods.machines import GRID, WIDE, boosted_trees
+from experiments.methods.options import Values, one_of, positive_number
 from experiments.naming import Option
 from experiments.problem import Problem
 from kernimpute import KernelImputationClassifier
@@ -81,14 +82,14 @@ def _geom(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate
 
 def _karma(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
     """Yield KARMA over C and the paper's beta."""
-    for C, beta in product(_grid("karma", options), (1, 2, 3, 4)):
+    for C, beta in product(_GRIDS[str(options["grid"])], (1, 2, 3, 4)):
         yield _alone(problem, KARMAClassifier(C=C, beta=beta), {"C": C, "beta": beta})
 
 
 def _genrbf(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
     """Yield support vector machines with the expected gaussian kernel over C and gamma."""
     X = problem.train.X
-    gammas = _grid("genrbf", options)
+    gammas = _GRIDS[str(options["grid"])]
     kernel = GenRBFKernel().fit(X)
     to_train = kept(lambda rows: kernel.matrices(rows, X, gammas=gammas))
     grams = kernel.matrices(X, gammas=gammas)
@@ -172,26 +173,22 @@ def _kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Itera
     yield _alone(problem, classifier, {})
 
 
-WHOLE: Mapping[str, tuple[Offer, Mapping[str, Option]]] = {
+_GRIDS: Mapping[str, tuple[float, ...]] = {"paper": GRID, "wide": WIDE}
+
+WHOLE: Mapping[str, tuple[Offer, Mapping[str, Values]]] = {
     "geom": (_geom, {}),
-    "karma": (_karma, {"grid": "paper"}),
-    "genrbf": (_genrbf, {"grid": "paper"}),
+    "karma": (_karma, {"grid": one_of(*_GRIDS)}),
+    "genrbf": (_genrbf, {"grid": one_of(*_GRIDS)}),
     "gaussian": (_gaussian, {}),
     "hgb": (_boosting, {}),
     "hgb+indicators": (_boosting_with_indicators, {}),
     "expected_kernel": (_expected_kernel, {}),
-    "kernel_classifier": (_kernel_classifier, {"C": 1.0, "smooth": 1.0}),
+    "kernel_classifier": (
+        _kernel_classifier,
+        {"C": positive_number(1.0), "smooth": positive_number(1.0)},
+    ),
 }
-"""Methods by name: a function of problem and options, and the options with their defaults."""
-
-
-def _grid(name: str, options: Mapping[str, Option]) -> tuple[float, ...]:
-    """Return the paper's grid, or the one with smaller values."""
-    grids = {"paper": GRID, "wide": WIDE}
-    grid = str(options["grid"])
-    if grid not in grids:
-        raise ValueError(f"The grid of {name} must be one of: paper, wide; got {grid!r}.")
-    return grids[grid]
+"""Methods by name: a function of problem and options, and the options with their values."""
 
 
 def _precomputed(

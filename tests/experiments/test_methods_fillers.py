@@ -9,6 +9,7 @@ from experiments.methods import fillers
 from experiments.methods.fillers import IMPUTERS, LabelAppended, imputer_filling
 from experiments.methods.filling import filling_by, with_indicators
 from experiments.methods.kept import kept
+from experiments.methods.options import positive_number
 from experiments.methods.registry import method
 from tests.experiments.small_problem import small_problem
 
@@ -128,7 +129,7 @@ def test_an_option_is_selected_unless_the_name_gives_it(monkeypatch):
         made.append(options["bandwidth"])
         return SimpleImputer()
 
-    monkeypatch.setitem(fillers.IMPUTERS, "newimp", (imputer, {"bandwidth": 0.5}))
+    monkeypatch.setitem(fillers.IMPUTERS, "newimp", (imputer, {"bandwidth": positive_number(0.5)}))
     names = ("newimp+svc_near", "newimp[bandwidth=2.0]+svc_near")
     tried = [list(method(name).candidates(small_problem())) for name in names]
     assert made == [0.5, 1.0, 2.0, 2.0]
