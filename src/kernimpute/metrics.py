@@ -4,6 +4,8 @@ The paper's appendix defines the Fisher ratio as ``tr(S_b) / tr(S_w)``, while it
 ``||mu_1 - mu_2||^2 / (tr S_1 + tr S_2)``. Here the published one is `fisher_ratio` and the
 appendix's `scatter_ratio`. The table's other two, the indices of Calinski and Harabasz and of
 Davies and Bouldin, are in ``sklearn.metrics``.
+
+``import kernimpute`` alone does not load this module: ``from kernimpute import metrics`` does.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import wasserstein_distance
 
-from kernimpute.parameters import refusal
+from kernimpute.parameters import refusal_in_words
 
 __all__ = [
     "FilledErrors",
@@ -47,8 +49,11 @@ def inter_class_distance(X: ArrayLike, y: ArrayLike) -> float:
 
     Raises
     ------
+    TypeError
+        If X is not numeric, or y mixes labels that have no order.
     ValueError
-        If X is no matrix of finite numbers, y does not match its rows or has a single class.
+        If X is no matrix of finite numbers, or y does not match its rows, lacks a label (NaN or
+        None) or has a single class.
 
     Examples
     --------
@@ -73,13 +78,17 @@ def fisher_ratio(X: ArrayLike, y: ArrayLike) -> float:
     -------
     float
         ``||mu_1 - mu_2||^2 / (tr S_1 + tr S_2)`` with the classes' own covariances S, divided by
-        their sizes; infinite where no class varies. Of more than two classes, the mean over their
-        pairs.
+        their sizes; where neither class varies it is infinite, or NaN (0/0) if their means are
+        equal too, as in a constant table. Of more than two classes, the mean over their pairs, so
+        that it is NaN as soon as one of them is.
 
     Raises
     ------
+    TypeError
+        If X is not numeric, or y mixes labels that have no order.
     ValueError
-        If X is no matrix of finite numbers, y does not match its rows or has a single class.
+        If X is no matrix of finite numbers, or y does not match its rows, lacks a label (NaN or
+        None) or has a single class.
 
     Examples
     --------
@@ -109,12 +118,16 @@ def scatter_ratio(X: ArrayLike, y: ArrayLike) -> float:
     -------
     float
         ``tr(S_b) / tr(S_w)``, for any number of classes: the paper's appendix calls it the Fisher
-        discriminant ratio. Infinite where no class varies.
+        discriminant ratio. Where no class varies it is infinite, or NaN (0/0) if all their means
+        are equal too, as in a constant table.
 
     Raises
     ------
+    TypeError
+        If X is not numeric, or y mixes labels that have no order.
     ValueError
-        If X is no matrix of finite numbers, y does not match its rows or has a single class.
+        If X is no matrix of finite numbers, or y does not match its rows, lacks a label (NaN or
+        None) or has a single class.
 
     Examples
     --------
@@ -123,7 +136,9 @@ def scatter_ratio(X: ArrayLike, y: ArrayLike) -> float:
     """
     classes = _classes(X, y, "scatter_ratio")
     n_samples = sum(one.size for one in classes)
-    mean = sum((one.size / n_samples) * one.mean for one in classes)
+    means = np.stack([one.mean for one in classes])
+    weighted = [(one.size / n_samples) * one.mean for one in classes]
+    mean = _unless_constant(means, np.asarray(sum(weighted)))
     between = sum(one.size * float(np.square(one.mean - mean).sum()) for one in classes)
     return _ratio(between, sum(one.spread for one in classes))
 
@@ -158,7 +173,7 @@ def filled_errors(filled: ArrayLike, truth: ArrayLike, observed: ArrayLike) -> F
     truth : array-like of shape (n_samples, n_features)
         The table before cells were removed; NaN where nobody knows, which is left out.
     observed : array-like of bool of shape (n_samples, n_features)
-        True at the cells that were observed, which are left out.
+        True (or 1) at the cells that were observed, which are left out; False (or 0) elsewhere.
 
     Returns
     -------
@@ -167,24 +182,35 @@ def filled_errors(filled: ArrayLike, truth: ArrayLike, observed: ArrayLike) -> F
 
     Raises
     ------
+    TypeError
+        If `filled` or `truth` is not numeric, or `observed` not boolean.
     ValueError
-        If the three are not matrices of one shape, or a cell to compare is not filled.
+        If the three are not matrices of one shape, `observed` holds other numbers than 0 and 1,
+        `filled` or `truth` an infinite one, or a cell to compare is not filled.
 
     Examples
     --------
     >>> filled_errors([[0.5, 1.0], [0.5, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0, 1], [0, 1]])
     FilledErrors(mae=0.5, rmse=0.5, wasserstein=0.5)
     """
-    table, known = _matrix(filled), _matrix(truth)
-    there = np.asarray(observed, dtype=bool)
+    owner = "filled_errors"
+    table, known = _matrix(filled, owner, "filled"), _matrix(truth, owner, "truth")
+    there = _mask(observed, owner, "observed")
     if not (table.ndim == 2 and table.shape == known.shape == there.shape):
         got = f"shapes {table.shape}, {known.shape} and {there.shape}"
         must_be = "a matrix of the shape of truth and of observed"
-        raise ValueError(refusal("filled_errors", "filled", must_be, got))
+        raise ValueError(refusal_in_words(owner, "filled", must_be, got))
+    for name, values in (("filled", table), ("truth", known)):
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0].tolist()
+            got = f"{float(values[row, column])!r} in row {row}, column {column}"
+            raise ValueError(refusal_in_words(owner, name, "without infinite cells", got))
     compared = ~there & ~np.isnan(known)
-    if not np.isfinite(table[compared]).all():
+    if np.isnan(table[compared]).any():
+        row, column = np.argwhere(compared & np.isnan(table))[0].tolist()
         must_be = "finite at every cell to compare"
-        raise ValueError(refusal("filled_errors", "filled", must_be, "NaN or infinite cells"))
+        got = f"NaN in row {row}, column {column}"
+        raise ValueError(refusal_in_words(owner, "filled", must_be, got))
     if not compared.any():
         return FilledErrors(math.nan, math.nan, math.nan)
     error = np.abs(table[compared] - known[compared])
@@ -210,27 +236,73 @@ class _Class:
 
 
 def _classes(X: ArrayLike, y: ArrayLike, owner: str) -> list[_Class]:
-    rows, labels = _matrix(X), np.asarray(y)
-    if rows.ndim != 2 or not np.isfinite(rows).all():
-        must_be = "a matrix of finite numbers"
-        got = f"an array of shape {rows.shape}" if rows.ndim != 2 else "NaN or infinite entries"
-        raise ValueError(refusal(owner, "X", must_be, got))
+    rows, labels = _matrix(X, owner, "X"), np.asarray(y)
+    shaped = rows.ndim == 2 and rows.size > 0
+    if not (shaped and np.isfinite(rows).all()):
+        must_be = "a matrix of finite numbers with at least one row and one column"
+        got = "NaN or infinite entries" if shaped else f"an array of shape {rows.shape}"
+        raise ValueError(refusal_in_words(owner, "X", must_be, got))
     if labels.shape != rows.shape[:1]:
         must_be = f"of shape ({rows.shape[0]},), one label a row"
-        raise ValueError(refusal(owner, "y", must_be, f"an array of shape {labels.shape}"))
-    names = np.unique(labels)
+        raise ValueError(refusal_in_words(owner, "y", must_be, f"an array of shape {labels.shape}"))
+    lacking = [row for row, label in enumerate(labels.tolist()) if not _is_label(label)]
+    if lacking:
+        got = f"{labels.tolist()[lacking[0]]!r} in row {lacking[0]}"
+        raise ValueError(refusal_in_words(owner, "y", "complete, without NaN or None", got))
+    try:
+        names = np.unique(labels)
+    except TypeError as error:
+        must_be = "of labels of one kind, numbers or text"
+        raise TypeError(refusal_in_words(owner, "y", must_be, "labels of several kinds")) from error
     if names.size < 2:
-        raise ValueError(refusal(owner, "y", "of at least 2 classes", names.tolist()))
-    members = (rows[labels == name] for name in names)
-    return [_Class(len(own), own.mean(axis=0), _spread(own)) for own in members]
+        got = f"1 class, {names.tolist()[0]!r},"
+        raise ValueError(refusal_in_words(owner, "y", "of at least 2 classes", got))
+    return [_class_of(rows[labels == name]) for name in names]
 
 
-def _matrix(table: ArrayLike) -> FloatArray:
-    return np.asarray(table, dtype=float)
+def _class_of(rows: FloatArray) -> _Class:
+    mean = _unless_constant(rows, rows.mean(axis=0))
+    return _Class(len(rows), mean, float(np.square(rows - mean).sum()))
 
 
-def _spread(rows: FloatArray) -> float:
-    return float(np.square(rows - rows.mean(axis=0)).sum())
+def _unless_constant(rows: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the means of columns; of equal values that value, which rounding may miss."""
+    return np.where((rows == rows[0]).all(axis=0), rows[0], mean)
+
+
+def _is_label(label: object) -> bool:
+    try:
+        return label is not None and bool(label == label)
+    except (TypeError, ValueError):
+        # pandas' NA refuses to be compared.
+        return False
+
+
+def _matrix(table: ArrayLike, owner: str, name: str) -> FloatArray:
+    try:
+        return np.asarray(table, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+
+
+def _mask(cells: ArrayLike, owner: str, name: str) -> BoolArray:
+    """Return booleans, or numbers that are 0 or 1, as booleans."""
+    must_be = "an array of booleans, or of 0 and 1"
+    try:
+        given = np.asarray(cells)
+    except ValueError as error:
+        raise ValueError(refusal_in_words(owner, name, must_be, "rows of many lengths")) from error
+    if given.dtype.kind == "O":
+        # Objects of one kind get its type.
+        given = np.array(given.tolist())
+    if given.dtype.kind not in "biuf":
+        got = f"an array of {given.dtype} values"
+        raise TypeError(refusal_in_words(owner, name, must_be, got))
+    other = (given != 0) & (given != 1)
+    if other.any():
+        got = f"{given[other].tolist()[0]!r} among its values"
+        raise ValueError(refusal_in_words(owner, name, must_be, got))
+    return given.astype(bool)
 
 
 def _squared(one: _Class, other: _Class) -> float:

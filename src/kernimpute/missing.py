@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.parameters import refusal
+from kernimpute.parameters import refusal_in_words
 
 __all__ = [
     "ObservedRange",
     "check_incomplete",
     "check_matrix",
+    "check_pair",
     "codes_and_weights",
     "observed_cells",
     "observed_range",
@@ -91,8 +92,45 @@ def check_matrix(X: ArrayLike, owner: str, *, name: str = "X") -> FloatArray:
     if matrix.ndim != 2 or 0 in matrix.shape:
         got = f"an array of shape {matrix.shape}"
         must_be = "a matrix with at least one row and one column"
-        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+        raise ValueError(refusal_in_words(owner, name, must_be, got))
     return matrix
+
+
+def check_pair(X: ArrayLike, Z: ArrayLike | None, owner: str) -> tuple[FloatArray, FloatArray]:
+    """Return the rows on both sides of a kernel as matrices of floats with the same columns.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Rows with NaN at the gaps.
+    Z : array-like of shape (n_other_rows, n_features) or None
+        Other rows; None takes X.
+    owner : str
+        The function whose parameters they are, for the messages.
+
+    Returns
+    -------
+    X, Z : ndarray of float64
+        The matrices; one and the same array where Z is None.
+
+    Raises
+    ------
+    TypeError
+        If X or Z is not numeric.
+    ValueError
+        If one is not a matrix with rows and columns or holds an infinite value, or if they differ
+        in their number of columns.
+    """
+    left = check_matrix(X, owner)
+    _refuse_column(left, np.isinf(left), owner, "X", "finite or NaN")
+    if Z is None:
+        return left, left
+    right = check_matrix(Z, owner, name="Z")
+    if right.shape[1] != left.shape[1]:
+        must_be = f"a matrix with as many columns as X, {left.shape[1]}"
+        raise ValueError(refusal_in_words(owner, "Z", must_be, f"an array of shape {right.shape}"))
+    _refuse_column(right, np.isinf(right), owner, "Z", "finite or NaN")
+    return left, right
 
 
 def check_incomplete(
@@ -134,7 +172,7 @@ def check_incomplete(
     if codeless.any():
         column = int(np.flatnonzero(codeless)[0])
         must_be = "a table whose categorical columns each have an observed code"
-        raise ValueError(refusal(owner, name, must_be, f"only NaN in column {column}"))
+        raise ValueError(refusal_in_words(owner, name, must_be, f"only NaN in column {column}"))
     return matrix
 
 
@@ -145,7 +183,7 @@ def _refuse_column(
         row, column = (int(index) for index in np.argwhere(refused)[0])
         raise ValueError(
             f"The {name!r} parameter of {owner} must hold values that are {must_be}. "
-            f"Got {matrix[row, column]!r} in row {row}, column {column} instead."
+            f"Got {float(matrix[row, column])!r} in row {row}, column {column} instead."
         )
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Hashable
 from numbers import Integral, Real
 
-__all__ = ["check_choice", "check_integer", "check_real", "refusal"]
+__all__ = ["check_choice", "check_integer", "check_real", "refusal", "refusal_in_words"]
 
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
@@ -37,7 +37,30 @@ def refusal(owner: str, name: str, must_be: str, got: object) -> str:
     >>> refusal("Gaussian", "gamma", "a float in (0, inf)", -1.0)
     "The 'gamma' parameter of Gaussian must be a float in (0, inf). Got -1.0 instead."
     """
-    return f"The {name!r} parameter of {owner} must be {must_be}. Got {got!r} instead."
+    return refusal_in_words(owner, name, must_be, repr(got))
+
+
+def refusal_in_words(owner: str, name: str, must_be: str, got: str) -> str:
+    """Return the sentence of `refusal` for what is better described than shown.
+
+    Parameters
+    ----------
+    owner, name, must_be : str
+        As in `refusal`.
+    got : str
+        What was passed, as the end of the clause "Got … instead".
+
+    Returns
+    -------
+    str
+        One sentence and what was got instead.
+
+    Examples
+    --------
+    >>> refusal_in_words("impute", "X", "a matrix", "an array of shape (3,)")
+    "The 'X' parameter of impute must be a matrix. Got an array of shape (3,) instead."
+    """
+    return f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead."
 
 
 def check_real(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,18 +103,50 @@ def test_classes_that_do_not_vary(ratio):
     assert math.isnan(ratio([[1.0], [1.0]], [0, 1]))
 
 
+@pytest.mark.parametrize("sizes", [(3, 7), (1, 2, 10)])
+def test_a_constant_table_has_no_ratio_whatever_rounding_makes_of_its_means(sizes):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = np.tile([0.1, 1.0 / 3.0, 1e-7], (y.size, 1))
+    assert math.isnan(fisher_ratio(X, y))
+    assert math.isnan(scatter_ratio(X, y))
+    assert inter_class_distance(X, y) == 0.0
+
+
+def test_a_pair_of_classes_without_a_ratio_leaves_their_mean_without_one():
+    assert math.isnan(fisher_ratio([[0.0], [0.0], [1.0], [2.0]], [0, 1, 2, 2]))
+    assert scatter_ratio([[0.0], [0.0], [1.0], [2.0]], [0, 1, 2, 2]) > 0.0
+
+
 @pytest.mark.parametrize("separation", SEPARATIONS)
 @pytest.mark.parametrize(
     ("X", "y", "match"),
     [
         ([[1.0], [np.nan]], [0, 1], "'X' parameter of .* must be a matrix of finite"),
-        ([1.0, 2.0], [0, 1], r"Got 'an array of shape \(2,\)'"),
-        ([[1.0], [2.0]], [0], r"'y' parameter of .* must be of shape \(2,\)"),
-        ([[1.0], [2.0]], [1, 1], r"'y' parameter of .* of at least 2 classes. Got \[1\]"),
+        ([1.0, 2.0], [0, 1], r"Got an array of shape \(2,\) instead"),
+        (np.zeros((2, 0)), [0, 1], r"Got an array of shape \(2, 0\) instead"),
+        ([[1.0], [2.0]], [0], r"'y' .* must be of shape \(2,\).* Got an array of shape \(1,\)"),
+        ([[1.0], [2.0]], [1, 1], "'y' parameter of .* of at least 2 classes. Got 1 class, 1,"),
+        ([[1.0], [2.0]], [0.0, np.nan], "'y' .* complete, without NaN .* Got nan in row 1 instead"),
+        ([[1.0], [2.0]], [None, 0], "'y' .* complete, without NaN or None. Got None in row 0"),
+        ([[1.0], [2.0]], ["a", None], "'y' .* complete, without NaN or None. Got None in row 1"),
+        ([[1.0], [2.0]], pd.array(["a", pd.NA]), "'y' .* complete, without NaN or None"),
     ],
 )
 def test_refusals_of_separations(separation, X, y, match):
     with pytest.raises(ValueError, match=match):
+        separation(X, y)
+
+
+@pytest.mark.parametrize("separation", SEPARATIONS)
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [
+        ([["low"], ["high"]], [0, 1], "'X' parameter of .* must be numeric: .*'low'"),
+        ([[1.0], [2.0]], np.array([0, "a"], dtype=object), "'y' .* must be of labels of one kind"),
+    ],
+)
+def test_refusals_of_kinds(separation, X, y, match):
+    with pytest.raises(TypeError, match=match):
         separation(X, y)
 
 
@@ -146,12 +179,65 @@ def test_what_nobody_knows_is_left_out():
 
 
 @pytest.mark.parametrize(
+    "observed",
+    [
+        [[1, 0], [0, 1]],
+        [[1.0, 0.0], [0.0, 1.0]],
+        np.array([[True, False], [False, True]], dtype=object),
+        pd.DataFrame({"a": [True, False], "b": [False, True]}, dtype="boolean"),
+    ],
+)
+def test_masks_of_other_types_are_masks(observed):
+    filled, truth = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[9.0, 1.5], [1.5, 9.0]])
+    expected = filled_errors(filled, truth, [[True, False], [False, True]])
+    assert filled_errors(filled, truth, observed) == expected
+    assert expected.mae == 0.5
+
+
+@pytest.mark.parametrize(
     ("filled", "match"),
     [
-        ([[0.0, np.nan]], "must be finite at every cell to compare"),
-        ([[0.0]], r"must be a matrix of the shape of truth and of observed. Got 'shapes \(1, 1\)"),
+        ([[0.0, np.nan]], "finite at every cell to compare. Got NaN in row 0, column 1 instead"),
+        ([[0.0]], r"must be a matrix of the shape of truth and of observed. Got shapes \(1, 1\)"),
+        ([[np.inf, 0.0]], "'filled' .* without infinite cells. Got inf in row 0, column 0"),
+        ([0.0, 0.0], r"Got shapes \(2,\), \(1, 2\) and \(1, 2\) instead"),
     ],
 )
 def test_refusals_of_errors(filled, match):
     with pytest.raises(ValueError, match=match):
         filled_errors(filled, [[0.0, 0.0]], [[False, False]])
+
+
+def test_an_infinite_truth_is_refused_where_it_is_observed_too():
+    with pytest.raises(ValueError, match="'truth' .* without infinite cells. Got -inf in row 0, c"):
+        filled_errors([[0.0, 0.0]], [[0.0, -np.inf]], [[False, True]])
+
+
+@pytest.mark.parametrize(
+    ("observed", "error", "got"),
+    [
+        ([[0, 2]], ValueError, "2 among its values"),
+        ([[0.0, np.nan]], ValueError, "nan among its values"),
+        ([[1, 0], [1]], ValueError, "rows of many lengths"),
+        ([["yes", "no"]], TypeError, "an array of <U3 values"),
+        ([["True", "False"]], TypeError, "an array of <U5 values"),
+        ([[True, None]], TypeError, "an array of object values"),
+    ],
+)
+def test_masks_that_are_none_are_refused(observed, error, got):
+    must_be = "'observed' parameter of filled_errors must be an array of booleans, or of 0 and 1"
+    with pytest.raises(error, match=f"{must_be}. Got {got} instead"):
+        filled_errors([[0.0, 0.0]], [[0.0, 0.0]], observed)
+
+
+def test_truth_and_mask_in_each_others_place_are_refused():
+    truth, observed = [[0.25, 1.0]], [[False, True]]
+    with pytest.raises(ValueError, match="'observed' .* Got 0.25 among"):
+        filled_errors([[0.5, 1.0]], observed, truth)
+
+
+@pytest.mark.parametrize("name", ["filled", "truth"])
+def test_text_is_refused(name):
+    tables = {"filled": [[0.0]], "truth": [[1.0]], name: [["low"]]}
+    with pytest.raises(TypeError, match=f"'{name}' parameter of filled_errors must be numeric"):
+        filled_errors(**tables, observed=[[False]])

@@ -13,6 +13,7 @@ from kernimpute.missing import (
     ObservedRange,
     check_incomplete,
     check_matrix,
+    check_pair,
     observed_cells,
     observed_range,
 )
@@ -104,7 +105,7 @@ def test_infinities_are_refused_with_their_place(value, categorical):
     X[2, 1] = value
     numeric = np.array([True, not categorical, True])
     with pytest.raises(
-        ValueError, match=rf"finite or NaN\. Got .*{value}.* in row 2, column 1 instead"
+        ValueError, match=rf"finite or NaN\. Got {value} in row 2, column 1 instead"
     ):
         check_incomplete(X, "f", numeric)
 
@@ -130,6 +131,28 @@ def test_category_codes_may_be_any_numbers():
 def test_columns_and_rows_without_anything_observed_are_accepted():
     X = np.array([[NAN, NAN], [NAN, 0.5]])
     np.testing.assert_array_equal(check_incomplete(X, "f"), X)
+
+
+@pytest.mark.parametrize(
+    ("X", "Z", "match"),
+    [
+        ([[0.0, 1.0]], [[0.0]], r"'Z' .* as many columns as X, 2. Got an array of shape \(1, 1\)"),
+        ([[0.0]], [0.0], r"'Z' parameter of f must be a matrix .* Got an array of shape \(1,\)"),
+        ([[np.inf]], None, r"'X' .* finite or NaN\. Got inf in row 0, column 0"),
+        ([[0.0]], [[NAN], [-np.inf]], r"'Z' .* finite or NaN\. Got -inf in row 1, column 0"),
+    ],
+)
+def test_pairs_of_matrices_share_their_columns(X, Z, match):
+    with pytest.raises(ValueError, match=match):
+        check_pair(X, Z, "f")
+
+
+def test_a_pair_of_one_matrix_is_one_array():
+    X = np.array([[0.5, NAN]])
+    assert all(side is X for side in check_pair(X, None, "f"))
+    left, right = check_pair(X, [[None, 7.0]], "f")
+    assert left is X
+    np.testing.assert_array_equal(right, [[NAN, 7.0]])
 
 
 def test_a_categorical_column_without_any_code_is_refused():

@@ -9,7 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from kernimpute.parameters import check_choice, check_integer, check_real, refusal
+from kernimpute.parameters import (
+    check_choice,
+    check_integer,
+    check_real,
+    refusal,
+    refusal_in_words,
+)
 
 
 def test_a_refusal_says_what_whose_must_be_and_got():
@@ -17,6 +23,13 @@ def test_a_refusal_says_what_whose_must_be_and_got():
         "The 'eta' parameter of learn_kernel must be a float in (0, inf). Got -1.0 instead."
     )
     assert refusal("f", "task", "one of 'a'", "b").endswith("Got 'b' instead.")
+
+
+def test_a_refusal_in_words_quotes_nothing():
+    sentence = refusal_in_words("f", "X", "a matrix", "an array of shape (2,)")
+    assert sentence == (
+        "The 'X' parameter of f must be a matrix. Got an array of shape (2,) instead."
+    )
 
 
 @pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int8(1), Fraction(1, 2), 1e-320])
