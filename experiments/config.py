@@ -13,9 +13,14 @@ from pydantic import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
+    ValidationInfo,
+    field_validator,
 )
 
+from experiments.method_names import split_method
+from experiments.naming import parse_name
 from experiments.problem import Mechanism
+from experiments.wording import counted
 
 __all__ = [
     "MODELS",
@@ -37,12 +42,28 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+def _canonical(text: str) -> str:
+    """Return a name; refuse it in any but its one written form, since records are kept by it.
+
+    What is no name at all is left to the kind, which says what it has.
+    """
+    try:
+        parts = [parse_name(part) for part in split_method(text)]
+    except ValueError:
+        return text
+    written = "+".join(map(str, parts))
+    if text != written:
+        raise ValueError(f"written {written!r}")
+    return text
+
+
 class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
-Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+Named = Annotated[str, AfterValidator(_canonical)]
+Names = Annotated[tuple[Named, ...], Field(min_length=1), AfterValidator(_distinct)]
 Rates = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_distinct)]
 Gammas = Annotated[tuple[PositiveFloat, ...], Field(min_length=1), AfterValidator(_distinct)]
 
@@ -62,7 +83,7 @@ class MethodEntry(_Record):
         At which missing rates; None is at all.
     """
 
-    name: str
+    name: Named
     repetitions: PositiveInt | None = None
     datasets: Names | None = None
     missing_rates: Rates | None = None
@@ -81,7 +102,7 @@ class MethodEntry(_Record):
             The reason in one sentence.
         """
         if self.repetitions is not None and unit["repetition"] >= self.repetitions:
-            return f"The config limits the method to {self.repetitions} repetitions."
+            return f"The config limits the method to {counted(self.repetitions, 'repetition')}."
         if self.datasets is not None and unit["dataset"] not in self.datasets:
             return f"The config limits the method to {', '.join(self.datasets)}."
         if self.missing_rates is not None and unit["missing_rate"] not in self.missing_rates:
@@ -155,7 +176,7 @@ class RecoveryConfig(Config):
     """
 
     kind: Literal["recovery"]
-    dataset: str
+    dataset: Named
     gammas: Gammas
     missing_rates: Rates
     methods: Methods = (MethodEntry(name="recover_features"),)
@@ -175,7 +196,7 @@ class ConvergenceConfig(Config):
     """
 
     kind: Literal["convergence"]
-    dataset: str
+    dataset: Named
     missing_rate: Rate
     C: PositiveFloat
     gamma: PositiveFloat
@@ -193,7 +214,7 @@ class PcaConfig(Config):
     """
 
     kind: Literal["pca"]
-    dataset: str
+    dataset: Named
     missing_rate: Rate
 
 
@@ -203,11 +224,11 @@ class MoonsConfig(Config):
     Parameters
     ----------
     n_samples : int
-        Rows of both moons together.
+        Rows of both moons together, at least 2.
     noise : float
         Standard deviation of the noise, in units of the moons' radius.
     n_missing : int
-        Rows that lose one cell.
+        Rows that lose one cell, at most all.
     C, gamma : float
         Penalty of the machine and parameter of the gaussian kernel.
     grid : int
@@ -215,12 +236,19 @@ class MoonsConfig(Config):
     """
 
     kind: Literal["moons"]
-    n_samples: PositiveInt
+    n_samples: Annotated[int, Field(ge=2)]
     noise: NonNegativeFloat
     n_missing: PositiveInt
     C: PositiveFloat
     gamma: PositiveFloat
     grid: PositiveInt = 40
+
+    @field_validator("n_missing")
+    @classmethod
+    def _within_rows(cls, value: int, info: ValidationInfo) -> int:
+        if value > info.data.get("n_samples", value):
+            raise ValueError(f"at most n_samples, {info.data['n_samples']}")
+        return value
 
 
 MODELS: dict[str, type[Config]] = {

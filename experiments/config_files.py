@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
 from experiments.config import MODELS, Config, MethodEntry
+from experiments.yaml_files import read_yaml
 
 __all__ = ["CONFIGS", "ConfigError", "config_names", "load_config"]
 
@@ -41,7 +41,8 @@ def load_config(source: str | Path) -> Config:
     Raises
     ------
     ConfigError
-        If there is no such file, it is not YAML, or a key is unknown, missing or wrong.
+        If there is no such file, it is not YAML, or a key is unknown, missing, given twice or
+        wrong.
     """
     path = CONFIGS / f"{source}.yaml"
     if not path.is_file():
@@ -51,9 +52,11 @@ def load_config(source: str | Path) -> Config:
             f"A config must be a file or one of: {', '.join(config_names())}; got {str(source)!r}."
         )
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} must be YAML; got: {' '.join(str(error).split())}.") from None
+        content = read_yaml(path)
+    except OSError as error:
+        raise ConfigError(f"{path} must be readable; got: {error.strerror}.") from None
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
     if not isinstance(content, dict):
         raise ConfigError(f"{path} must hold keys and values; got {content!r}.")
     if "name" in content:
@@ -90,6 +93,10 @@ def _sentence(error: ValidationError, model: type[Config]) -> str:
             return f"the key {key} must be one of: {', '.join(keys)}."
         case "value_error":
             return f"{key} must be {first['ctx']['error']}; got {got}."
+        case "too_short":
+            return f"{key} must be a list of at least one entry; got {got}."
+        case "tuple_type":
+            return f"{key} must be a list; got {got}."
         case "model_type":
             return f"{key} must be a name, or keys and values; got {got}."
         case _:

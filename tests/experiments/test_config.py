@@ -40,7 +40,15 @@ def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
         ("repetitions: 2", "repetitions: 0", r"repetitions must be greater than 0; got 0"),
         ("[0, 0.4]", "[0, 1.4]", r"missing_rates.1 must be less than 1; got 1.4"),
         ("[0, 0.4]", "[0.4, 0.4]", r"missing_rates must be a list without repetitions"),
-        ("[0, 0.4]", "[]", r"missing_rates must .*1 item"),
+        ("[0, 0.4]", "[]", r"missing_rates must be a list of at least one entry; got \[\]"),
+        ("[0, 0.4]", "0.4", r"missing_rates must be a list; got 0.4"),
+        (
+            "[heart]",
+            "[heart, 'wine[threshold = 7]']",
+            r"datasets.1 must be written 'wine\[threshold=7\]'",
+        ),
+        ("- mean+svc", "- mean +svc", r"methods.0.name must be written 'mean\+svc'; got \"mean \+"),
+        ("- mean+svc", "- 'direct[eta=1e+3]+own'", r"must be written 'direct\[eta=1000.0\]\+own'"),
         ("datasets: [heart]\n", "", r"the key datasets must be given"),
         ("kind: classification\n", "", r"kind must be one of: .*; got nothing"),
         ("kind: classification", "kind: other", r"kind must be one of: .*pca.*; got 'other'"),
@@ -48,7 +56,10 @@ def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
         ("kind: class", "held_out: no\nkind: class", r"held_out must be 'complete' or 'amputed'"),
         ("  - mean+svc", "  - appendix+refit", r"methods must be a list without repetitions"),
         ("  - mean+svc", "  - 7", r"methods.0 must be a name, or keys and values; got 7"),
-        ("kind: classification", "kind: [", r"must be YAML"),
+        ("kind: classification", "kind: [", r"trial.yaml, line 4: must be YAML; got: expected"),
+        ("kind: class", "{", r"trial.yaml, line \d: must be YAML; got: "),
+        ("repetitions: 2", "kind: pca", r"line 6: must be YAML; got: the key kind is given twice"),
+        ("repetitions: 1,", "name: a,", r"line 9: must be YAML; got: the key name is given twice"),
     ],
 )
 def test_what_a_config_must_not_say_is_refused_in_one_sentence(tmp_path, old, new, complaint):
@@ -58,6 +69,34 @@ def test_what_a_config_must_not_say_is_refused_in_one_sentence(tmp_path, old, ne
     sentence = str(refused.value)
     assert "trial.yaml" in sentence
     assert "\n" not in sentence and "pydantic" not in sentence
+
+
+def test_methods_must_be_given(tmp_path):
+    text = GOOD[: GOOD.index("methods:")] + "methods: []\n"
+    with pytest.raises(
+        ConfigError, match=r"methods must be a list of at least one entry; got \[\]"
+    ):
+        load(tmp_path, text)
+
+
+MOONS = """
+kind: moons
+description: A test.
+n_samples: 20
+noise: 0.1
+n_missing: 20
+C: 1.0
+gamma: 1.0
+methods: [mean]
+"""
+
+
+def test_no_more_moons_lose_a_cell_than_there_are(tmp_path):
+    assert load(tmp_path, MOONS).n_missing == 20
+    with pytest.raises(ConfigError, match="n_missing must be at most n_samples, 20; got 21"):
+        load(tmp_path, MOONS.replace("n_missing: 20", "n_missing: 21"))
+    with pytest.raises(ConfigError, match="n_samples must be greater than or equal to 2; got 1"):
+        load(tmp_path, MOONS.replace("n_samples: 20", "n_samples: 1"))
 
 
 def test_a_file_without_keys_is_refused(tmp_path):

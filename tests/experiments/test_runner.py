@@ -103,9 +103,7 @@ def test_what_the_config_leaves_out_is_a_row_until_the_limit_is_lifted(tmp_path)
     rows = ran(tmp_path, limited)
     left_out = rows[(rows["method"] == "slow") & (rows["repetition"] == 1)]
     assert left_out["status"].tolist() == ["skipped"] * 2
-    assert left_out["reason"].unique().tolist() == [
-        "The config limits the method to 1 repetitions."
-    ]
+    assert left_out["reason"].unique().tolist() == ["The config limits the method to 1 repetition."]
     assert make_plan(limited, tmp_path).n_left == 0
     rows = ran(tmp_path, fake_kind.config(["quick", "slow"], repetitions=2))
     assert (rows["status"] == "done").all()
