@@ -36,6 +36,7 @@ from sklearn.svm import SVC
 from benchmarks.paired import counts, differences
 from benchmarks.setting import RESULTS, amputed, data_folder, one_thread, seed_of, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
+from kernimpute.rules import CLASSIFIER_C, CLASSIFIER_ETA
 
 RATES = (0.3, 0.6)
 N_FOLDS = 5
@@ -128,7 +129,9 @@ def readings(fold: Fold) -> Iterator[tuple[str, str, float]]:
             ANCHORS,
             (
                 KernelImputationClassifier(cv=None),
-                KernelImputationClassifier(cv=None, eta=32.0 * as_two_classes),
+                KernelImputationClassifier(
+                    cv=None, eta=CLASSIFIER_ETA * CLASSIFIER_C * as_two_classes
+                ),
                 KernelImputationClassifier(cv=None, eta=np.inf, new_rows="similar"),
             ),
             strict=True,

@@ -1,11 +1,14 @@
-"""Defaults that follow the data: gamma and eta where no argument says otherwise.
+"""Defaults of the estimators and of tables: gamma, C and eta where no argument says otherwise.
 
-`KernelImputer` and `impute_table` fill for a classifier that is not their own machine, so that
-machine should be smooth: a quarter of the gamma of `scaled_kernel`. The weight of the anchor grows
-with what is missing, 1 / (observed share): the more gaps a row has, the more its cells could move
-together, and the less there is to hold them. With more than two classes there is a machine for
-each, and the anchor holds against all of them. A quantity pulls without end on every row outside
-its tube, where a class stops at its margin, so a regression is held sixteen times as strongly.
+Every machine is smooth, with a quarter of the gamma of `scaled_kernel`. An imputer's fills for a
+classifier that is not this machine. A classifier's or a regressor's predicts by itself, and is more
+accurate so; a classifier's with a larger penalty than 1, without which it would be too smooth.
+
+The weight of the anchor grows with what is missing, 1 / (observed share): the more gaps a row has,
+the more its cells could move together, and the less there is to hold them. With more than two
+classes there is a machine for each, and the anchor holds against all of them. A quantity pulls
+without end on every row outside its tube, where a class stops at its margin, so a regression is
+held sixteen times as strongly.
 
 Chosen on seven real tables, judged on other splits: see "Defaults" in ``benchmarks/README.md``.
 """
@@ -24,6 +27,7 @@ from kernimpute.labelled_rows import scaled_kernel
 from kernimpute.labels import Task
 
 __all__ = [
+    "CLASSIFIER_C",
     "CLASSIFIER_ETA",
     "SMOOTH",
     "anchor_weight",
@@ -35,7 +39,10 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 
 SMOOTH = 0.25
-"""Part of the scaled gamma that imputers and regressors take."""
+"""Part of the scaled gamma that gamma="auto" takes."""
+
+CLASSIFIER_C = 4.0
+"""Penalty of a classifier; imputers and regressors have 1."""
 
 CLASSIFIER_ETA = 32.0
 """Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""

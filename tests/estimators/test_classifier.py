@@ -16,7 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from kernimpute import KernelImputationClassifier, KernelImputer, Status, Trace
+from kernimpute import (
+    KernelImputationClassifier,
+    KernelImputationRegressor,
+    KernelImputer,
+    Status,
+    Trace,
+)
 from kernimpute.kernels import Gaussian, Polynomial
 from tests.estimators.problems import amputed, assert_filled, related_rows, uniform_rows
 
@@ -62,8 +68,9 @@ def test_without_gaps_it_is_scikit_learns_machine(kernel, C, variant):
 
 def test_without_gaps_more_classes_are_one_against_the_rest():
     X, y = complete_rows(n_classes=3)
-    ours = KernelImputationClassifier(gamma=1.5, cv=None).fit(X, y)
-    theirs = make_pipeline(MinMaxScaler(), OneVsRestClassifier(SVC(gamma=1.5, tol=1e-9))).fit(X, y)
+    ours = KernelImputationClassifier(gamma=1.5, C=3.0, cv=None).fit(X, y)
+    theirs = scaled_machine(SVC(gamma=1.5), 3.0)
+    theirs.set_params(svc=OneVsRestClassifier(theirs[-1])).fit(X, y)
     expected = theirs.decision_function(X)
     assert ours.decision_function(X).shape == (60, 3)
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=AGREE, rtol=AGREE)
@@ -76,7 +83,7 @@ def test_a_kernel_may_be_given_whole():
     named = KernelImputationClassifier(kernel="gaussian", gamma=1.5, cv=None).fit(X, y)
     np.testing.assert_array_equal(given.decision_function(X), named.decision_function(X))
     assert given.kernel_ == named.kernel_
-    quadratic = KernelImputationClassifier(kernel=Polynomial(degree=2), cv=None).fit(X, y)
+    quadratic = KernelImputationClassifier(kernel=Polynomial(degree=2), C=1.0, cv=None).fit(X, y)
     theirs = scaled_machine(SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0), 1.0).fit(X, y)
     expected = theirs.decision_function(X)
     np.testing.assert_allclose(quadratic.decision_function(X), expected, atol=AGREE, rtol=AGREE)
@@ -102,9 +109,10 @@ def test_its_decisions_are_those_of_its_imputers_fill():
     """Numbers only: the classifier is the machine on the rows that the imputer fills."""
     X, y = related_rows()
     complete = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    imputer = KernelImputer(gamma=0.8, eta=4.0)
+    options = {"gamma": 0.8, "C": 1.0, "eta": 4.0}
+    imputer = KernelImputer(**options)
     filled = imputer.fit_transform(X, y)
-    ours = KernelImputationClassifier(gamma=0.8, eta=4.0, cv=None).fit(X, y)
+    ours = KernelImputationClassifier(**options, cv=None).fit(X, y)
     scaler = MinMaxScaler().fit(X)
     theirs = SVC(gamma=0.8, tol=1e-9).fit(scaler.transform(filled), y)
     expected = theirs.decision_function(scaler.transform(complete))
@@ -112,6 +120,29 @@ def test_its_decisions_are_those_of_its_imputers_fill():
     # A new row with gaps is decided on as it is filled.
     expected = theirs.decision_function(scaler.transform(imputer.transform(X)))
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-4)
+
+
+def test_the_defaults_are_a_smooth_machine_of_a_larger_penalty():
+    X, y = uniform_rows()
+    plain = KernelImputationClassifier(cv=None).fit(X, y)
+    scaled = KernelImputationClassifier(gamma="scale", cv=None).fit(X, y)
+    assert plain.C == 4.0
+    assert plain.kernel_.gamma == pytest.approx(scaled.kernel_.gamma / 4.0)
+    assert plain.eta_ == pytest.approx(32.0 * 4.0 / (~np.isnan(X)).mean())
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_a_named_gamma_is_the_same_in_all_estimators(gamma):
+    X, y = uniform_rows()
+    fitted = [
+        estimator_class(gamma=gamma).fit(X, y)
+        for estimator_class in (
+            KernelImputer,
+            KernelImputationClassifier,
+            KernelImputationRegressor,
+        )
+    ]
+    assert len({estimator.kernel_.gamma for estimator in fitted}) == 1
 
 
 def test_predictions_follow_the_decision_function():
@@ -145,7 +176,7 @@ def test_what_a_fit_leaves_behind():
 def test_new_rows_are_decided_as_the_imputer_fills_them(new_rows):
     X, y = related_rows()
     X_new = related_rows(seed=1)[0]
-    options = {"new_rows": new_rows, "gamma": 0.8, "eta": 20.0}
+    options = {"new_rows": new_rows, "gamma": 0.8, "C": 1.0, "eta": 20.0}
     machine = KernelImputationClassifier(**options, cv=None).fit(X, y)
     imputer = KernelImputer(**options).fit(X, y)
     filled = imputer.transform(X_new)

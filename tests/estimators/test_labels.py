@@ -183,7 +183,8 @@ def test_without_gaps_weights_are_scikit_learns():
     weights = generator.random(N_ROWS) + 0.1
     X, y = labelled_rows(share=0.0)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    ours = KernelImputationClassifier(gamma=0.8, cv=None).fit(X, y, sample_weight=weights)
+    ours = KernelImputationClassifier(C=1.0, gamma=0.8, cv=None)
+    ours.fit(X, y, sample_weight=weights)
     theirs = SVC(gamma=0.8, tol=1e-9).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
     X, y = measured_rows(share=0.0)
@@ -228,8 +229,9 @@ def test_without_gaps_class_weights_are_scikit_learns(class_weight):
     X, y = labelled_rows(share=0.0)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     y[:12] = 0
-    ours = KernelImputationClassifier(gamma=0.8, class_weight=class_weight, cv=None).fit(X, y)
-    theirs = SVC(gamma=0.8, class_weight=class_weight, tol=1e-9).fit(X, y)
+    options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
+    ours = KernelImputationClassifier(**options, cv=None).fit(X, y)
+    theirs = SVC(**options, tol=1e-9).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
 
 

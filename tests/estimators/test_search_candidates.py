@@ -58,6 +58,18 @@ def test_the_defaults_are_those_of_the_plain_imputer(kernel, reference):
     assert sorted(etas) == pytest.approx([plain.eta_, np.inf])
 
 
+@pytest.mark.parametrize("plain_class", [KernelImputer, KernelImputationClassifier])
+def test_the_plain_estimators_own_parameters_are_in_the_default_grid(plain_class):
+    X, y = related_rows()
+    search_class = next(each for each in SEARCHES if each._plain_class is plain_class)
+    search = search_class(kernels=["gaussian"], cv=2).fit(X, y)
+    plain = plain_class().fit(X, y)
+    candidates = np.array([each[1:4] for each in offered(search)], dtype=float)
+    for eta in (plain.eta_, np.inf):
+        own = np.array([plain.C, plain.kernel_.gamma, eta])
+        assert np.isclose(candidates, own, rtol=1e-12).all(axis=1).sum() == 1
+
+
 def test_named_values_stand_beside_numbers():
     X, y = related_rows()
     search = KernelImputationClassifierCV(

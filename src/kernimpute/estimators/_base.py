@@ -85,8 +85,6 @@ class KernelImputation(Persistent, BaseEstimator):
 
     _soft_categories = True
     """Whether a gap in a column of categories may be filled with their frequencies."""
-    _gamma_part = 1.0
-    """Part of the scaled gamma that gamma="auto" takes."""
     _callback: Callable[[Record], object] | None = None
     """What shows each round in place of `verbose`; the command line sets it while it fits."""
 
@@ -303,14 +301,7 @@ class KernelImputation(Persistent, BaseEstimator):
         """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
 
     def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
-        return fitted_kernel(
-            self.kernel,
-            self.gamma,
-            matrix,
-            coding.categorical,
-            labels.weights,
-            self._gamma_part,
-        )
+        return fitted_kernel(self.kernel, self.gamma, matrix, coding.categorical, labels.weights)
 
     def _eta_for(self, matrix: FloatArray, labels: Labels) -> float | None:
         """Return the weight of the anchor; None leaves it to a variant that finds its own."""

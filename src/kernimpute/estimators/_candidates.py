@@ -14,7 +14,14 @@ from kernimpute.estimators._base import METHOD_CONSTRAINTS
 from kernimpute.estimators._labels import Labels
 from kernimpute.kernels import KERNELS, Kernel
 
-__all__ = ["Candidate", "Defaults", "candidates_of", "check_candidates", "defaults_of"]
+__all__ = [
+    "Candidate",
+    "Defaults",
+    "candidates_of",
+    "check_candidates",
+    "default_candidate",
+    "defaults_of",
+]
 
 DEFAULT_CS = tuple(2.0**power for power in range(-4, 7, 2))
 GAMMA_FACTORS = (0.25, 1.0, 4.0)
@@ -68,6 +75,22 @@ class Candidate:
         eta = self.eta if isinstance(self.eta, float) else 0.0
         gamma = self.gamma if isinstance(self.gamma, float) else 0.0
         return (-eta, self.C, gamma)
+
+
+def default_candidate(plain: Any) -> Candidate:
+    """Return the parameters that a plain estimator has, where nothing can be held out.
+
+    Parameters
+    ----------
+    plain : estimator
+        The estimator.
+
+    Returns
+    -------
+    Candidate
+        Its parameters.
+    """
+    return Candidate(plain.kernel, plain.C, plain.gamma, plain.eta, plain.reference)
 
 
 def check_candidates(search: Any) -> None:

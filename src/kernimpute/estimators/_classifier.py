@@ -17,7 +17,7 @@ from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._folds import Fold, folds_of
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import decided, shown
-from kernimpute.rules import CLASSIFIER_ETA
+from kernimpute.rules import CLASSIFIER_C, CLASSIFIER_ETA
 
 __all__ = ["KernelImputationClassifier"]
 
@@ -40,11 +40,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     ----------
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
-    C : float, default=1.0
+    C : float, default=4.0
         Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale" or float, default="auto"
-        The kernel's gamma, in (0, inf), for kernels that have one. "auto" and "scale" are 2 /
-        (expected distance of two rows whose columns are independent), from the observed cells.
+        The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
+        distance of two rows whose columns are independent), from the observed cells; "auto" a
+        quarter of it.
     eta : "auto" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
@@ -142,7 +143,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         self,
         *,
         kernel: Any = "gaussian",
-        C: float = 1.0,
+        C: float = CLASSIFIER_C,
         gamma: Any = "auto",
         eta: Any = "auto",
         variant: str = "direct",

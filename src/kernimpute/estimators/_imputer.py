@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.frames import as_library, like, with_columns
-from kernimpute.rules import SMOOTH
 from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
@@ -162,7 +161,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
     """
 
     _soft_categories = False
-    _gamma_part = SMOOTH
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **METHOD_CONSTRAINTS,
         **IMPUTER_CONSTRAINTS,

@@ -11,7 +11,6 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
-from kernimpute.rules import SMOOTH
 
 __all__ = ["KernelImputationRegressor"]
 
@@ -109,7 +108,6 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     True
     """
 
-    _gamma_part = SMOOTH
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **METHOD_CONSTRAINTS,
         "epsilon": [Interval(Real, 0, None, closed="left")],

@@ -19,9 +19,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernimpute.estimators._base import KernelImputation
 from kernimpute.estimators._candidates import (
-    Candidate,
     candidates_of,
     check_candidates,
+    default_candidate,
     defaults_of,
 )
 from kernimpute.estimators._classifier import KernelImputationClassifier
@@ -45,9 +45,6 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "cv": ["cv_object"],
     "scoring": [StrOptions(set(get_scorer_names())), callable, None],
 }
-
-FALLBACK = Candidate("gaussian", 1.0, "auto", "auto", "mean")
-"""What is fitted where nothing can be held out: the plain estimators' defaults."""
 
 FITTED = (
     "kernel_",
@@ -121,7 +118,7 @@ class KernelImputationSearch(KernelImputation):
             **self._split_params(sample_weight, params),
         )
         plain = self._plain_class().set_params(**self._shared_params(labels.task))
-        best = FALLBACK
+        best = default_candidate(plain)
         if folds:
             results = self._judged(plain, frame, labels, folds, sample_weight)
             best = results.candidates[results.best_index]
