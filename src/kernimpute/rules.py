@@ -2,7 +2,8 @@
 
 Every machine is smooth, with a quarter of the gamma of `scaled_kernel`. An imputer's fills for a
 classifier that is not this machine. A classifier's or a regressor's predicts by itself, and is more
-accurate so; a classifier's with a larger penalty than 1, without which it would be too smooth.
+accurate so; a classifier's with a larger penalty than 1, without which it would be too smooth. Of
+more than two classes, one against the rest, half of that gamma is taken: a quarter loses there.
 
 The weight of the anchor grows with what is missing, 1 / (observed share): the more gaps a row has,
 the more its cells could move together, and the less there is to hold them. With more than two
@@ -30,6 +31,7 @@ __all__ = [
     "CLASSIFIER_C",
     "CLASSIFIER_ETA",
     "SMOOTH",
+    "SMOOTH_OF_MANY",
     "anchor_weight",
     "default_kernel",
     "imputer_eta",
@@ -40,6 +42,9 @@ FloatArray = NDArray[np.float64]
 
 SMOOTH = 0.25
 """Part of the scaled gamma that gamma="auto" takes."""
+
+SMOOTH_OF_MANY = 0.5
+"""The same in a classifier of more than two classes."""
 
 CLASSIFIER_C = 4.0
 """Penalty of a classifier; imputers and regressors have 1."""

@@ -131,6 +131,14 @@ def test_the_defaults_are_a_smooth_machine_of_a_larger_penalty():
     assert plain.eta_ == pytest.approx(32.0 * 4.0 / (~np.isnan(X)).mean())
 
 
+def test_with_more_than_two_classes_the_machines_are_less_smooth():
+    X, y = related_rows(n_classes=3)
+    plain = KernelImputationClassifier(cv=None).fit(X, y)
+    scaled = KernelImputationClassifier(gamma="scale", cv=None).fit(X, y)
+    assert plain.kernel_.gamma == pytest.approx(scaled.kernel_.gamma / 2.0)
+    assert plain.eta_ == pytest.approx(3 * 32.0 * 4.0 / (~np.isnan(X)).mean())
+
+
 @pytest.mark.parametrize("gamma", ["scale", "auto"])
 def test_a_named_gamma_is_the_same_in_all_estimators(gamma):
     X, y = uniform_rows()

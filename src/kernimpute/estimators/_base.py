@@ -42,7 +42,7 @@ from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
 from kernimpute.frames import check_names, is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Gaussian, Kernel
-from kernimpute.rules import anchor_weight, imputer_eta, number_of_machines
+from kernimpute.rules import SMOOTH, anchor_weight, imputer_eta, number_of_machines
 from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
@@ -301,7 +301,18 @@ class KernelImputation(Persistent, BaseEstimator):
         """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
 
     def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
-        return fitted_kernel(self.kernel, self.gamma, matrix, coding.categorical, labels.weights)
+        return fitted_kernel(
+            self.kernel,
+            self.gamma,
+            matrix,
+            coding.categorical,
+            labels.weights,
+            self._gamma_part(labels),
+        )
+
+    def _gamma_part(self, labels: Labels) -> float:
+        """Return the part of the scaled gamma that gamma="auto" takes."""
+        return SMOOTH
 
     def _eta_for(self, matrix: FloatArray, labels: Labels) -> float | None:
         """Return the weight of the anchor; None leaves it to a variant that finds its own."""

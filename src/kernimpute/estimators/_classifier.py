@@ -17,7 +17,13 @@ from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._folds import Fold, folds_of
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import decided, shown
-from kernimpute.rules import CLASSIFIER_C, CLASSIFIER_ETA
+from kernimpute.rules import (
+    CLASSIFIER_C,
+    CLASSIFIER_ETA,
+    SMOOTH,
+    SMOOTH_OF_MANY,
+    number_of_machines,
+)
 
 __all__ = ["KernelImputationClassifier"]
 
@@ -45,7 +51,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     gamma : "auto", "scale" or float, default="auto"
         The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
         distance of two rows whose columns are independent), from the observed cells; "auto" a
-        quarter of it.
+        quarter of it, half of it for more than two classes.
     eta : "auto" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
@@ -212,6 +218,10 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
 
     def _eta_factor(self, labels: Labels) -> float:
         return CLASSIFIER_ETA
+
+    def _gamma_part(self, labels: Labels) -> float:
+        n_classes = 0 if labels.classes is None else labels.classes.size
+        return SMOOTH if number_of_machines(n_classes) == 1 else SMOOTH_OF_MANY
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the machine's decision values.

@@ -16,7 +16,7 @@ from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, make_machine
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import KERNELS, Kernel, make_kernel
-from kernimpute.rules import SMOOTH, default_kernel
+from kernimpute.rules import default_kernel
 
 __all__ = [
     "Filling",
@@ -104,6 +104,7 @@ def fitted_kernel(
     matrix: FloatArray,
     categorical: tuple[int, ...],
     weights: FloatArray,
+    part: float,
 ) -> Kernel:
     """Return the kernel with its gamma and its categorical columns.
 
@@ -112,14 +113,16 @@ def fitted_kernel(
     kernel : Kernel or str
         A kernel, whose own gamma is kept; or a name.
     gamma : float, "scale" or "auto"
-        For a kernel named: gamma, where it has one; "scale" fits it to the rows, "auto" takes
-        `SMOOTH` of that.
+        For a kernel named: gamma, where it has one; "scale" fits it to the rows, "auto" takes a
+        part of that.
     matrix : ndarray of shape (n_samples, n_columns)
         The training rows, NaN at the gaps.
     categorical : tuple of int
         Columns of codes.
     weights : ndarray of shape (n_samples,)
         Weights of the rows.
+    part : float
+        That part.
 
     Returns
     -------
@@ -129,7 +132,7 @@ def fitted_kernel(
     if isinstance(kernel, Kernel):
         return kernel.with_categorical(np.array(categorical, dtype=int), matrix.shape[1])
     if isinstance(gamma, str) or "gamma" not in KERNELS[kernel].__dataclass_fields__:
-        factor = SMOOTH if gamma == "auto" else 1.0
+        factor = part if gamma == "auto" else 1.0
         return default_kernel(kernel, matrix, categorical, weights, part=factor)
     return make_kernel(kernel, float(gamma), categorical)
 
