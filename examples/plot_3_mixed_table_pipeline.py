@@ -123,4 +123,5 @@ plt.show()
 # All three means lie to the right of zero, by one to four hundredths, none of them two standard
 # errors from it: a gain is suggested, and not shown. The labels' guidance by itself (last column)
 # is within one standard error of adding nothing; the rest comes from filling new rows from similar
-# ones. Nothing was tuned on any side; the :doc:`guide <../guide>` says how to.
+# ones, and in the last line also from another machine, whose gamma and C are not those of ``SVC``.
+# Nothing was tuned on any side; the :doc:`guide <../guide>` says how to.

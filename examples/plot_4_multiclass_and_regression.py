@@ -109,11 +109,11 @@ for table, scores in (("wine", by_class), ("diabetes", by_quantity)):
         print(f"  ours minus {name:28}" + "  ".join(cells))
 
 # %%
-# The guidance gains nothing here: on diabetes ours and the unguided machine lie on each other, on
-# wine ours is level with it or some thousandths behind. Both are ahead of the machine whose new
-# rows get column means, on diabetes by more than two standard errors, on wine by two at the most:
-# what gains is to fill new rows from similar ones. Of the two competitors, the support vector
-# machine differs from ours in its gamma and in the scaling of the columns as well.
+# The guidance gains little here: on diabetes ours and the unguided machine lie on each other, on
+# wine ours is ahead by some thousandths, one or two standard errors. Both are ahead of the machine
+# whose new rows get column means, on diabetes by more than two standard errors: what gains more is
+# to fill new rows from similar ones. Of the two competitors, the support vector machine differs from
+# ours in its gamma, in the classifier's C, and in the scaling of the columns as well.
 #
 # How far the cells move
 # ----------------------
