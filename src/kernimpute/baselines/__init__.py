@@ -1,4 +1,8 @@
-"""Other methods for tables with gaps, as scikit-learn estimators, one file each."""
+"""Other methods for tables with gaps, as scikit-learn estimators, one file each.
+
+``import kernimpute`` alone does not load them. Import them by name, ``from kernimpute.baselines
+import GEOMClassifier``, or all of them, ``from kernimpute import baselines``.
+"""
 
 from kernimpute.baselines.class_mean import ClassMeanImputer
 from kernimpute.baselines.gaussian import GaussianClassifier

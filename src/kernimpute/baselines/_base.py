@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from kernimpute.baselines._reading import read_labelled, read_rows
+from kernimpute.parameters import refusal_in_words
 
 __all__ = ["GapClassifier"]
 
@@ -32,22 +34,17 @@ class GapClassifier(ClassifierMixin, BaseEstimator):
     def _read(self, X: ArrayLike) -> FloatArray:
         """Return new rows as floats, checked against those of fit."""
         check_is_fitted(self)
-        rows: FloatArray = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        return rows
+        return read_rows(self, X, reset=False)
 
     def _read_labelled(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
         """Return the training rows as floats and their labels as codes; set `classes_`."""
-        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(labels)
+        rows, labels = read_labelled(self, X, y)
         encoder = LabelEncoder()
         codes = encoder.fit_transform(labels)
         if encoder.classes_.size < 2:
-            raise ValueError(
-                f"The 'y' parameter of {type(self).__name__} must be of at least 2 classes. "
-                f"Got 1 class, {encoder.classes_.tolist()[0]!r}, instead."
-            )
+            got = f"1 class, {encoder.classes_.tolist()[0]!r},"
+            owner = type(self).__name__
+            raise ValueError(refusal_in_words(owner, "y", "of at least 2 classes", got))
         self.classes_ = encoder.classes_
         return rows, codes
 
@@ -64,6 +61,11 @@ class GapClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more, the largest is its class's.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -78,6 +80,11 @@ class GapClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
             Their labels.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         return self._labels(self.decision_function(X))
 

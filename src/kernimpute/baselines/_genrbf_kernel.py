@@ -30,17 +30,15 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.baselines._expected_kernel import RowGaussians, log_expectations
 from kernimpute.baselines._gaussian_conditionals import conditional_gaussians
-from kernimpute.baselines._gaussian_em import (
-    EM_CONSTRAINTS,
-    fit_gaussian,
-)
+from kernimpute.baselines._gaussian_em import EM_CONSTRAINTS, fit_gaussian
+from kernimpute.baselines._reading import read_rows
 from kernimpute.convergence import StopRule
 from kernimpute.missing import observed_cells
-from kernimpute.parameters import check_real
+from kernimpute.parameters import check_real, refusal_in_words
 
 __all__ = ["KERNEL_CONSTRAINTS", "GenRBFKernel"]
 
@@ -100,6 +98,11 @@ class GenRBFKernel(BaseEstimator):
     Two rows with gaps cost a Cholesky factorisation, ``O(n_features^3)``, per value of gamma; a
     row with gaps and complete rows one eigendecomposition for all.
 
+    References
+    ----------
+    M. Smieja, L. Struski, J. Tabor and M. Marzec, "Generalized RBF kernel for incomplete data",
+    Knowledge-Based Systems 173, 2019.
+
     Examples
     --------
     >>> import numpy as np
@@ -154,15 +157,16 @@ class GenRBFKernel(BaseEstimator):
 
         Raises
         ------
-        ValueError
-            If the covariance is singular, which `prior_rows` above 0 prevents.
+        TypeError, ValueError
+            If a cell is infinite or no number, or the covariance is singular, which `prior_rows`
+            above 0 prevents.
 
         Warns
         -----
         ConvergenceWarning
             If EM ends at `max_iter`.
         """
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        rows = read_rows(self, X, reset=True)
         fitted = fit_gaussian(
             rows,
             np.zeros(rows.shape[0], dtype=np.intp),
@@ -201,7 +205,8 @@ class GenRBFKernel(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `gamma` is not a number in its range, or the columns are not those of fit.
+            If `gamma` is not a number in its range, the columns are not those of fit, or a cell is
+            infinite or no number.
         """
         return self.matrices(X, Z, gammas=[gamma])[0]
 
@@ -227,11 +232,15 @@ class GenRBFKernel(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If a gamma is not a number in its range, or the columns are not those of fit.
+            If a gamma is not a number in its range, the columns are not those of fit, or a cell is
+            infinite or no number.
         """
         check_is_fitted(self)
         owner = type(self).__name__
         checked = np.array([check_real(owner, "gamma", gamma, 0.0) for gamma in gammas])
+        self._check_columns("X", X)
+        if Z is not None:
+            self._check_columns("Z", Z)
         left = self._distributions(X)
         right = left if Z is None else self._distributions(Z)
         logs = log_expectations(left, right, checked)
@@ -241,10 +250,16 @@ class GenRBFKernel(BaseEstimator):
             logs += 0.25 * (norms + right.log_dets(4.0 * checked)[:, None, :])
         return np.asarray(np.exp(logs, out=logs))
 
+    def _check_columns(self, name: str, rows: ArrayLike) -> None:
+        """Refuse rows of another number of columns by the parameter's name; both are read as X."""
+        shape, n_features = np.shape(rows), self.n_features_in_
+        if len(shape) != 2 or shape[1] != n_features:
+            must_be = f"a matrix with as many columns as in fit, {n_features}"
+            got = f"an array of shape {shape}"
+            raise ValueError(refusal_in_words(type(self).__name__, name, must_be, got))
+
     def _distributions(self, X: ArrayLike) -> RowGaussians:
-        rows: FloatArray = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        rows = read_rows(self, X, reset=False)
         means, covariances, pattern = conditional_gaussians(rows, self.mean_, self.covariance_)
         if self.metric == "mahalanobis":
             root = np.linalg.cholesky(self.covariance_)

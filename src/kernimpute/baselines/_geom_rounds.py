@@ -42,7 +42,8 @@ from kernimpute.baselines._restricted import RestrictedNorms
 from kernimpute.dual import Dual
 from kernimpute.interior_point import near_solution
 from kernimpute.kernels import Gaussian
-from kernimpute.missing import check_matrix, observed_cells
+from kernimpute.missing import check_pair, observed_cells
+from kernimpute.parameters import check_real, refusal_in_words
 
 __all__ = ["GEOMKernels", "GEOMRound", "observed_kernel", "solve_rounds"]
 
@@ -75,13 +76,23 @@ def observed_kernel(X: ArrayLike, Z: ArrayLike | None = None, *, gamma: float) -
     Raises
     ------
     TypeError, ValueError
-        If X or Z is no matrix of numbers, or gamma is out of its range.
+        If X or Z is no matrix of numbers that are finite or NaN, Z has another number of columns
+        than X, or gamma is out of its range.
+
+    Notes
+    -----
+    Not positive semidefinite in general.
+
+    Examples
+    --------
+    >>> observed_kernel([[0.0, 1.0], [None, 3.0]], [[2.0, None]], gamma=0.25).round(2)
+    array([[0.37],
+           [1.  ]])
     """
-    kernel = Gaussian(gamma)
-    left = check_matrix(X, "observed_kernel")
+    kernel = Gaussian(check_real("observed_kernel", "gamma", gamma, 0.0))
+    left, right = check_pair(X, Z, "observed_kernel")
     if Z is None:
         return kernel.link(kernel.observed_sums(left, observed_cells(left)))
-    right = check_matrix(Z, "observed_kernel", name="Z")
     sums = kernel.observed_sums(left, observed_cells(left), right, observed_cells(right))
     return kernel.link(sums)
 
@@ -100,6 +111,8 @@ class GEOMKernels:
     ----------
     X : ndarray of shape (n_samples, n_features)
         The rows.
+    gamma : float
+        The inverse squared width.
     shown : ndarray of bool of shape (n_samples,)
         The rows with an observed cell. The others have no margin and take part in nothing.
     K_positive : ndarray of shape (n_shown, n_shown)
@@ -108,12 +121,21 @@ class GEOMKernels:
     Raises
     ------
     TypeError, ValueError
-        If X is no matrix of numbers, or gamma is out of its range.
+        If X is no matrix of numbers that are finite or NaN, or gamma is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernimpute.baselines import GEOMClassifier, GEOMKernels
+    >>> X, y = np.array([[0.0, np.nan], [0.1, 0.2], [np.nan, 0.9], [1.0, 0.8]]), [0, 0, 1, 1]
+    >>> kernels = GEOMKernels(X, gamma=2.0)
+    >>> [GEOMClassifier(C, 2.0).fit(X, y, kernels).score(X, y) for C in (1.0, 8.0)]
+    [1.0, 1.0]
     """
 
     def __init__(self, X: ArrayLike, gamma: float) -> None:
-        self.X = check_matrix(X, "GEOMKernels")
-        self.gamma = gamma
+        self.X, _ = check_pair(X, None, "GEOMKernels")
+        self.gamma = check_real("GEOMKernels", "gamma", gamma, 0.0)
         self.shown = observed_cells(self.X).any(axis=1)
         rows = self.X[self.shown]
         self._K = observed_kernel(rows, gamma=gamma) if rows.size else np.zeros((0, 0))
@@ -135,7 +157,13 @@ class GEOMKernels:
         -------
         ndarray of shape (n_shown, n_problems)
             Their projection on the eigenvectors that are not negative.
+
+        Raises
+        ------
+        ValueError
+            If the coefficients are not of that shape.
         """
+        self._check_shape(dual_coef)
         return np.asarray(dual_coef - self._negative @ (self._negative.T @ dual_coef))
 
     def margins(self, dual_coef: FloatArray) -> FloatArray:
@@ -150,7 +178,13 @@ class GEOMKernels:
         -------
         ndarray of shape (n_shown, n_problems)
             The margins' scale in each row's own space, in [0.01, 1].
+
+        Raises
+        ------
+        ValueError
+            If the coefficients are not of that shape.
         """
+        self._check_shape(dual_coef)
         margins = np.ones(dual_coef.shape)
         for k, column in enumerate(dual_coef.T):
             # s knows no units; in these no product overflows.
@@ -160,6 +194,13 @@ class GEOMKernels:
                 share = self._norms.squared(unit, whole) / whole
                 margins[:, k] = np.sqrt(np.clip(share, SMALLEST_MARGIN**2, 1.0))
         return margins
+
+    def _check_shape(self, dual_coef: FloatArray) -> None:
+        n_shown = self._K.shape[0]
+        if dual_coef.ndim != 2 or dual_coef.shape[0] != n_shown:
+            must_be = f"of shape ({n_shown}, n_problems), a row for each row with an observed cell"
+            got = f"an array of shape {dual_coef.shape}"
+            raise ValueError(refusal_in_words("GEOMKernels", "dual_coef", must_be, got))
 
 
 @dataclass(frozen=True)
@@ -192,7 +233,17 @@ class GEOMRound:
         -------
         ndarray of shape (n_rows,) or (n_rows, n_problems)
             The values; a single problem has no column.
+
+        Raises
+        ------
+        ValueError
+            If K has not a column for each coefficient.
         """
+        n_shown = self.dual_coef.shape[0]
+        if K.ndim != 2 or K.shape[1] != n_shown:
+            must_be = f"of shape (n_rows, {n_shown}), a column for each row of the machine"
+            got = f"an array of shape {K.shape}"
+            raise ValueError(refusal_in_words("GEOMRound.decision", "K", must_be, got))
         values = K @ self.dual_coef + self.intercept
         return values[:, 0] if values.shape[1] == 1 else values
 

@@ -22,6 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernimpute.parameters import refusal
+
 if TYPE_CHECKING:
     from torch import Generator, Tensor
     from torch.optim import Optimizer
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NOISE",
     "EnergyNetwork",
+    "check_device",
     "flow_velocity",
     "import_torch",
     "move_cells",
@@ -236,3 +239,31 @@ def import_torch() -> Any:
             "NewImpImputer needs torch, which the extra 'kernimpute[newimp]' installs."
         ) from error
     return torch
+
+
+def check_device(owner: str, device: str) -> None:
+    """Refuse a device on which torch cannot compute in double precision here.
+
+    Parameters
+    ----------
+    owner : str
+        Whose parameter it is, for the message.
+    device : str
+        The device's name.
+
+    Raises
+    ------
+    TypeError
+        If it is no text.
+    ValueError
+        If torch does not know it, or cannot use it on this machine.
+    """
+    must_be = "the name of a device of this machine, such as 'cpu', on which torch has doubles"
+    if not isinstance(device, str):
+        raise TypeError(refusal(owner, "device", must_be, device))
+    torch = import_torch()
+    try:
+        # Only a value that comes back proves a device: some exist by name alone.
+        torch.zeros(1, dtype=torch.float64, device=device).numpy(force=True)
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(refusal(owner, "device", must_be, device)) from error

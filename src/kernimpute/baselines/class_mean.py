@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from kernimpute.baselines._reading import read_labelled, read_rows
 from kernimpute.missing import observed_cells
 
 __all__ = ["ClassMeanImputer"]
@@ -73,8 +73,8 @@ class ClassMeanImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
-            If a cell is infinite, or y is no class labels.
+        TypeError, ValueError
+            If a cell is infinite or no number, or y lacks a label or is no class labels.
         """
         self._fit(X, y)
         return self
@@ -96,8 +96,8 @@ class ClassMeanImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
-            If a cell is infinite, or y is no class labels.
+        TypeError, ValueError
+            If a cell is infinite or no number, or y lacks a label or is no class labels.
         """
         rows, codes = self._fit(X, y)
         return np.where(observed_cells(rows), rows, self.class_means_[codes])
@@ -114,15 +114,19 @@ class ClassMeanImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows, n_features)
             The filled rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        rows = read_rows(self, X, reset=False)
         return np.where(observed_cells(rows), rows, self.means_)
 
     def _fit(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
         """Set the means; return the training rows as floats and their labels as codes."""
-        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(labels)
+        rows, labels = read_labelled(self, X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         member = (codes[None, :] == np.arange(self.classes_.size)[:, None]).astype(float)
         self.means_ = _means(rows, np.ones((1, codes.size)), np.zeros(rows.shape[1]))[0]

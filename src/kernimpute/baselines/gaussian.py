@@ -80,6 +80,13 @@ class GaussianClassifier(GapClassifier):
     A row with nothing observed gets the priors. A column that is empty in fit decides nothing. A
     round of EM costs an ``O(n_features^3)`` inversion per distinct gap pattern.
 
+    References
+    ----------
+    R. J. A. Little and D. B. Rubin, "Statistical Analysis with Missing Data", Wiley.
+
+    A. P. Dempster, N. M. Laird and D. B. Rubin, "Maximum likelihood from incomplete data via the
+    EM algorithm", Journal of the Royal Statistical Society B 39, 1977.
+
     Examples
     --------
     >>> import numpy as np
@@ -128,9 +135,9 @@ class GaussianClassifier(GapClassifier):
 
         Raises
         ------
-        ValueError
-            If there is one class only, or a covariance is singular, which `prior_rows` above 0
-            prevents.
+        TypeError, ValueError
+            If a parameter is out of its range, a cell is infinite or no number, y lacks a label or
+            holds a single class, or a covariance is singular, which `prior_rows` above 0 prevents.
 
         Warns
         -----
@@ -171,6 +178,11 @@ class GaussianClassifier(GapClassifier):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Decision values.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         joint = self._joint_log_densities(X)
         if joint.shape[1] == 2:
@@ -189,6 +201,11 @@ class GaussianClassifier(GapClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             The logarithms, in the order of `classes_`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         return np.asarray(log_softmax(self._joint_log_densities(X), axis=1))
 
@@ -204,6 +221,11 @@ class GaussianClassifier(GapClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
             The probabilities, in the order of `classes_`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 

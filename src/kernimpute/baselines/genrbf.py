@@ -34,8 +34,16 @@ class GenRBFClassifier(GapClassifier):
     gamma : "scale" or float, default="scale"
         Inverse squared width, in (0, inf). "scale" is 2 / (expected squared distance of two
         complete rows): one over the number of columns where distances are Mahalanobis'.
-    metric, normalize, prior_rows, tol, max_iter
+    metric : {"mahalanobis", "euclidean"}, default="mahalanobis"
         As in `GenRBFKernel`.
+    normalize : bool, default=True
+        As in `GenRBFKernel`.
+    prior_rows : float, default=10.0
+        As in `GenRBFKernel`, in [0, inf).
+    tol : float, default=1e-4
+        As in `GenRBFKernel`, in [0, inf).
+    max_iter : int, default=500
+        As in `GenRBFKernel`, in [1, inf).
 
     Attributes
     ----------
@@ -59,6 +67,11 @@ class GenRBFClassifier(GapClassifier):
     Notes
     -----
     More than two classes are told apart pair by pair, as in scikit-learn's `SVC`.
+
+    References
+    ----------
+    M. Smieja, L. Struski, J. Tabor and M. Marzec, "Generalized RBF kernel for incomplete data",
+    Knowledge-Based Systems 173, 2019.
 
     Examples
     --------
@@ -113,8 +126,9 @@ class GenRBFClassifier(GapClassifier):
 
         Raises
         ------
-        ValueError
-            If there is one class only, or the covariance is singular, which `prior_rows` above 0
+        TypeError, ValueError
+            If a parameter is out of its range, a cell is infinite or no number, y lacks a label or
+            holds a single class, or the covariance is singular, which `prior_rows` above 0
             prevents.
 
         Warns
@@ -149,6 +163,11 @@ class GenRBFClassifier(GapClassifier):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes; the largest wins among more.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         rows = self._read(X)
         K = np.zeros((rows.shape[0], self._machine.shape_fit_[0]))

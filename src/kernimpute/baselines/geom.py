@@ -22,7 +22,7 @@ from kernimpute.baselines._geom_rounds import (
     solve_rounds,
 )
 from kernimpute.dual import make_dual
-from kernimpute.parameters import refusal
+from kernimpute.parameters import refusal, refusal_in_words
 
 __all__ = ["GEOMClassifier", "GEOMKernels", "GEOMRound", "observed_kernel"]
 
@@ -63,6 +63,11 @@ class GEOMClassifier(GapClassifier):
     ``||w^(i)||^2 = sum over j, k of b_j b_k K(x_j^(i), x_k^(i))``, with K on the features observed
     in i, j and k. The machines are those of the positive semidefinite part of `K_observed`, which
     is not positive semidefinite itself.
+
+    A training row without any observed cell has no margin and takes part in nothing, so that every
+    class must have a row with one: `fit` refuses a table where one has none, rather than let a
+    machine decide that was never told of a class. A new row without any observed cell is at
+    distance 0 from every training row.
 
     The norms of a round take O(n_samples^2 n_patterns) time, n_patterns the number of different
     sets of observed features. `GEOMKernels` does once what depends on gamma only.
@@ -112,23 +117,32 @@ class GEOMClassifier(GapClassifier):
 
         Raises
         ------
-        ValueError
-            If a parameter is out of its range, a cell is infinite, y holds a single class or one
-            without any row that shows something, or `kernels` is of other rows or another gamma.
+        TypeError, ValueError
+            If a parameter is out of its range, a cell is infinite or no number, y lacks a label or
+            holds a single class, a class has no row with an observed cell, or `kernels` is no
+            `GEOMKernels`, or one of other rows or another gamma.
         """
         rows, codes = self._read_labelled(X, y)
         owner = type(self).__name__
         if kernels is None:
             kernels = GEOMKernels(rows, float(self.gamma))
+        elif not isinstance(kernels, GEOMKernels):
+            raise TypeError(refusal(owner, "kernels", "a GEOMKernels or None", kernels))
         elif kernels.gamma != self.gamma or not np.array_equal(kernels.X, rows, equal_nan=True):
             must_be = f"of the rows of X and of gamma={self.gamma!r}"
-            got = f"those of {kernels.X.shape[0]} rows and gamma={kernels.gamma!r}"
-            raise ValueError(refusal(owner, "kernels", must_be, got))
+            n_rows, n_features = kernels.X.shape
+            got = f"that of {n_rows} rows, {n_features} columns and gamma={kernels.gamma!r}"
+            raise ValueError(refusal_in_words(owner, "kernels", must_be, got))
         shown = codes[kernels.shown]
-        if np.unique(shown).size < self.classes_.size:
-            must_be = "of classes that each have a row with an observed cell"
-            got = self.classes_[np.unique(shown)].tolist()
-            raise ValueError(refusal(owner, "y", must_be, got))
+        unseen = np.setdiff1d(np.arange(self.classes_.size), shown)
+        if unseen.size:
+            must_be = (
+                "a table where each class has a row with an observed cell, since rows without any "
+                "take part in nothing"
+            )
+            names = ", ".join(repr(name) for name in self.classes_[unseen].tolist())
+            got = f"only gaps in the rows of {names}"
+            raise ValueError(refusal_in_words(owner, "X", must_be, got))
         dual = make_dual(shown, shown.size, C=float(self.C), owner=owner)
         self.X_fit_ = rows[kernels.shown]
         self.rounds_: tuple[GEOMRound, ...] = tuple(solve_rounds(kernels, dual, int(self.n_rounds)))
@@ -146,6 +160,11 @@ class GEOMClassifier(GapClassifier):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more, the largest is its class's.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         rows = self._read(X)
         return self.rounds_[-1].decision(observed_kernel(rows, self.X_fit_, gamma=self.gamma))
@@ -162,6 +181,11 @@ class GEOMClassifier(GapClassifier):
         ------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             What `decision_function` returns after so many rounds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         K = observed_kernel(self._read(X), self.X_fit_, gamma=self.gamma)
         for done in self.rounds_:
@@ -179,6 +203,11 @@ class GEOMClassifier(GapClassifier):
         ------
         ndarray of shape (n_rows,)
             What `predict` returns after so many rounds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         for values in self.staged_decision_function(X):
             yield self._labels(values)

@@ -28,7 +28,7 @@ from sklearn.utils._param_validation import Interval
 
 from kernimpute.baselines._base import GapClassifier
 from kernimpute.dual import make_dual
-from kernimpute.missing import check_matrix, observed_cells
+from kernimpute.missing import check_pair, observed_cells
 from kernimpute.parameters import check_integer
 
 __all__ = ["KARMAClassifier", "karma_kernel"]
@@ -56,7 +56,12 @@ def karma_kernel(X: ArrayLike, Z: ArrayLike | None = None, *, beta: int = 2) -> 
     Raises
     ------
     TypeError, ValueError
-        If X or Z is no matrix of numbers, or beta is no integer from 1.
+        If X or Z is no matrix of numbers that are finite or NaN, Z has another number of columns
+        than X, or beta is no integer from 1.
+
+    References
+    ----------
+    E. Hazan, R. Livni and Y. Mansour, "Classification with low rank and missing data", ICML 2015.
 
     Examples
     --------
@@ -64,9 +69,10 @@ def karma_kernel(X: ArrayLike, Z: ArrayLike | None = None, *, beta: int = 2) -> 
     array([[35.,  6.]])
     """
     order = check_integer("karma_kernel", "beta", beta, 1)
-    left = _Filled(check_matrix(X, "karma_kernel"))
+    rows, others = check_pair(X, Z, "karma_kernel")
+    left = _Filled(rows)
     # One and the same array, for the product with its own transpose is symmetric to the last bit.
-    right = left if Z is None else _Filled(check_matrix(Z, "karma_kernel", name="Z"))
+    right = left if others is rows else _Filled(others)
     inner = left.values @ right.values.T
     n_shared = left.observed @ right.observed.T
     factor = np.ones(n_shared.shape)
@@ -160,8 +166,9 @@ class KARMAClassifier(GapClassifier):
 
         Raises
         ------
-        ValueError
-            If a parameter is out of its range, a cell is infinite, or y holds a single class.
+        TypeError, ValueError
+            If a parameter is out of its range, a cell is infinite or no number, or y lacks a label
+            or holds a single class.
         """
         rows, codes = self._read_labelled(X, y)
         K = karma_kernel(rows, beta=int(self.beta))
@@ -183,6 +190,11 @@ class KARMAClassifier(GapClassifier):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more, the largest is its class's.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         rows = self._read(X)
         values = karma_kernel(rows, self.X_fit_, beta=self.beta) @ self.dual_coef_

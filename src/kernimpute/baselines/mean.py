@@ -41,6 +41,11 @@ class MeanClassifier(GapClassifier):
     pipeline_ : Pipeline
         The fitted `SimpleImputer` and `SVC`. A column without any observed cell is filled with 0.
 
+    Notes
+    -----
+    The paper compares its method to this one under the name MI. More than two classes are told
+    apart pair by pair, as in scikit-learn's `SVC`.
+
     Examples
     --------
     >>> import numpy as np
@@ -77,8 +82,9 @@ class MeanClassifier(GapClassifier):
 
         Raises
         ------
-        ValueError
-            If a parameter is out of its range, a cell is infinite, or y holds a single class.
+        TypeError, ValueError
+            If a parameter is out of its range, a cell is infinite or no number, or y lacks a label
+            or holds a single class.
         """
         rows, codes = self._read_labelled(X, y)
         imputer = SimpleImputer(strategy="mean", keep_empty_features=True)
@@ -98,6 +104,11 @@ class MeanClassifier(GapClassifier):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Those of `SVC`: positive for the second of two classes.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         rows = self._read(X)
         return np.asarray(self.pipeline_.decision_function(rows))

@@ -16,17 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.baselines._newimp_flow import (
     NOISE,
     EnergyNetwork,
+    check_device,
     flow_velocity,
     import_torch,
     move_cells,
     train_score,
     velocity_of_new_rows,
 )
+from kernimpute.baselines._reading import read_rows
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import check_integer, check_real
 
@@ -70,14 +72,17 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         Source of the weights and of the noise. The same int repeats the result.
     device : str, default="cpu"
-        Where torch computes, such as "cuda".
+        Where torch computes, such as "cuda" on a machine that has one. It must know double
+        precision.
 
     Attributes
     ----------
     X_filled_ : ndarray of shape (n_samples, n_features)
         The filled training rows, which `fit_transform` returns.
     n_features_in_ : int
-        Number of columns.
+        Number of columns in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where all are strings.
 
     Notes
     -----
@@ -140,11 +145,13 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ImportError
             If torch is not installed.
         TypeError, ValueError
-            If a parameter is out of its range, or X is not a finite matrix but for its gaps.
+            If a parameter is out of its range, torch cannot compute on the device, or X is not a
+            finite matrix but for its gaps.
         """
         self._check_parameters()
         torch = import_torch()
-        matrix = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_device(OWNER, self.device)
+        matrix = read_rows(self, X, reset=True)
         self._columns = _Columns.of(matrix)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
@@ -181,6 +188,11 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features)
             The rows; observed cells to the last bit those that came.
+
+        Raises
+        ------
+        ImportError, TypeError, ValueError
+            As `fit`.
         """
         return self.fit(X, y).X_filled_.copy()
 
@@ -196,12 +208,19 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows, n_features)
             The rows; observed cells to the last bit those that came.
+
+        Raises
+        ------
+        ImportError
+            If torch is not installed.
+        TypeError, ValueError
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN,
+            or torch cannot compute on the device.
         """
         check_is_fitted(self)
         torch = import_torch()
-        matrix = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        check_device(OWNER, self.device)
+        matrix = read_rows(self, X, reset=False)
         network = EnergyNetwork(
             tuple(torch.tensor(part, device=self.device) for part in self._network)
         )

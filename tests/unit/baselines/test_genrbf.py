@@ -212,6 +212,17 @@ def test_columns_that_nearly_repeat_do_no_harm(metric):
         assert np.linalg.eigvalsh(K)[0] >= -1e-9
 
 
+@pytest.mark.parametrize("name", ["X", "Z"])
+@pytest.mark.parametrize("shape", [(2, 1), (3,)])
+def test_rows_must_have_the_columns_of_fit(rows, name, shape):
+    kernel = GenRBFKernel().fit(rows)
+    sides = {"X": rows, "Z": rows, name: np.zeros(shape)}
+    n_features = rows.shape[1]
+    must_be = f"'{name}' parameter of GenRBFKernel must be a matrix .* as in fit, {n_features}"
+    with pytest.raises(ValueError, match=must_be):
+        kernel(sides["X"], sides["Z"], gamma=1.0)
+
+
 def test_gammas_are_checked(rows):
     kernel = GenRBFKernel().fit(rows)
     with pytest.raises(ValueError, match=r"'gamma' parameter of GenRBFKernel must be .* Got 0\.0"):

@@ -182,15 +182,68 @@ def test_more_classes_one_against_the_rest():
 def test_kernels_of_other_rows_or_another_gamma_are_refused():
     X, y = gappy(16)
     other, _ = gappy(17)
-    for kernels in (GEOMKernels(X, 2.0), GEOMKernels(other, 1.0)):
-        with pytest.raises(ValueError, match="'kernels' parameter of GEOMClassifier must be"):
+    for kernels, gamma in (
+        (GEOMKernels(X, 2.0), 2.0),
+        (GEOMKernels(other, 1.0), 1.0),
+        (GEOMKernels(X[:, :4], 1.0), 1.0),
+    ):
+        rows, columns = kernels.X.shape
+        got = f"Got that of {rows} rows, {columns} columns and gamma={gamma} instead"
+        with pytest.raises(ValueError, match=f"'kernels' parameter .* gamma=1.0. {got}"):
             GEOMClassifier(1.0, 1.0).fit(X, y, kernels)
+    with pytest.raises(TypeError, match="'kernels' .* a GEOMKernels or None. Got 'rbf' instead"):
+        GEOMClassifier(1.0, 1.0).fit(X, y, "rbf")
 
 
-def test_a_class_that_shows_nothing_is_refused():
-    X = np.array([[0.0], [1.0], [np.nan]])
-    with pytest.raises(ValueError, match="classes that each have a row with an observed cell"):
-        GEOMClassifier().fit(X, ["a", "b", "c"])
+@pytest.mark.parametrize(
+    ("Z", "match"),
+    [
+        ([[1.0]], r"'Z' .* as many columns as X, 2. Got an array of shape \(1, 1\) instead"),
+        ([[1.0, -np.inf]], "'Z' .* finite or NaN. Got -inf in row 0, column 1 instead"),
+    ],
+)
+def test_other_rows_must_have_the_same_columns(Z, match):
+    with pytest.raises(ValueError, match=match):
+        observed_kernel([[1.0, 2.0]], Z, gamma=1.0)
+
+
+def test_coefficients_and_kernels_of_other_rows_are_refused():
+    X, y = gappy(18, 12)
+    kernels = GEOMKernels(X, 1.0)
+    done = GEOMClassifier().fit(X, y, kernels).rounds_[0]
+    n_shown = int(kernels.shown.sum())
+    for coefficients in (np.ones((n_shown + 1, 1)), np.ones(n_shown)):
+        for method in (kernels.margins, kernels.on_observed):
+            with pytest.raises(ValueError, match=rf"'dual_coef' .* of shape \({n_shown}, n_prob"):
+                method(coefficients)
+    with pytest.raises(ValueError, match=rf"'K' .* GEOMRound.decision .* \(n_rows, {n_shown}\)"):
+        done.decision(np.ones((2, n_shown + 1)))
+
+
+@pytest.mark.parametrize("X", [[[0.0], [1.0]], [[np.nan], [np.nan]]])
+def test_kernels_check_gamma_whatever_the_rows_show(X):
+    with pytest.raises(ValueError, match="'gamma' parameter of GEOMKernels"):
+        GEOMKernels(X, 0.0)
+    with pytest.raises(ValueError, match="'gamma' parameter of observed_kernel"):
+        observed_kernel(X, gamma=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "unseen"),
+    [
+        ([0.0, 1.0, np.nan], "'c'"),
+        ([0.0, np.nan, np.nan], "'b', 'c'"),
+        ([np.nan, np.nan, np.nan], "'a', 'b', 'c'"),
+    ],
+)
+def test_a_class_that_shows_nothing_is_refused(cells, unseen):
+    match = (
+        "'X' parameter of GEOMClassifier must be a table where each class has a row with an "
+        "observed cell, since rows without any take part in nothing. "
+        f"Got only gaps in the rows of {unseen} instead."
+    )
+    with pytest.raises(ValueError, match=match):
+        GEOMClassifier().fit(np.transpose([cells]), ["a", "b", "c"])
 
 
 @pytest.mark.parametrize("name", ["C", "gamma", "n_rounds"])

@@ -100,6 +100,19 @@ def test_orders_below_one_are_refused(beta):
         KARMAClassifier(beta=beta).fit([[1.0], [2.0]], [0, 1])
 
 
+@pytest.mark.parametrize(
+    ("Z", "match"),
+    [
+        ([[1.0]], r"'Z' .* as many columns as X, 2. Got an array of shape \(1, 1\) instead"),
+        ([1.0, 2.0], r"'Z' .* must be a matrix .* Got an array of shape \(2,\) instead"),
+        ([[1.0, np.inf]], "'Z' .* finite or NaN. Got inf in row 0, column 1 instead"),
+    ],
+)
+def test_other_rows_must_have_the_same_columns(Z, match):
+    with pytest.raises(ValueError, match=match):
+        karma_kernel([[1.0, 2.0]], Z)
+
+
 def test_a_single_class_is_refused():
     with pytest.raises(ValueError, match="of at least 2 classes. Got 1 class, 1, instead"):
         KARMAClassifier().fit([[1.0], [2.0]], [1, 1])

@@ -241,6 +241,30 @@ def test_parameters_out_of_range_are_refused(parameters, message):
         NewImpImputer(**parameters).fit([[0.0, 1.0], [np.nan, 0.0]])
 
 
+@pytest.mark.parametrize("device", ["abacus", "cpu:x", "meta", ""])
+def test_devices_that_cannot_compute_are_refused(device):
+    match = f"'device' parameter of NewImpImputer must be .* such as 'cpu'.* Got '{device}' instead"
+    # Before anything else: the table is none.
+    with pytest.raises(ValueError, match=match):
+        NewImpImputer(device=device).fit("no table")
+
+
+def test_a_device_is_a_name():
+    with pytest.raises(TypeError, match="'device' parameter of NewImpImputer must be the name .*"):
+        NewImpImputer(device=0).fit([[0.0, 1.0], [np.nan, 0.0]])
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="torch computes on this machine's CUDA")
+def test_cuda_without_cuda_is_refused():
+    _, X, _ = correlated_table()
+    with pytest.raises(ValueError, match="Got 'cuda' instead"):
+        NewImpImputer(device="cuda", **SMALL).fit(X)
+    # What was fitted elsewhere says so too.
+    imputer = NewImpImputer(**SMALL).fit(X).set_params(device="cuda:0")
+    with pytest.raises(ValueError, match="Got 'cuda:0' instead"):
+        imputer.transform(X)
+
+
 def test_without_torch_one_sentence_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"needs torch.*'kernimpute\[newimp\]'"):
