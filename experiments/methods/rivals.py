@@ -161,14 +161,19 @@ def _expected_kernel(problem: Problem, options: Mapping[str, Option]) -> Iterato
         )
 
 
+OWN_C, OWN_SMOOTH = 4.0, 0.25
+"""The library's own defaults for two classes."""
+
+
 def _kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
     """Yield the library's classifier as it comes, or with other defaults.
 
-    "smooth" is a factor of the gamma that it would take by itself.
+    "smooth" is the part of gamma="scale" that it takes; a quarter is its own default.
     """
     classifier = KernelImputationClassifier(C=float(options["C"]))
-    if (smooth := float(options["smooth"])) != 1.0:
-        gamma = _alone(problem, clone(classifier), {}).model.kernel_.gamma
+    if (smooth := float(options["smooth"])) != OWN_SMOOTH:
+        scaled = clone(classifier).set_params(gamma="scale")
+        gamma = _alone(problem, scaled, {}).model.kernel_.gamma
         classifier.set_params(gamma=smooth * gamma)
     yield _alone(problem, classifier, {})
 
@@ -185,7 +190,7 @@ WHOLE: Mapping[str, tuple[Offer, Mapping[str, Values]]] = {
     "expected_kernel": (_expected_kernel, {}),
     "kernel_classifier": (
         _kernel_classifier,
-        {"C": positive_number(1.0), "smooth": positive_number(1.0)},
+        {"C": positive_number(OWN_C), "smooth": positive_number(OWN_SMOOTH)},
     ),
 }
 """Methods by name: a function of problem and options, and the options with their values."""

@@ -11,8 +11,10 @@ from sklearn.svm import SVC
 from experiments.methods.machines import GRID, WIDE, gaussian_svc, near
 from experiments.methods.ours import mean_choice
 from experiments.methods.registry import method
+from experiments.methods.rivals import OWN_C, OWN_SMOOTH
 from experiments.methods.scores import filling_scores, prediction_scores, separation_scores
 from experiments.methods.selection import choose
+from kernimpute import KernelImputationClassifier
 from kernimpute.baselines import GenRBFKernel, GEOMClassifier, KARMAClassifier
 from tests.experiments.small_problem import small_problem
 
@@ -55,7 +57,7 @@ NAMES = [
     "direct[eta=select]+refit",
     "expected_kernel",
     "kernel_classifier",
-    "kernel_classifier[C=4,smooth=0.25]",
+    "kernel_classifier[C=1,smooth=0.5]",
 ]
 
 PROBLEMS = {
@@ -238,3 +240,17 @@ def test_a_wide_grid_goes_further_down(name, at):
 def test_a_grid_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match="The grid of karma must be one of: paper, wide"):
         method("karma[grid=tall]")
+
+
+def test_the_default_classifier_is_named_by_its_own_defaults():
+    problem = PROBLEMS["amputed"]
+    plain, named, former = (
+        next(iter(method(name).candidates(problem))).model
+        for name in (
+            "kernel_classifier",
+            f"kernel_classifier[C={OWN_C},smooth={OWN_SMOOTH}]",
+            "kernel_classifier[C=1,smooth=1]",
+        )
+    )
+    assert plain.C == named.C == KernelImputationClassifier().C
+    assert plain.kernel_.gamma == named.kernel_.gamma == former.kernel_.gamma / 4
