@@ -72,7 +72,7 @@ def karma_kernel(X: ArrayLike, Z: ArrayLike | None = None, *, beta: int = 2) -> 
     rows, others = check_pair(X, Z, "karma_kernel")
     left = _Filled(rows)
     # One and the same array, for the product with its own transpose is symmetric to the last bit.
-    right = left if others is rows else _Filled(others)
+    right = left if Z is None else _Filled(others)
     inner = left.values @ right.values.T
     n_shared = left.observed @ right.observed.T
     factor = np.ones(n_shared.shape)
