@@ -34,7 +34,7 @@ from sklearn.utils.multiclass import type_of_target
 from kernimpute.active_set import ActiveSetSolution, solve_dual
 from kernimpute.interior_point import near_solution
 from kernimpute.labels import plain_labels
-from kernimpute.parameters import check_choice, check_real, refusal
+from kernimpute.parameters import check_choice, check_real, refusal, refusal_in_words
 from kernimpute.projections import project_box_hyperplane
 
 __all__ = ["TASKS", "Dual", "check_sample_weight", "coupling", "make_dual"]
@@ -231,13 +231,15 @@ class Dual:
             If K has an entry that is NaN or infinite, or the start has one, or another shape.
         """
         if not np.isfinite(K).all():
-            raise ValueError(refusal("Dual.solve", "K", "finite", "NaN or infinite entries"))
+            raise ValueError(
+                refusal_in_words("Dual.solve", "K", "finite", "NaN or infinite entries")
+            )
         if start is not None and not (
             start.shape == self.targets.shape and np.isfinite(start).all()
         ):
             must_be = f"finite and of shape {self.targets.shape}"
             got = f"shape {start.shape} with {int((~np.isfinite(start)).sum())} that are not finite"
-            raise ValueError(refusal("Dual.solve", "start", must_be, got))
+            raise ValueError(refusal_in_words("Dual.solve", "start", must_be, got))
         columns = [
             self._solve_column(K, k, tol, None if start is None else start[:, k])
             for k in range(self.n_problems)

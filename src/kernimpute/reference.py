@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from kernimpute.dual import check_sample_weight
 from kernimpute.kernels import Kernel
 from kernimpute.missing import codes_and_weights, observed_cells
-from kernimpute.parameters import refusal
+from kernimpute.parameters import refusal, refusal_in_words
 
 __all__ = [
     "FittedImputer",
@@ -116,7 +116,7 @@ def reference_table(
     if table.shape != X.shape or np.isnan(table).any():
         must_be = f"a completed table of shape {X.shape}"
         got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
-        raise ValueError(refusal(owner, "reference", must_be, got))
+        raise ValueError(refusal_in_words(owner, "reference", must_be, got))
     table = np.where(observed, X, np.where(numeric, np.clip(table, 0.0, 1.0), table))
     for column in kernel.categorical:
         codes = np.unique(X[observed[:, column], column])
