@@ -1,7 +1,7 @@
 """The command line: ``python -m experiments run | export | table | figure | page | list``.
 
-It parses, calls and prints. Exit codes: 0 done; 1 refused, or some methods failed to run at all;
-2 the command line itself is wrong; 130 interrupted.
+It parses, calls and prints. Exit codes: 0 done; 1 refused, or all that was run failed; 2 the
+command line itself is wrong; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,13 +21,21 @@ import pandas as pd
 import typer
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from experiments.committed import export_csv, import_csv, rows_of
+from experiments.committed import (
+    export_csv,
+    import_parts,
+    known_parts,
+    rows_not_asked_for,
+    rows_of,
+)
 from experiments.config import Config
 from experiments.config_files import config_names, load_config
 from experiments.files import data_folder
-from experiments.plan import Part, keys_of, make_plan
-from experiments.records import read_parts
+from experiments.places import check_file, check_folder
+from experiments.plan import Part, Plan, keys_of, make_plan
+from experiments.records import read_parts, rows_among, status_of
 from experiments.runner import run
+from experiments.wording import counted, some_of
 
 __all__ = ["app"]
 
@@ -53,10 +61,16 @@ def _says_why(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **kwargs)
         except (ValueError, OSError, ImportError) as error:
-            typer.echo(" ".join(str(error).split()), err=True)
+            typer.echo(_sentence(error), err=True)
             raise typer.Exit(1) from None
 
     return call
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"'{error.filename}' must be readable and writable; got: {error.strerror}."
+    return " ".join(str(error).split())
 
 
 @app.command("run")
@@ -85,26 +99,27 @@ def run_command(
     ] = None,
 ) -> None:
     """Run what an experiment lacks; what is written is not run again."""
+    check_folder("--records", records)
+    if known is not None:
+        check_file("--known", known)
     loaded = load_config(config)
     folder = records / loaded.name
     part = Part(_given(methods), _given(datasets), repetitions)
     data = data_folder(data_dir)
-    if known is not None:
-        typer.echo(f"{import_csv(known, folder, keys_of(loaded))} methods taken from {known}.")
-    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed)
-    typer.echo(
-        f"{loaded.name}: {plan.n_left} methods in {len(plan.work)} units to run, "
-        f"{plan.n_known} known; records in {folder}."
-    )
-    if not plan.work:
-        return
-    # Only a run needs the datasets and the progress bar, only rows that came show how it went.
-    from experiments.datasets import load_dataset
+    parts = {} if known is None else known_parts(known)
+    earlier = {name: status_of([row["status"] for row in rows]) for name, rows in parts.items()}
+    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed, earlier=earlier)
+    # Only a run needs the datasets and the progress bar.
+    from experiments.conditions import check_conditions
     from experiments.progress import shown
 
-    for name in sorted({work.unit["dataset"] for work in plan.work if "dataset" in work.unit}):
-        load_dataset(name, data)
-
+    check_conditions(plan, data)
+    if known is not None:
+        taken = import_parts(parts, folder, keys_of(loaded))
+        typer.echo(f"{counted(taken, 'run')} taken from {known}.")
+    _tell_plan(plan)
+    if not plan.work:
+        return
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     try:
@@ -129,41 +144,71 @@ def run_command(
     ways = ", ".join(f"{counts[way]} {way}" for way in ("done", "failed", "skipped"))
     typer.echo(f"{loaded.name}: {ways} in {minutes:.1f} minutes.")
     if counts["failed"]:
-        _tell_failures(read_parts(folder))
+        _tell_failures(rows_among(read_parts(folder), keys_of(loaded)))
+        if not counts["done"]:
+            raise typer.Exit(1)
 
 
 def _given(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
 
+def _tell_plan(plan: Plan) -> None:
+    """Print what there is to do, and how many of the known runs failed."""
+    runs = "nothing to do"
+    if plan.work:
+        units = counted(len(plan.work), "unit")
+        runs = (
+            f"{counted(plan.n_left, 'run')} to do ({counted(plan.n_methods, 'method')} in {units})"
+        )
+    typer.echo(f"{plan.config.name}: {runs}, {plan.n_known} known; records in {plan.folder}.")
+    if plan.n_failed:
+        typer.echo(f"Of the known runs {plan.n_failed} failed; --retry-failed runs these again.")
+
+
 def _tell_failures(rows: pd.DataFrame) -> None:
     """Print why methods failed, each reason once with its count."""
     failed = rows[rows["status"] == "failed"]
     for (method, reason), group in failed.groupby(["method", "reason"], sort=True):
-        typer.echo(f"  {method}: {reason} ({len(group)} rows)")
+        typer.echo(f"  {method}: {reason} ({counted(len(group), 'row')})")
 
 
 def _rows_of(config: Config, records: Path, results: Path) -> pd.DataFrame:
     """Return an experiment's rows: of the records, else of the committed CSV."""
+    check_folder("--results", results)
     folder, path = records / config.name, results / f"{config.name}.csv"
     rows = rows_of(keys_of(config), folder, path)
     if rows.empty:
-        raise ValueError(
-            f"{config.name} must be run first: there are neither records in {folder} nor {path}."
-        )
+        there = [str(place) for place in (folder, path) if place.exists()]
+        got = f"there are neither records in {folder} nor {path}"
+        if there:
+            got = f"no row that the config asks for is in {' or '.join(there)}"
+        raise ValueError(f"{config.name} must be run first: {got}.")
     return rows
 
 
 @app.command("export")
 @_says_why
 def export_command(
-    config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
+    config: ConfigName,
+    records: Records = RECORDS,
+    results: Results = RESULTS,
+    drop: Annotated[
+        bool, typer.Option(help="Drop rows of the CSV that the config does not ask for.")
+    ] = False,
 ) -> None:
     """Write an experiment's rows as RESULTS/CONFIG.csv, which is committed."""
     loaded = load_config(config)
     rows, path = _rows_of(loaded, records, results), results / f"{loaded.name}.csv"
+    lost = rows_not_asked_for(path, keys_of(loaded))
+    if len(lost) and not drop:
+        datasets = f" on {some_of(lost['dataset'])}" if "dataset" in lost else ""
+        raise ValueError(
+            f"{path} holds {counted(len(lost), 'row')} that the config {config} does not ask for, "
+            f"of {some_of(lost['method'])}{datasets}; --drop leaves them out."
+        )
     export_csv(rows, path)
-    typer.echo(f"{len(rows)} rows written to {path}.")
+    typer.echo(f"{counted(len(rows), 'row')} written to {path}.")
 
 
 @app.command("table")
@@ -172,9 +217,12 @@ def table_command(
     config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
 ) -> None:
     """Write an experiment's tables as Markdown and LaTeX into RESULTS."""
-    from experiments.tables import write_tables
+    from experiments.tables import has_tables, write_tables
 
     loaded = load_config(config)
+    if not has_tables(loaded):
+        typer.echo(f"{loaded.name} has no tables: the kind {loaded.kind} is shown as figures.")
+        return
     _tell_written(write_tables(loaded, _rows_of(loaded, records, results), results))
 
 
@@ -184,9 +232,12 @@ def figure_command(
     config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
 ) -> None:
     """Draw an experiment's figures into RESULTS."""
-    from experiments.figures import write_figures
+    from experiments.figures import FIGURES, write_figures
 
     loaded = load_config(config)
+    if loaded.name not in FIGURES:
+        typer.echo(f"{loaded.name} has no figures; those that have: {', '.join(FIGURES)}.")
+        return
     _tell_written(write_figures(loaded, _rows_of(loaded, records, results), results))
 
 
@@ -199,12 +250,13 @@ def page_command(
     """Write the page of results from what is committed."""
     from experiments.page import write_page
 
+    check_folder("--results", results)
     write_page(results, output)
     typer.echo(f"Written: {output}.")
 
 
-def _tell_written(paths: list[Path] | None) -> None:
-    for path in paths or []:
+def _tell_written(paths: list[Path]) -> None:
+    for path in paths:
         typer.echo(f"Written: {path}.")
 
 

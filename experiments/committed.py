@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pyarrow import csv
+from pyarrow import ArrowInvalid, csv
 
 from experiments.records import (
     OUTCOME,
@@ -21,7 +21,18 @@ from experiments.records import (
     status_of_parts,
 )
 
-__all__ = ["export_csv", "import_csv", "read_csv", "rows_of"]
+__all__ = [
+    "export_csv",
+    "import_parts",
+    "known_parts",
+    "read_csv",
+    "read_records",
+    "rows_not_asked_for",
+    "rows_of",
+]
+
+_COLUMNS = ("experiment", "method", *OUTCOME)
+"""What all records have beside their axes and what was measured."""
 
 
 def rows_of(keys: Iterable[Key], folder: Path, path: Path) -> pd.DataFrame:
@@ -48,7 +59,7 @@ def rows_of(keys: Iterable[Key], folder: Path, path: Path) -> pd.DataFrame:
     if path.is_file():
         there = set() if rows.empty else set(file_names(rows))
         lacking = [key for key in keys if key.file_name not in there]
-        committed = rows_among(read_csv(path), lacking)
+        committed = rows_among(read_records(path), lacking)
         rows = committed if rows.empty else pd.concat([rows, committed], ignore_index=True)
     return rows if rows.empty else sorted_rows(rows_among(rows, keys))
 
@@ -81,44 +92,115 @@ def read_csv(path: Path) -> pd.DataFrame:
     -------
     DataFrame
         The rows, floats to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If the file is no CSV; the sentence names it.
     """
     # One block, since the types of columns are those of the first block; and only an empty cell
     # is a missing value, since a word such as "None" may be a dataset's.
     blocks = csv.ReadOptions(block_size=path.stat().st_size + 1)
     cells = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
-    table = csv.read_csv(path, read_options=blocks, convert_options=cells)
+    try:
+        table = csv.read_csv(path, read_options=blocks, convert_options=cells)
+    except ArrowInvalid as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{path} must be a CSV of records; got: {reason}.") from None
     return pd.DataFrame(table.to_pandas())
 
 
-def import_csv(path: Path, folder: Path, keys: Iterable[Key]) -> int:
-    """Write the parts that a CSV knows and the folder lacks.
+def read_records(path: Path) -> pd.DataFrame:
+    """Return the rows of a CSV, which must be records.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    DataFrame
+        The rows, as `read_csv` gives them.
+
+    Raises
+    ------
+    ValueError
+        If the file is no CSV, or lacks the columns that all records have.
+    """
+    rows = read_csv(path)
+    lacking = [name for name in _COLUMNS if name not in rows.columns]
+    if lacking:
+        raise ValueError(f"{path} must have the columns of records; it lacks {lacking}.")
+    return rows
+
+
+def rows_not_asked_for(path: Path, keys: Iterable[Key]) -> pd.DataFrame:
+    """Return the rows of a CSV that an experiment does not ask for.
+
+    Parameters
+    ----------
+    path : Path
+        The CSV, which may be absent.
+    keys : iterable of Key
+        What the experiment asks for.
+
+    Returns
+    -------
+    DataFrame
+        The rows, in their order.
+    """
+    if not path.is_file():
+        return pd.DataFrame()
+    rows = read_records(path)
+    wanted = {key.file_name for key in keys}
+    return rows[[name not in wanted for name in file_names(rows)]]
+
+
+def known_parts(path: Path) -> dict[str, list[dict[Any, Any]]]:
+    """Return the parts that a CSV knows.
 
     Parameters
     ----------
     path : Path
         A CSV that `export_csv` wrote.
-    folder : Path
-        The experiment's folder; cleaned before.
-    keys : iterable of Key
-        What is wanted; other rows of the CSV are left alone.
 
     Returns
     -------
-    int
-        How many parts were written.
+    dict of str to list of dict
+        The rows of each part, by its file's name.
 
     Raises
     ------
     ValueError
         If the file has other columns than records have.
     """
-    rows = read_csv(path)
-    lacking = [name for name in ("experiment", "method", *OUTCOME) if name not in rows.columns]
-    if lacking:
-        raise ValueError(f"{path} must have the columns of records; it lacks {lacking}.")
+    rows = read_records(path)
     known: dict[str, list[dict[Any, Any]]] = {}
     for name, row in zip(file_names(rows), rows.to_dict("records"), strict=True):
         known.setdefault(name, []).append(row)
+    return known
+
+
+def import_parts(
+    known: Mapping[str, Sequence[Mapping[Any, Any]]], folder: Path, keys: Iterable[Key]
+) -> int:
+    """Write the parts that are known and the folder lacks.
+
+    Parameters
+    ----------
+    known : mapping of str to sequence of mapping
+        What `known_parts` returns.
+    folder : Path
+        The experiment's folder; cleaned before.
+    keys : iterable of Key
+        What is wanted; other parts are left alone.
+
+    Returns
+    -------
+    int
+        How many parts were written.
+    """
     clean(folder)
     there = status_of_parts(folder)
     wanted = [key for key in keys if key.file_name in known and key.file_name not in there]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.amputation import draw_amputation
-from experiments.datasets import load_dataset
+from experiments.datasets import Dataset, load_dataset
 from experiments.naming import parse_name
 from experiments.problem import Problem, Rows, Setting, seed_of
 from experiments.splits import AUTHORS_TABLE, Split, authors_mask, split_rows
 
-__all__ = ["make_problem", "unit_scaled"]
+__all__ = ["check_setting", "make_problem", "unit_scaled"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -55,10 +55,7 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
         If the dataset, or the authors' splits, can't be found.
     """
     _check(setting)
-    dataset = load_dataset(setting.dataset, data_dir, setting.repetition)
-    split = split_rows(
-        setting.dataset, len(dataset.y), setting.repetition, setting.splits, data_dir
-    )
+    dataset, split = _split(setting, data_dir)
     classes = np.unique(dataset.y)
     lacking = np.setdiff1d(classes, dataset.y[split.train])
     if lacking.size:
@@ -79,6 +76,36 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
         for name, rows in split._asdict().items()
     }
     return Problem(setting, **sets)
+
+
+def check_setting(setting: Setting, data_dir: Path | None) -> None:
+    """Refuse a setting whose problem could not be made, as far as that is known without making it.
+
+    Parameters
+    ----------
+    setting : Setting
+        The axes.
+    data_dir : Path or None
+        The folder of the files; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the dataset is unknown or another than it should be, the missing rate is not one of its
+        mechanism, or the authors have no such repetition.
+    FileNotFoundError
+        If the dataset, or the authors' splits, can't be found.
+    """
+    _check(setting)
+    _split(setting, data_dir)
+
+
+def _split(setting: Setting, data_dir: Path | None) -> tuple[Dataset, Split]:
+    dataset = load_dataset(setting.dataset, data_dir, setting.repetition)
+    n_rows = len(dataset.y)
+    return dataset, split_rows(
+        setting.dataset, n_rows, setting.repetition, setting.splits, data_dir
+    )
 
 
 def unit_scaled(X: FloatArray, reference: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -175,7 +176,10 @@ def open_table(file: str) -> pd.DataFrame:
         If OpenML refuses, or what it has is not the table of the file.
     """
     there, columns = OPENML[file], _COLUMNS[file].split()
-    bunch = fetch_openml(data_id=there.data_id, as_frame=True, n_retries=1)
+    with warnings.catch_warnings():
+        # What the last attempt ends with is in the refusal.
+        warnings.filterwarnings("ignore", message="A network error occurred", category=UserWarning)
+        bunch = fetch_openml(data_id=there.data_id, as_frame=True, n_retries=1)
     features = pd.DataFrame({name: _plain(bunch.data[name]) for name in bunch.data})
     visible = [name for name in columns if name not in there.identifiers]
     names = columns if features.shape[1] == len(columns) else visible

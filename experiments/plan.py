@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from experiments.config import Config, MethodEntry
+from experiments.kind import units_of
 from experiments.records import Key, clean, status_of_parts
 
 __all__ = [
     "Everything",
-    "Kind",
     "Part",
     "Plan",
     "Work",
     "key_of",
     "keys_of",
-    "kind_of",
     "make_plan",
 ]
-
-
-class Kind(Protocol):
-    """What a module of `experiments.kinds` offers."""
-
-    columns: Sequence[str]
-    """The names of what it measures."""
-
-    def units(self, config: Any) -> list[dict[str, Any]]:
-        """Return the axes of each unit of work: all that its rows depend on.
-
-        Raises ValueError if the config names a method or a dataset that there is not.
-        """
-
-    def rows(
-        self, config: Any, unit: dict[str, Any], method: str, data_dir: Path | None
-    ) -> list[dict[str, Any]]:
-        """Return what one method measures in a unit."""
 
 
 @dataclass(frozen=True)
@@ -126,17 +106,25 @@ class Plan:
         The units that aren't done.
     n_known : int
         Methods of units that have rows already.
+    n_failed : int
+        Those of them that failed, and are not run again.
     """
 
     config: Config
     folder: Path
     work: tuple[Work, ...]
     n_known: int
+    n_failed: int
 
     @property
     def n_left(self) -> int:
         """Methods of units that have no rows yet."""
         return sum(len(work.methods) for work in self.work)
+
+    @property
+    def n_methods(self) -> int:
+        """Methods that lack rows in some unit."""
+        return len({entry.name for work in self.work for entry in work.methods})
 
     def files_of(self, work: Work) -> frozenset[str]:
         """Return the names of the parts to come of a unit.
@@ -152,22 +140,6 @@ class Plan:
             File names in the plan's folder.
         """
         return frozenset(key_of(self.config, work.unit, entry).file_name for entry in work.methods)
-
-
-def kind_of(config: Config) -> Kind:
-    """Return the module of a config's kind.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-
-    Returns
-    -------
-    module
-        ``experiments.kinds.KIND``.
-    """
-    return cast(Kind, importlib.import_module(f"experiments.kinds.{config.kind}"))
 
 
 def key_of(config: Config, unit: Mapping[str, Any], entry: MethodEntry) -> Key:
@@ -203,12 +175,16 @@ def keys_of(config: Config) -> list[Key]:
     list of Key
         Unit by unit, each with the methods in the config's order.
     """
-    units = kind_of(config).units(config)
-    return [key_of(config, unit, entry) for unit in units for entry in config.methods]
+    return [key_of(config, unit, entry) for unit in units_of(config) for entry in config.methods]
 
 
 def make_plan(
-    config: Config, folder: Path, *, part: Part = Everything, retry_failed: bool = False
+    config: Config,
+    folder: Path,
+    *,
+    part: Part = Everything,
+    retry_failed: bool = False,
+    earlier: Mapping[str, str] | None = None,
 ) -> Plan:
     """Return what is left to do.
 
@@ -222,6 +198,8 @@ def make_plan(
         What of it is to be run.
     retry_failed : bool, default=False
         Whether methods that failed count as not done.
+    earlier : mapping of str to str or None, default=None
+        How parts ended that are about to be taken up into the folder, by their files' names.
 
     Returns
     -------
@@ -234,12 +212,13 @@ def make_plan(
         If the config names a method that there is not, or the part names a method or a dataset
         that the config hasn't.
     """
-    units = kind_of(config).units(config)
-    _check_names("method", part.methods, [entry.name for entry in config.methods])
-    _check_names("dataset", part.datasets, list(dict.fromkeys(u.get("dataset") for u in units)))
+    units = units_of(config)
+    datasets = list(dict.fromkeys(unit.get("dataset") for unit in units))
+    _check_names(config, "method", part.methods, [entry.name for entry in config.methods])
+    _check_names(config, "dataset", part.datasets, datasets)
     clean(folder)
-    statuses = status_of_parts(folder)
-    n_known, left = 0, []
+    statuses = {**(earlier or {}), **status_of_parts(folder)}
+    n_known, n_failed, left = 0, 0, []
     for unit in filter(part.has_unit, units):
         entries = [entry for entry in config.methods if part.has_method(entry.name)]
         open_entries = tuple(
@@ -252,16 +231,25 @@ def make_plan(
             )
         )
         n_known += len(entries) - len(open_entries)
+        n_failed += sum(
+            statuses.get(key_of(config, unit, entry).file_name) == "failed"
+            for entry in entries
+            if entry not in open_entries
+        )
         if open_entries:
             left.append(Work(unit, open_entries))
-    return Plan(config, folder, tuple(left), n_known)
+    return Plan(config, folder, tuple(left), n_known, n_failed)
 
 
-def _check_names(what: str, asked: Iterable[str] | None, there: Sequence[Any]) -> None:
+def _check_names(
+    config: Config, what: str, asked: Iterable[str] | None, there: Sequence[Any]
+) -> None:
     for name in asked or ():
         if name not in there:
             choices = ", ".join(map(str, there))
-            raise ValueError(f"A {what} to run must be one of: {choices}; got {name!r}.")
+            raise ValueError(
+                f"A {what} of {config.name} to run must be one of: {choices}; got {name!r}."
+            )
 
 
 def _is_open(status: str | None, *, limited: bool, retry_failed: bool) -> bool:

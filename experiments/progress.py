@@ -27,7 +27,7 @@ EVERY = 1.0
 
 @contextmanager
 def shown(plan: Plan) -> Iterator[None]:
-    """Show how many methods and units of a plan have rows, until the block ends.
+    """Show how many runs and units of a plan have rows, until the block ends.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def shown(plan: Plan) -> Iterator[None]:
     Yields
     ------
     None
-        While the block runs, the parts in the plan's folder are counted from a thread: a method
+        While the block runs, the parts in the plan's folder are counted from a thread: a run
         is done when its part is there, whichever process wrote it.
     """
     over = threading.Event()
@@ -51,7 +51,7 @@ def shown(plan: Plan) -> Iterator[None]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
     ) as progress:
-        methods = progress.add_task("methods", total=plan.n_left)
+        runs = progress.add_task("runs", total=plan.n_left)
         units = progress.add_task("units", total=len(plan.work))
 
         def look() -> None:
@@ -61,7 +61,7 @@ def shown(plan: Plan) -> Iterator[None]:
                 done = {
                     name for name, when in _stamps(plan.folder).items() if ready.get(name) != when
                 }
-                progress.update(methods, completed=sum(len(files & done) for files in left))
+                progress.update(runs, completed=sum(len(files & done) for files in left))
                 progress.update(units, completed=sum(files <= done for files in left))
 
         thread = threading.Thread(target=look, daemon=True)

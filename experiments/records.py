@@ -76,10 +76,11 @@ class Key:
         Parameters
         ----------
         folder : Path
-            The experiment's folder.
+            The experiment's folder; made where it is absent.
         rows : sequence of mapping
             Rows with the same columns each.
         """
+        folder.mkdir(parents=True, exist_ok=True)
         table = pa.Table.from_pylist([{name: _plain(v) for name, v in row.items()} for row in rows])
         temporary = folder / f".{self.file_name}.{os.getpid()}.tmp"
         pq.write_table(table, temporary)
@@ -104,14 +105,13 @@ def clean(folder: Path) -> list[Path]:
     Parameters
     ----------
     folder : Path
-        The experiment's folder; made where it is absent.
+        The experiment's folder, which may be absent.
 
     Returns
     -------
     list of Path
         What was removed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     removed = [
         path
         for path in folder.glob(".*.tmp")

@@ -18,8 +18,9 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from experiments.config import Config, MethodEntry
+from experiments.kind import Kind, kind_of
 from experiments.measure import machine, measured, versions
-from experiments.plan import Kind, Plan, Work, key_of, kind_of
+from experiments.plan import Plan, Work, key_of
 from experiments.problem import seed_of
 from experiments.records import OUTCOME, status_of
 

@@ -23,7 +23,7 @@ from experiments.methods.scores import (
 from experiments.methods.selection import Chosen, choose
 from experiments.problem import Problem, Setting
 
-__all__ = ["columns", "rows", "units"]
+__all__ = ["columns", "rows", "setting", "units"]
 
 columns = (
     "rule",
@@ -74,6 +74,24 @@ def units(config: ClassificationConfig) -> list[dict[str, Any]]:
     ]
 
 
+def setting(config: ClassificationConfig, unit: dict[str, Any]) -> Setting:
+    """Return the problem that a unit is of.
+
+    Parameters
+    ----------
+    config : ClassificationConfig
+        The experiment.
+    unit : dict of str to object
+        Its axes.
+
+    Returns
+    -------
+    Setting
+        The axes of the problem.
+    """
+    return Setting(**unit)
+
+
 def rows(
     config: ClassificationConfig, unit: dict[str, Any], method_name: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
@@ -96,7 +114,7 @@ def rows(
         The columns of each rule; a failed row where no candidate passes the rule.
     """
     compared = method(method_name)
-    problem = _problem(Setting(**unit), data_dir)
+    problem = _problem(setting(config, unit), data_dir)
     selected = choose(compared.candidates(problem), problem, compared.rules)
     return [
         _row(problem, rule, selected[rule]) if rule in selected else _failed(rule)
@@ -105,9 +123,9 @@ def rows(
 
 
 @lru_cache(maxsize=1)
-def _problem(setting: Setting, data_dir: Path | None) -> Problem:
+def _problem(of: Setting, data_dir: Path | None) -> Problem:
     """Return the problem of a setting, one object for all methods, which keep work by it."""
-    return make_problem(setting, data_dir)
+    return make_problem(of, data_dir)
 
 
 def _row(problem: Problem, rule: Rule, chosen: Chosen) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from experiments.problem import Setting
 from kernimpute import VARIANTS, impute
 from kernimpute.kernels import Gaussian
 
-__all__ = ["columns", "rows", "units"]
+__all__ = ["columns", "rows", "setting", "units"]
 
 columns = (
     "stage",
@@ -65,6 +65,24 @@ def units(config: ConvergenceConfig) -> list[dict[str, Any]]:
     ]
 
 
+def setting(config: ConvergenceConfig, unit: dict[str, Any]) -> Setting:
+    """Return the problem that a unit is of.
+
+    Parameters
+    ----------
+    config : ConvergenceConfig
+        The experiment.
+    unit : dict of str to object
+        Its axes.
+
+    Returns
+    -------
+    Setting
+        The axes of the problem.
+    """
+    return Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
+
+
 def rows(
     config: ConvergenceConfig, unit: dict[str, Any], method: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
@@ -87,8 +105,7 @@ def rows(
         One row a round, Stage I's before Stage II's; beyond the first `ALL_ROUNDS` of a stage every
         tenth and the last.
     """
-    setting = Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
-    problem = make_problem(setting, data_dir)
+    problem = make_problem(setting(config, unit), data_dir)
     result = impute(
         problem.train.X,
         problem.train.y,

@@ -15,7 +15,7 @@ from experiments.synthetic import draw_moons
 from kernimpute import impute
 from kernimpute.kernels import Gaussian
 
-__all__ = ["columns", "rows", "units"]
+__all__ = ["columns", "rows", "setting", "units"]
 
 FloatArray = NDArray[np.float64]
 
@@ -67,6 +67,24 @@ def units(config: MoonsConfig) -> list[dict[str, Any]]:
         {"dataset": "moons", **fixed, **machine, "repetition": repetition}
         for repetition in range(config.repetitions)
     ]
+
+
+def setting(config: MoonsConfig, unit: dict[str, Any]) -> None:
+    """Return that a unit is of no problem with a dataset.
+
+    Parameters
+    ----------
+    config : MoonsConfig
+        The experiment.
+    unit : dict of str to object
+        Its axes.
+
+    Returns
+    -------
+    None
+        The moons are drawn, and no dataset is needed.
+    """
+    return None
 
 
 def rows(

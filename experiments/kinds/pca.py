@@ -12,12 +12,13 @@ from sklearn.decomposition import PCA
 
 from experiments.config import PcaConfig
 from experiments.make_problem import make_problem
+from experiments.method_names import parts_of
 from experiments.methods.candidates import Rule
 from experiments.methods.registry import method as method_named
 from experiments.methods.selection import choose
 from experiments.problem import Problem, Setting
 
-__all__ = ["COMPLETE", "columns", "rows", "units"]
+__all__ = ["COMPLETE", "columns", "rows", "setting", "units"]
 
 COMPLETE = "complete"
 """The method that is the rows before cells were removed."""
@@ -42,11 +43,13 @@ def units(config: PcaConfig) -> list[dict[str, Any]]:
     Raises
     ------
     ValueError
-        If a method is none that classification has.
+        If a method is none that classification has, or one that fills nothing.
     """
     for entry in config.methods:
         if entry.name != COMPLETE:
             method_named(entry.name)
+            if not parts_of(entry.name).classifier:
+                raise _no_filling(entry.name)
     return [
         {
             "dataset": config.dataset,
@@ -55,6 +58,24 @@ def units(config: PcaConfig) -> list[dict[str, Any]]:
         }
         for repetition in range(config.repetitions)
     ]
+
+
+def setting(config: PcaConfig, unit: dict[str, Any]) -> Setting:
+    """Return the problem that a unit is of.
+
+    Parameters
+    ----------
+    config : PcaConfig
+        The experiment.
+    unit : dict of str to object
+        Its axes.
+
+    Returns
+    -------
+    Setting
+        The axes of the problem.
+    """
+    return Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
 
 
 def rows(
@@ -84,8 +105,7 @@ def rows(
     ValueError
         If the method fills nothing.
     """
-    setting = Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
-    problem = make_problem(setting, data_dir)
+    problem = make_problem(setting(config, unit), data_dir)
     filled, parameters = _filled(problem, method)
     # The plane is that of the complete rows for every method, as in the paper.
     plane = PCA(n_components=2, svd_solver="full").fit(problem.train.truth)
@@ -111,5 +131,9 @@ def _filled(problem: Problem, name: str) -> tuple[NDArray[np.float64], str | Non
     rules: tuple[Rule, ...] = ("plain",)
     candidate = choose(method.candidates(problem), problem, rules)["plain"].candidate
     if candidate.filled is None:
-        raise ValueError(f"A method of pca must fill the training rows; got {name!r}.")
+        raise _no_filling(name)
     return candidate.filled, json.dumps(dict(candidate.parameters), default=str)
+
+
+def _no_filling(name: str) -> ValueError:
+    return ValueError(f"A method of pca must fill the training rows; got {name!r}.")

@@ -15,7 +15,7 @@ from experiments.problem import Setting, seed_of
 from kernimpute import recover_features
 from kernimpute.kernels import Gaussian
 
-__all__ = ["METHODS", "columns", "rows", "units"]
+__all__ = ["METHODS", "columns", "rows", "setting", "units"]
 
 METHODS = ("recover_features",)
 """The methods there are."""
@@ -59,6 +59,24 @@ def units(config: RecoveryConfig) -> list[dict[str, Any]]:
     ]
 
 
+def setting(config: RecoveryConfig, unit: dict[str, Any]) -> Setting:
+    """Return the problem that a unit is of.
+
+    Parameters
+    ----------
+    config : RecoveryConfig
+        The experiment.
+    unit : dict of str to object
+        Its axes.
+
+    Returns
+    -------
+    Setting
+        The axes of the problem; the first repetition's, for all its rows are taken.
+    """
+    return Setting(unit["dataset"], "mcar", unit["missing_rate"], 0, splits="hashed")
+
+
 def rows(
     config: RecoveryConfig, unit: dict[str, Any], method: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
@@ -81,7 +99,7 @@ def rows(
         One row.
     """
     rate, repetition = unit["missing_rate"], unit["repetition"]
-    whole = make_problem(Setting(unit["dataset"], "mcar", rate, 0, splits="hashed"), data_dir)
+    whole = make_problem(setting(config, unit), data_dir)
     X = np.vstack([whole.train.truth, whole.holdout.truth, whole.test.truth])
     # The same cells at every gamma.
     seed = seed_of("recovery", unit["dataset"], rate, repetition)

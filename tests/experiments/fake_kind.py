@@ -37,6 +37,10 @@ def units(config):
     ]
 
 
+def setting(config, unit):
+    return None
+
+
 def rows(config, unit, method, data_dir):
     accuracy = (unit["repetition"] + 1) / 7
     if method == "two_rules":

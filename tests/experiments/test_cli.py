@@ -49,11 +49,11 @@ def run(trial, places, *arguments, code=0):
 
 def test_run_says_what_there_is_to_do_and_what_was_done(trial, places):
     output = run(trial, places)
-    assert "trial: 4 methods in 2 units to run, 0 known" in output
+    assert "trial: 4 runs to do (2 methods in 2 units), 0 known" in output
     assert "trial: 4 done, 0 failed, 0 skipped in" in output
     rows = read_parts(places.records / "trial")
     assert set(rows["method"]) == {"mean", "direct"}
-    assert "trial: 0 methods in 0 units to run, 4 known" in run(trial, places)
+    assert "trial: nothing to do, 4 known" in run(trial, places)
 
 
 def test_run_takes_a_part(trial, places):
@@ -69,8 +69,8 @@ def test_run_goes_on_from_what_export_wrote(trial, places, tmp_path):
     assert "98 rows written to" in said("export", trial, *where)
     other = SimpleNamespace(records=tmp_path / "elsewhere")
     output = run(trial, other, "--known", places.results / "trial.csv")
-    assert "2 methods taken from" in output
-    assert "2 methods in 1 units to run, 2 known" in output
+    assert "2 runs taken from" in output
+    assert "2 runs to do (2 methods in 1 unit), 2 known" in output
 
 
 def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, monkeypatch):
@@ -81,11 +81,34 @@ def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, 
 
     with monkeypatch.context() as patch:
         patch.setattr(moons, "rows", refuse)
-        output = run(trial, places)
+        output = run(trial, places, code=1)
     assert "0 done, 4 failed" in output
     assert "direct: ValueError: no moon tonight (2 rows)" in output
-    assert "0 methods in 0 units to run, 4 known" in run(trial, places)
-    assert "4 done, 0 failed" in run(trial, places, "--retry-failed")
+    again = run(trial, places)
+    assert "trial: nothing to do, 4 known" in again
+    assert "Of the known runs 4 failed; --retry-failed runs these again." in again
+    output = run(trial, places, "--retry-failed")
+    assert "4 done, 0 failed" in output and "Of the known" not in output
+
+
+def test_what_failed_is_told_of_what_the_config_asks_for_now_and_is_code_0(
+    trial, places, monkeypatch
+):
+    from experiments.kinds import moons
+
+    real = moons.rows
+
+    def refuse(config, unit, method, data_dir):
+        if method != "mean" and unit["repetition"] == 0:
+            raise ValueError("no moon tonight")
+        return real(config, unit, method, data_dir)
+
+    monkeypatch.setattr(moons, "rows", refuse)
+    run(trial, places)
+    trial.write_text(MOONS.replace("[mean, direct]", "[mean, anchored]"))
+    output = run(trial, places)
+    assert "1 done, 1 failed" in output
+    assert "anchored: ValueError: no moon tonight (1 row)" in output and "direct" not in output
 
 
 @pytest.mark.parametrize(
@@ -93,7 +116,7 @@ def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, 
     [
         (("run", "nowhere"), "A config must be a file or one of:"),
         (("table", "nowhere"), "A config must be a file or one of:"),
-        (("run", "moons", "--methods", "x"), "A method to run must be one of: mean, direct"),
+        (("run", "moons", "--methods", "x"), "A method of moons to run must be one of: mean"),
         (("run", "moons", "--data-dir", "/nowhere"), "must be a directory; got '/nowhere'"),
         (("export", "moons"), "moons must be run first: there are neither records in"),
     ],
@@ -122,6 +145,7 @@ def fake_module(monkeypatch, name, function):
     module = ModuleType(name)
     setattr(module, function.__name__, function)
     monkeypatch.setitem(sys.modules, name, module)
+    return module
 
 
 @pytest.mark.parametrize("command", ["table", "figure"])
@@ -135,7 +159,8 @@ def test_tables_and_figures_are_of_the_records_else_of_the_committed_rows(
         return [folder / "written.md"]
 
     write.__name__ = f"write_{command}s"
-    fake_module(monkeypatch, f"experiments.{command}s", write)
+    module = fake_module(monkeypatch, f"experiments.{command}s", write)
+    module.has_tables, module.FIGURES = lambda config: True, ["trial"]
     where = ("--records", places.records, "--results", places.results)
     assert "trial must be run first" in said(command, trial, *where, code=1)
     run(trial, places)
@@ -157,6 +182,77 @@ def test_rows_that_the_config_does_not_ask_for_any_more_are_left_out(trial, plac
     assert set(rows["method"]) == {"mean"} and set(rows["repetition"]) == {0}
 
 
+@pytest.mark.parametrize("command", ["export", "table", "figure"])
+def test_where_no_row_is_asked_for_the_sentence_says_so(trial, places, command):
+    named = trial.with_name("recovery.yaml" if command == "table" else "moons.yaml")
+    named.write_text(trial.read_text())
+    run(named, places)
+    named.write_text(MOONS.replace("n_samples: 40", "n_samples: 50"))
+    if command == "table":
+        named.write_text(
+            "kind: recovery\ndescription: A trial.\ndataset: heart\ngammas: [1]\n"
+            "missing_rates: [0.1]\n"
+        )
+    where = ("--records", places.records, "--results", places.results)
+    output = said(command, named, *where, code=1)
+    folder = places.records / named.stem
+    assert output == (
+        f"{named.stem} must be run first: no row that the config asks for is in {folder}.\n"
+    )
+    assert not places.results.exists()
+
+
+@pytest.mark.parametrize("command", ["table", "figure"])
+def test_what_has_no_tables_or_figures_says_so_and_leaves_no_folder(places, command):
+    name, complaint = {
+        "table": ("moons", "moons has no tables: the kind moons is shown as figures."),
+        "figure": ("mlp", "mlp has no figures; those that have: classification, life, "),
+    }[command]
+    where = ("--records", places.records, "--results", places.results)
+    output = said(command, name, *where)
+    assert output.startswith(complaint) and output.count("\n") == 1
+    assert not places.results.exists()
+
+
+def test_committed_rows_that_the_config_does_not_ask_for_are_dropped_only_if_asked(trial, places):
+    where = ("--records", places.records, "--results", places.results)
+    run(trial, places)
+    said("export", trial, *where)
+    path = places.results / "trial.csv"
+    before = path.read_bytes()
+    trial.write_text(MOONS.replace("[mean, direct]", "[mean]"))
+    output = said("export", trial, *where, code=1)
+    assert f"{path} holds 98 rows that the config {trial} does not ask for" in output
+    assert "of direct on moons; --drop leaves them out." in output
+    assert path.read_bytes() == before
+    assert "98 rows written to" in said("export", trial, *where, "--drop")
+    assert set(read_csv(path)["method"]) == {"mean"}
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("run", "--records"), ("run", "--known"), ("export", "--results"), ("page", "--results")],
+)
+def test_a_place_that_is_none_is_refused_by_its_option(trial, tmp_path, command, option):
+    file = tmp_path / "file"
+    file.write_text("")
+    given = () if command == "page" else (trial,)
+    wrong = [tmp_path, tmp_path / "absent"] if option == "--known" else [file, file / "within"]
+    for place in wrong:
+        output = said(command, *given, option, place, code=1)
+        assert option in output and str(place) in output
+        assert "Errno" not in output and output.count("\n") == 1
+
+
+def test_a_known_file_that_is_no_csv_of_records_is_named(trial, places, tmp_path):
+    file = tmp_path / "known.csv"
+    for text in ("", "a,b\n1\n", "a,b\n1,2\n"):
+        file.write_text(text)
+        output = run(trial, places, "--known", file, code=1)
+        assert output.startswith(f"{file} must ") and output.count("\n") == 1
+    assert not places.records.exists()
+
+
 def test_page_is_written_from_what_is_committed(places, tmp_path, monkeypatch):
     seen = []
 
@@ -167,27 +263,6 @@ def test_page_is_written_from_what_is_committed(places, tmp_path, monkeypatch):
     page = tmp_path / "results.md"
     assert f"Written: {page}." in said("page", "--results", places.results, "--output", page)
     assert seen == [(places.results, page)]
-
-
-def test_a_dataset_that_there_is_not_is_refused_before_anything_runs(tmp_path, places):
-    config = tmp_path / "absent.yaml"
-    config.write_text(
-        "kind: classification\ndescription: A trial.\ndatasets: [mars]\nmissing_rates: [0.2]\n"
-        "methods: [mean+logistic]\n"
-    )
-    told = said("run", config, "--records", places.records, code=1)
-    assert "A dataset must be one of" in told
-    assert not list(places.records.glob("**/*.parquet"))
-
-
-def test_a_method_that_there_is_not_is_refused_before_anything_runs(tmp_path, places):
-    config = tmp_path / "absent.yaml"
-    config.write_text(
-        "kind: classification\ndescription: A trial.\ndatasets: [synthetic]\n"
-        "missing_rates: [0.2]\nmethods: [mean+oracle]\n"
-    )
-    told = said("run", config, "--records", places.records, code=1)
-    assert "The classifier of the method 'mean+oracle' must be one of" in told
 
 
 def test_a_part_of_the_records_takes_nothing_from_what_is_committed(trial, places):

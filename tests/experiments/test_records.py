@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.committed import export_csv, import_csv, read_csv
+from experiments.committed import export_csv, import_parts, known_parts, read_csv
 from experiments.records import (
     OUTCOME,
     Key,
@@ -86,17 +86,26 @@ def test_known_rows_come_from_a_csv_and_what_is_there_stays(folder, tmp_path):
     mine = key(repetition=1)
     write(other, mine, ("plain", 0.9))
     keys = [key(repetition=r) for r in range(3)]
-    assert import_csv(path, other, keys) == 1
+    assert import_parts(known_parts(path), other, keys) == 1
     rows = read_parts(other)
     assert rows["accuracy"].tolist() == [0.1 + 0.2, 1 / 3, 0.9]
-    assert import_csv(path, other, keys) == 0
+    assert import_parts(known_parts(path), other, keys) == 0
 
 
 def test_a_csv_of_something_else_is_refused(folder, tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("experiment,method,accuracy\na,b,1\n")
     with pytest.raises(ValueError, match=r"other.csv must have the columns .*'status'"):
-        import_csv(path, folder, [])
+        known_parts(path)
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1\n"])
+def test_a_file_that_is_no_csv_is_refused_by_its_name(tmp_path, text):
+    path = tmp_path / "other.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"other.csv must be a CSV of records; got: ") as refused:
+        read_csv(path)
+    assert "\n" not in str(refused.value)
 
 
 def test_an_empty_cell_is_missing_and_a_word_is_a_word(tmp_path):
@@ -151,4 +160,4 @@ def test_only_what_is_asked_for_is_kept(folder):
 def test_there_may_be_no_rows_at_all(tmp_path):
     assert read_parts(tmp_path / "nowhere").empty
     assert clean(tmp_path / "new") == []
-    assert (tmp_path / "new").is_dir()
+    assert not (tmp_path / "new").exists()

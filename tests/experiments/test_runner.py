@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from experiments import runner
-from experiments.committed import export_csv, import_csv
+from experiments.committed import export_csv, import_parts, known_parts
 from experiments.config_files import load_config
 from experiments.plan import Part, keys_of, make_plan
 from experiments.problem import seed_of
@@ -129,7 +129,7 @@ def test_a_part_of_an_experiment_may_be_run(tmp_path):
     assert len(rows) == 2
     assert set(rows["method"]) == {"quick"} and set(rows["dataset"]) == {"pima"}
     for name, wrong in [("method", Part(methods=("x",))), ("dataset", Part(datasets=("x",)))]:
-        with pytest.raises(ValueError, match=f"A {name} to run must be one of: .*; got 'x'"):
+        with pytest.raises(ValueError, match=f"A {name} of trial to run must be .*; got 'x'"):
             make_plan(config, tmp_path, part=wrong)
 
 
@@ -137,7 +137,8 @@ def test_a_run_goes_on_from_a_csv_of_earlier_rows(tmp_path):
     config = fake_kind.config()
     rows = ran(tmp_path / "a", config)
     export_csv(rows, tmp_path / "trial.csv")
-    assert import_csv(tmp_path / "trial.csv", tmp_path / "b", keys_of(config)) == 12
+    known = known_parts(tmp_path / "trial.csv")
+    assert import_parts(known, tmp_path / "b", keys_of(config)) == 12
     assert make_plan(config, tmp_path / "b").n_left == 0
     pd.testing.assert_frame_equal(read_parts(tmp_path / "b"), rows, check_dtype=False)
 
