@@ -57,8 +57,7 @@ def write_figures(config: Described, records: pd.DataFrame, folder: Path) -> lis
     if records.empty or not (records["status"] == "done").any():
         raise ValueError(f"The records of {config.name} must have at least one run done; got none.")
     rows = arranged(records)
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    return [
-        figure(rows, folder / "figures" / f"{name}.png")
-        for name, figure in FIGURES.get(config.name, {}).items()
-    ]
+    figures = FIGURES.get(config.name, {})
+    if figures:
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+    return [figure(rows, folder / "figures" / f"{name}.png") for name, figure in figures.items()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from experiments.config_files import config_names
 from experiments.page.ablations import ablations_section
 from experiments.page.advice import advice_section
 from experiments.page.labels import labels_section
@@ -70,11 +71,17 @@ def make_page(results_folder: Path, path: Path) -> str:
     Raises
     ------
     ValueError
-        If there are no records in the folder.
+        If there are no records in the folder, or a CSV that is no config's.
     """
     results = Results(results_folder, path)
     if not results.names:
         raise ValueError(f"The folder of results must hold records as CSV; got {results_folder}.")
+    strays = [name for name in results.names if name not in config_names()]
+    if strays:
+        raise ValueError(
+            f"The page must be of what configs name; got {results_folder / strays[0]}.csv, which "
+            "none of experiments/configs does."
+        )
     sections = [section(results) for section in SECTIONS]
     brief = [sentence for section in sections for sentence in section.brief]
     in_short = "## In short\n\n" + "\n".join(f"- {sentence}" for sentence in brief)

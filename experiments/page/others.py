@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from experiments.config_files import load_config
 from experiments.method_names import label_of
 from experiments.page.results import Results, Section
 from experiments.page.wording import absent, joined, pipe_table
@@ -47,9 +48,10 @@ def tables_section(results: Results) -> Section:
         if records is None:
             missing.append(name)
             continue
-        made = (
-            [subsets_table(name, records)] if name == "subsets" else accuracy_tables(name, records)
-        )
+        if name == "subsets":
+            made = [subsets_table(name, records)]
+        else:
+            made = accuracy_tables(name, records, load_config(name).repetitions)
         parts += [f"### {name}", *(markdown(table).rstrip() for table in made)]
     if missing:
         parts.append(absent(*missing))

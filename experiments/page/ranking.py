@@ -76,7 +76,9 @@ def ranking_section(results: Results) -> Section:
     if missing:
         parts.append(absent(*missing))
     for name in present:
-        parts += [f"### {name}", markdown(rank_table(name, results.records(name))).rstrip()]
+        table = rank_table(name, results.records(name))
+        # Runs may be done under the other selection rule only.
+        parts += [f"### {name}", "" if table is None else markdown(table).rstrip()]
         figure = results.figure(f"{name}_ranks", _CAPTION.format(name))
         parts += [figure] if figure else []
     return Section(title, "\n\n".join(filter(None, parts)), brief)

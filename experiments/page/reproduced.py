@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.config_files import load_config
 from experiments.naming import parse_name
 from experiments.page.results import Results, Section
 from experiments.page.wording import absent, share
@@ -43,7 +44,7 @@ def recovery_section(results: Results) -> Section:
         f"cells of its table, taking the worst of the repetitions; the largest error of any "
         f"feature is {largest:.1e}."
     )
-    table = markdown(recovery_table("recovery", records))
+    table = markdown(recovery_table("recovery", records, load_config("recovery").repetitions))
     return Section(title, f"{sentence}\n\n{table}", (sentence,))
 
 
@@ -85,6 +86,6 @@ def separation_section(results: Results) -> Section:
         )
     brief = f"Class separation on {sentences[0]}" if sentences else ""
     body = "\n".join(f"- {sentence}" for sentence in sentences)
-    table = markdown(separation_table("separation", records))
+    table = markdown(separation_table("separation", records, load_config("separation").repetitions))
     text = "\n\n".join(filter(None, [body, table]))
     return Section(title, text, (brief,) if brief else ())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from experiments.arranged import arranged
-from experiments.committed import read_csv
+from experiments.committed import read_records
 from experiments.statistics import readings
 
 __all__ = ["DEFAULT", "SIMPLE", "Results", "Section"]
@@ -77,7 +77,7 @@ class Results:
         """
         if name not in self._read:
             path = self.folder / f"{name}.csv"
-            rows = read_csv(path) if path.is_file() else None
+            rows = read_records(path) if path.is_file() else None
             has_any = rows is not None and (rows["status"] == "done").any()
             self._read[name] = arranged(rows) if has_any else None
         return self._read[name]

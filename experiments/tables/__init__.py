@@ -16,7 +16,7 @@ from experiments.tables.recovery import recovery_table
 from experiments.tables.separation import separation_table
 from experiments.tables.subsets import subsets_table
 
-__all__ = ["Described", "make_tables", "write_tables"]
+__all__ = ["Described", "has_tables", "make_tables", "write_tables"]
 
 
 class Described(Protocol):
@@ -29,6 +29,26 @@ class Described(Protocol):
     @property
     def kind(self) -> str:
         """What its rows are."""
+
+    @property
+    def repetitions(self) -> int:
+        """How many repetitions it asks for."""
+
+
+def has_tables(config: Described) -> bool:
+    """Return whether an experiment is shown as tables.
+
+    Parameters
+    ----------
+    config : Config
+        The experiment.
+
+    Returns
+    -------
+    bool
+        False for kinds that are shown as figures only.
+    """
+    return config.kind in ("classification", "recovery")
 
 
 def make_tables(config: Described, records: pd.DataFrame) -> list[Table]:
@@ -46,18 +66,21 @@ def make_tables(config: Described, records: pd.DataFrame) -> list[Table]:
     list of Table
         The tables; none for kinds that are shown as figures only.
     """
-    records = arranged(records)
-    if config.kind == "recovery":
-        return [recovery_table(config.name, records)]
-    if config.kind != "classification":
+    if not has_tables(config):
         return []
+    records, repetitions = arranged(records), config.repetitions
+    if config.kind == "recovery":
+        return [recovery_table(config.name, records, repetitions)]
     if config.name == "subsets":
         return [subsets_table(config.name, records)]
-    tables = [*accuracy_tables(config.name, records), rank_table(config.name, records)]
+    tables: list[Table | None] = [
+        *accuracy_tables(config.name, records, repetitions),
+        rank_table(config.name, records),
+    ]
     if config.name == "separation":
-        tables.append(separation_table(config.name, records))
-    fills = fills_table(config.name, records)
-    return tables if fills is None else [*tables, fills]
+        tables.append(separation_table(config.name, records, repetitions))
+    tables.append(fills_table(config.name, records))
+    return [table for table in tables if table is not None]
 
 
 def write_tables(config: Described, records: pd.DataFrame, folder: Path) -> list[Path]:
@@ -75,7 +98,7 @@ def write_tables(config: Described, records: pd.DataFrame, folder: Path) -> list
     Returns
     -------
     list of Path
-        The files.
+        The files; empty for an experiment that is shown as figures only.
 
     Raises
     ------
@@ -84,9 +107,11 @@ def write_tables(config: Described, records: pd.DataFrame, folder: Path) -> list
     """
     if records.empty:
         raise ValueError(f"The records of {config.name} must have at least one row; got none.")
-    (folder / "tables").mkdir(parents=True, exist_ok=True)
+    tables = make_tables(config, records)
+    if tables:
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
     written = []
-    for table in make_tables(config, records):
+    for table in tables:
         for ending, form in ((".md", markdown), (".tex", latex)):
             path = folder / "tables" / f"{table.name}{ending}"
             path.write_text(form(table), encoding="utf-8", newline="\n")

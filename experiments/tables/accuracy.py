@@ -13,7 +13,7 @@ from experiments.statistics import CELL, LEVEL, best_stands_alone, readings, sum
 from experiments.tables.grid import Entry, Row, Table
 from experiments.tables.notes import notes_on_gaps
 
-__all__ = ["accuracy_tables", "written_rate"]
+__all__ = ["accuracy_tables", "with_deviation", "written_rate"]
 
 _WIDEST = 6
 """The most datasets that stand as columns, where there is one missing rate."""
@@ -39,7 +39,24 @@ def written_rate(missing_rate: float) -> str:
     return f"{100 * missing_rate:g} %"
 
 
-def accuracy_tables(experiment: str, records: pd.DataFrame) -> list[Table]:
+def with_deviation(row: pd.Series) -> str:
+    """Return a mean and its standard deviation; of one repetition there is none.
+
+    Parameters
+    ----------
+    row : Series
+        A row of `experiments.statistics.summary` with one repetition at least.
+
+    Returns
+    -------
+    str
+        Such as "0.812 ± 0.021".
+    """
+    deviation = f" ± {row['std']:.3f}" if row["n"] > 1 else ""
+    return f"{row['mean']:.3f}{deviation}"
+
+
+def accuracy_tables(experiment: str, records: pd.DataFrame, repetitions: int) -> list[Table]:
     """Return a table of accuracies for each mechanism and way of holding out.
 
     Missing rates are the columns and datasets the blocks; with one missing rate the datasets are
@@ -52,6 +69,8 @@ def accuracy_tables(experiment: str, records: pd.DataFrame) -> list[Table]:
         The experiment, which says what of the paper stands beside it.
     records : DataFrame
         Records of the kind "classification".
+    repetitions : int
+        How many the experiment asks for.
 
     Returns
     -------
@@ -61,12 +80,18 @@ def accuracy_tables(experiment: str, records: pd.DataFrame) -> list[Table]:
     others = [column for column in CELL if column not in ("dataset", "missing_rate")]
     groups = list(records.groupby(others, sort=False, dropna=False))
     return [
-        _table(experiment, group, dict(zip(others, key, strict=True)), len(groups) > 1)
+        _table(
+            _Body(experiment, group, repetitions),
+            group,
+            dict(zip(others, key, strict=True)),
+            is_one_of_several=len(groups) > 1,
+        )
         for key, group in groups
     ]
 
 
-def _table(experiment: str, records: pd.DataFrame, axes: dict, is_one_of_several: bool) -> Table:
+def _table(body: _Body, records: pd.DataFrame, axes: dict, *, is_one_of_several: bool) -> Table:
+    experiment = body.experiment
     rates = list(dict.fromkeys(records["missing_rate"]))
     datasets = list(dict.fromkeys(records["dataset"]))
     if len(rates) == 1 and len(datasets) <= _WIDEST:
@@ -78,7 +103,6 @@ def _table(experiment: str, records: pd.DataFrame, axes: dict, is_one_of_several
     caption += f", {axes['mechanism'].upper()}" if axes["mechanism"] != "inherent" else ""
     caption += f", held-out rows {axes['held_out']}"
     caption += f", {written_rate(rates[0])} missing)." if len(rates) == 1 and rates[0] else ")."
-    body = _Body(experiment, records)
     has_blocks = blocks[0][0] != ""
     rows = [tuple(body.rows(cells, (block,) if has_blocks else ())) for block, cells in blocks]
     name = f"{experiment}_{axes['mechanism']}" if is_one_of_several else experiment
@@ -89,13 +113,13 @@ def _table(experiment: str, records: pd.DataFrame, axes: dict, is_one_of_several
 class _Body:
     """The rows of a table, and what was found on the way."""
 
-    def __init__(self, experiment: str, records: pd.DataFrame) -> None:
+    def __init__(self, experiment: str, records: pd.DataFrame, repetitions: int) -> None:
         self.experiment = experiment
         self.methods = list(dict.fromkeys(records["method"]))
         self.cells = summary(records, ["dataset", "missing_rate", "method", "rule"]).sort_index()
         hidden = [axis for axis in CELL if axis not in _SHOWN]
         self.wide = readings(records).droplevel(hidden).sort_index()
-        self.full = int(self.cells["n"].max())
+        self.full = repetitions
         self.rules = set(zip(records["method"], records["rule"], strict=True))
         self.has_published = self.has_fewer = False
 
@@ -151,7 +175,7 @@ class _Body:
         row = self.cells.loc[key]
         if not row["n"]:
             return Entry("failed" if row["failed"] else "skipped")
-        text = f"{row['mean']:.3f} ± {row['std']:.3f}"
+        text = with_deviation(row)
         if row["n"] < self.full:
             self.has_fewer = True
             return Entry(f"{text} ({row['n']})")

@@ -95,7 +95,8 @@ def fills_table(experiment: str, records: pd.DataFrame) -> Table | None:
     Table or None
         The table; None where no removed value is known.
     """
-    if records[list(MEASURES)].isna().all(axis=None):
+    shown = records[(records["rule"] == "plain") & (records["status"] == "done")]
+    if shown[list(MEASURES)].isna().all(axis=None):
         return None
     errors = fill_errors(records)
     rates = sorted(set(errors.index.get_level_values("missing_rate")))

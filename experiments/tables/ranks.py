@@ -15,7 +15,7 @@ BASELINES = ("mean+svc", "mean+logistic", "mean+mlp")
 """The methods that others are held against, those of them that were run."""
 
 
-def rank_table(experiment: str, records: pd.DataFrame) -> Table:
+def rank_table(experiment: str, records: pd.DataFrame) -> Table | None:
     """Return the methods by average rank, with their differences to the simple methods.
 
     Parameters
@@ -27,11 +27,13 @@ def rank_table(experiment: str, records: pd.DataFrame) -> Table:
 
     Returns
     -------
-    Table
-        A row a method, best first, under plain selection.
+    Table or None
+        A row a method, best first, under plain selection; None where no run is done.
     """
     wide = readings(records)
     ranks = average_ranks(wide)
+    if ranks.empty:
+        return None
     baselines = [method for method in BASELINES if method in wide.columns]
     against = {baseline: versus(wide, baseline) for baseline in baselines}
     rows: list[Row] = []

@@ -43,7 +43,7 @@ def recovery_errors(records: pd.DataFrame, statistic: str) -> pd.DataFrame:
     )
 
 
-def recovery_table(experiment: str, records: pd.DataFrame) -> Table:
+def recovery_table(experiment: str, records: pd.DataFrame, repetitions: int) -> Table:
     """Return the errors by gamma and missing rate, with the paper's behind.
 
     Parameters
@@ -52,6 +52,8 @@ def recovery_table(experiment: str, records: pd.DataFrame) -> Table:
         The experiment.
     records : DataFrame
         Records of the kind "recovery".
+    repetitions : int
+        How many the experiment asks for.
 
     Returns
     -------
@@ -60,12 +62,15 @@ def recovery_table(experiment: str, records: pd.DataFrame) -> Table:
         paper's error.
     """
     mean, worst = recovery_errors(records, "mean"), recovery_errors(records, "max")
+    counts = records[records["status"] == "done"].groupby(["gamma", "missing_rate"]).size()
     blocks = []
     for gamma, rate in mean.index:
         published = RECOVERY.get((gamma, rate))
         lead = (f"{gamma:g}", written_rate(rate))
-        rows: list[Row] = [(*lead, "here, mean", *_written(mean.loc[(gamma, rate)], None))]
-        rows.append((*lead, "here, worst", *_written(worst.loc[(gamma, rate)], published)))
+        count = counts.loc[(gamma, rate)]
+        fewer = f" ({count})" if count < repetitions else ""
+        rows: list[Row] = [(*lead, f"here, mean{fewer}", *_written(mean.loc[(gamma, rate)], None))]
+        rows.append((*lead, f"here, worst{fewer}", *_written(worst.loc[(gamma, rate)], published)))
         if published is not None:
             numbers = [f"{getattr(published, one.name):.2e}" for one in fields(published)]
             rows.append((*lead, "published", *numbers))
@@ -73,7 +78,8 @@ def recovery_table(experiment: str, records: pd.DataFrame) -> Table:
     header = ("γ", "missing", "source", "feature max", "feature mean", "Gram max", "Gram mean")
     caption = "Errors of features recovered from the exact kernel matrix, and of its entries."
     notes = (
-        "Mean and worst over the repetitions. Bold: at or below the paper's error.",
+        "Mean and worst over the repetitions; in brackets how many, where they are fewer than "
+        f"{repetitions}. Bold: at or below the paper's error.",
         *notes_on_gaps(records),
     )
     return Table(experiment, caption, header, tuple(blocks), notes)

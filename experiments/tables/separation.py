@@ -12,6 +12,7 @@ from experiments.published import SEPARATION
 from experiments.statistics import summary
 from experiments.tables.grid import Entry, Row, Table
 from experiments.tables.notes import notes_on_gaps
+from experiments.wording import counted
 
 __all__ = ["DECIMALS", "separation_table"]
 
@@ -22,7 +23,7 @@ _HEADER = ("dataset", "method", "source", "ICD", "FDR", "Tr Sb / Tr Sw", "CHI", 
 _LOWER_IS_BETTER = "dbi"
 
 
-def separation_table(experiment: str, records: pd.DataFrame) -> Table:
+def separation_table(experiment: str, records: pd.DataFrame, repetitions: int) -> Table:
     """Return the measures of class separation by dataset and method.
 
     Parameters
@@ -31,6 +32,8 @@ def separation_table(experiment: str, records: pd.DataFrame) -> Table:
         The experiment.
     records : DataFrame
         Records of the kind "classification"; methods that fill nothing are left out.
+    repetitions : int
+        How many the experiment asks for.
 
     Returns
     -------
@@ -46,13 +49,14 @@ def separation_table(experiment: str, records: pd.DataFrame) -> Table:
     methods = [
         method for method in dict.fromkeys(plain["method"]) if means["icd"][method].notna().any()
     ]
-    blocks = tuple(tuple(_rows(dataset, methods, means)) for dataset in datasets)
-    counts = plain.groupby("method")["repetition"].nunique()
+    counts = summary(plain, ["dataset", "method"], "icd")["n"].unstack("method")
+    fewer = counts.where(counts < repetitions)
+    blocks = tuple(tuple(_rows(dataset, methods, means, fewer)) for dataset in datasets)
     notes = (
         "FDR is the ratio that the paper's table has, the squared distance of the class means over "
         "the summed class variances; the appendix defines Tr Sb / Tr Sw instead.",
-        f"Means over {counts.max()} repetitions. Bold: farthest apart (DBI: the smallest) among "
-        "what was measured here.",
+        f"Means over {counted(repetitions, 'repetition')}; in brackets how many, where they are "
+        "fewer. Bold: farthest apart (DBI: the smallest) among what was measured here.",
         "Classes that lie farther apart are what a label-guided filling aims at; no proof that new "
         "rows are classified better.",
         *notes_on_gaps(plain),
@@ -61,7 +65,9 @@ def separation_table(experiment: str, records: pd.DataFrame) -> Table:
     return Table(f"{experiment}_measures", caption, _HEADER, blocks, notes)
 
 
-def _rows(dataset: str, methods: list[str], means: dict[str, pd.DataFrame]) -> Iterator[Row]:
+def _rows(
+    dataset: str, methods: list[str], means: dict[str, pd.DataFrame], fewer: pd.DataFrame
+) -> Iterator[Row]:
     published = SEPARATION.get(parse_name(dataset).base, {})
     here = {name: table.loc[dataset, methods] for name, table in means.items()}
     previous = ""
@@ -70,7 +76,9 @@ def _rows(dataset: str, methods: list[str], means: dict[str, pd.DataFrame]) -> I
             yield from _published(dataset, "Ours", published)
         previous = family
         entries = [_entry(here[name], method, name) for name in DECIMALS]
-        yield (dataset, label_of(method), "here", *entries)
+        count = fewer.loc[dataset, method]
+        source = "here" if pd.isna(count) else f"here ({count:.0f})"
+        yield (dataset, label_of(method), source, *entries)
         yield from _published(dataset, paper_name(method), published)
 
 

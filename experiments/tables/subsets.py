@@ -7,6 +7,7 @@ import pandas as pd
 from experiments.method_names import label_of, parts_of, without_option
 from experiments.naming import parse_name
 from experiments.statistics import summary
+from experiments.tables.accuracy import with_deviation
 from experiments.tables.grid import Row, Table
 from experiments.tables.notes import notes_on_gaps
 
@@ -57,7 +58,7 @@ def subsets_table(experiment: str, records: pd.DataFrame) -> Table:
     cells = by_subsets(records)
     blocks: dict[tuple[str, str], list[Row]] = {}
     for (dataset, method, subsets), row in cells.iterrows():
-        accuracy = f"{row['mean']:.3f} ± {row['std']:.3f}" if row["n"] else "–"
+        accuracy = with_deviation(row) if row["n"] else "–"
         seconds = f"{row['seconds']:.1f}" if row["n"] else "–"
         lead = (dataset, label_of(method), str(subsets))
         blocks.setdefault((dataset, method), []).append((*lead, accuracy, seconds, str(row["n"])))

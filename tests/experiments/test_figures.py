@@ -58,6 +58,7 @@ def test_a_figure_is_a_column_wide_and_the_same_bytes_twice(name, tmp_path):
 def test_an_experiment_without_figures_writes_none(tmp_path):
     config = SimpleNamespace(name="mlp", kind="classification")
     assert write_figures(config, classification_records(), tmp_path) == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_run_done_there_is_no_figure(tmp_path):

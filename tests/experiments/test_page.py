@@ -54,6 +54,16 @@ def test_the_committed_page_is_what_the_committed_records_say():
     assert make_page(COMMITTED, page) == page.read_text("utf-8")
 
 
+@pytest.mark.parametrize("name, complaint", [("mine", "mine.csv"), ("life", "life.csv must have")])
+def test_a_stray_csv_is_refused_by_its_name(tmp_path, name, complaint):
+    export_csv(classification_records(), tmp_path / "classification.csv")
+    (tmp_path / f"{name}.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=complaint) as refused:
+        write_page(tmp_path, tmp_path / "results.md")
+    assert str(tmp_path / f"{name}.csv") in str(refused.value)
+    assert not (tmp_path / "results.md").exists()
+
+
 def test_without_records_there_is_no_page(tmp_path):
     with pytest.raises(ValueError, match="must hold records as CSV"):
         write_page(tmp_path, tmp_path / "results.md")

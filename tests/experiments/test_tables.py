@@ -55,9 +55,8 @@ def records_of(name: str) -> pd.DataFrame:
 
 
 def config_of(name: str) -> SimpleNamespace:
-    return SimpleNamespace(
-        name=name, kind=name if name in ("recovery", "pca") else "classification"
-    )
+    kind = name if name in ("recovery", "pca") else "classification"
+    return SimpleNamespace(name=name, kind=kind, repetitions=10)
 
 
 def lines_of(table: Table, *lead: str) -> list[str]:
@@ -91,6 +90,51 @@ def test_each_table_is_written_in_both_forms(name, tmp_path):
 def test_without_records_there_is_no_table(tmp_path):
     with pytest.raises(ValueError, match="records of life must have at least one row; got none"):
         write_tables(config_of("life"), pd.DataFrame(), tmp_path)
+
+
+def test_what_has_no_tables_leaves_no_folder(tmp_path):
+    assert write_tables(config_of("pca"), records_of("pca"), tmp_path) == []
+    assert not list(tmp_path.iterdir())
+
+
+def only(repetitions: int, records: pd.DataFrame) -> pd.DataFrame:
+    return records[records["repetition"] < repetitions]
+
+
+def test_fewer_repetitions_than_the_config_asks_for_are_counted_in_brackets():
+    records = only(4, classification_records())
+    table = make_tables(config_of("classification"), records)[0]
+    (line,) = lines_of(table, "heart", "MI", "plain")
+    assert line.count(" (4)") == 4 and line.count("±") == 4
+    assert "**" not in markdown(table)
+    assert "In brackets: the repetitions there are, where they are fewer than all." in table.notes
+    config = config_of("classification")
+    config.repetitions = 4
+    (line,) = lines_of(make_tables(config, records)[0], "heart", "MI", "plain")
+    assert "(4)" not in line
+
+
+def test_one_repetition_has_no_deviation():
+    for name, records in (("classification", classification_records()), ("subsets", None)):
+        records = only(1, subsets_records() if records is None else records)
+        text = markdown(make_tables(config_of(name), records)[0])
+        here = [line for line in text.splitlines() if "published" not in line and "|" in line]
+        assert not any("±" in line for line in here)
+    separation = markdown(
+        make_tables(config_of("separation"), only(1, records_of("separation")))[2]
+    )
+    assert "| MI | here (1) |" in separation and "Means over 10 repetitions" in separation
+    (recovery,) = make_tables(config_of("recovery"), only(1, recovery_records()))
+    assert "here, worst (1)" in markdown(recovery)
+    (recovery,) = make_tables(config_of("recovery"), recovery_records())
+    assert "here, worst |" in markdown(recovery)
+
+
+def test_where_nothing_is_done_there_are_no_ranks(tmp_path):
+    failed = classification_records().assign(status="failed", reason="Too long.", accuracy=np.nan)
+    written = write_tables(config_of("classification"), failed, tmp_path)
+    assert not [path for path in written if "ranks" in path.name]
+    assert "classification.md" in [path.name for path in written]
 
 
 def test_accuracy_is_the_mean_and_stands_beside_the_papers():
