@@ -114,6 +114,7 @@ def run_command(
     from experiments.progress import shown
 
     check_conditions(plan, data)
+    folder.mkdir(parents=True, exist_ok=True)
     if known is not None:
         taken = import_parts(parts, folder, keys_of(loaded))
         typer.echo(f"{counted(taken, 'run')} taken from {known}.")
@@ -232,10 +233,10 @@ def figure_command(
     config: ConfigName, records: Records = RECORDS, results: Results = RESULTS
 ) -> None:
     """Draw an experiment's figures into RESULTS."""
-    from experiments.figures import FIGURES, write_figures
+    from experiments.figures import FIGURES, figures_of, write_figures
 
     loaded = load_config(config)
-    if loaded.name not in FIGURES:
+    if not figures_of(loaded):
         typer.echo(f"{loaded.name} has no figures; those that have: {', '.join(FIGURES)}.")
         return
     _tell_written(write_figures(loaded, _rows_of(loaded, records, results), results))

@@ -220,24 +220,19 @@ def make_plan(
     statuses = {**(earlier or {}), **status_of_parts(folder)}
     n_known, n_failed, left = 0, 0, []
     for unit in filter(part.has_unit, units):
-        entries = [entry for entry in config.methods if part.has_method(entry.name)]
-        open_entries = tuple(
-            entry
-            for entry in entries
-            if _is_open(
-                statuses.get(key_of(config, unit, entry).file_name),
-                limited=entry.reason_to_skip(unit) is not None,
-                retry_failed=retry_failed,
-            )
-        )
-        n_known += len(entries) - len(open_entries)
-        n_failed += sum(
-            statuses.get(key_of(config, unit, entry).file_name) == "failed"
-            for entry in entries
-            if entry not in open_entries
-        )
+        open_entries = []
+        for entry in config.methods:
+            if not part.has_method(entry.name):
+                continue
+            status = statuses.get(key_of(config, unit, entry).file_name)
+            limited = entry.reason_to_skip(unit) is not None
+            if _is_open(status, limited=limited, retry_failed=retry_failed):
+                open_entries.append(entry)
+            else:
+                n_known += 1
+                n_failed += status == "failed"
         if open_entries:
-            left.append(Work(unit, open_entries))
+            left.append(Work(unit, tuple(open_entries)))
     return Plan(config, folder, tuple(left), n_known, n_failed)
 
 

@@ -16,7 +16,7 @@ from experiments.figures.subsets import subsets_figure
 from experiments.figures.synthetic import synthetic_figure
 from experiments.tables import Described
 
-__all__ = ["FIGURES", "write_figures"]
+__all__ = ["FIGURES", "figures_of", "write_figures"]
 
 Figures = Mapping[str, Callable[[pd.DataFrame, Path], Path]]
 
@@ -30,6 +30,27 @@ FIGURES: Mapping[str, Figures] = {
     "moons": {"moons": moons_figure},
 }
 """The figures of each experiment, by its name: a file's name and what draws it."""
+
+_CLASSIFIED = ("classification", "life", "synthetic", "subsets")
+"""The experiments among them whose kind is classification; the others' is their name."""
+
+
+def figures_of(config: Described) -> Figures:
+    """Return the figures of an experiment.
+
+    Parameters
+    ----------
+    config : Config
+        The experiment.
+
+    Returns
+    -------
+    mapping of str to callable
+        A file's name and what draws it; empty for an experiment that is shown as tables only, and
+        for one of another kind than the name has here.
+    """
+    kind = "classification" if config.name in _CLASSIFIED else config.name
+    return FIGURES.get(config.name, {}) if config.kind == kind else {}
 
 
 def write_figures(config: Described, records: pd.DataFrame, folder: Path) -> list[Path]:
@@ -57,7 +78,7 @@ def write_figures(config: Described, records: pd.DataFrame, folder: Path) -> lis
     if records.empty or not (records["status"] == "done").any():
         raise ValueError(f"The records of {config.name} must have at least one run done; got none.")
     rows = arranged(records)
-    figures = FIGURES.get(config.name, {})
+    figures = figures_of(config)
     if figures:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
     return [figure(rows, folder / "figures" / f"{name}.png") for name, figure in figures.items()]

@@ -8,6 +8,7 @@ from experiments.method_names import family_of, label_of
 from experiments.ranks import average_ranks, critical_difference, friedman
 from experiments.statistics import CELL, LEVEL, readings, versus
 from experiments.tables.grid import Entry, Row, Table
+from experiments.wording import counted
 
 __all__ = ["BASELINES", "rank_table"]
 
@@ -46,7 +47,8 @@ def rank_table(experiment: str, records: pd.DataFrame) -> Table | None:
     for base in baselines:
         header += [f"minus {label_of(base)}", "better / worse (cells)"]
     n_cells = wide.groupby(level=list(CELL), dropna=False).ngroups
-    caption = f"Average rank of accuracy over the {n_cells} cells of {experiment}; 1 is best."
+    cells = counted(n_cells, "cell")
+    caption = f"Average rank of accuracy over the {cells} of {experiment}; 1 is best."
     return Table(f"{experiment}_ranks", caption, tuple(header), (tuple(rows),), _notes(wide, ranks))
 
 

@@ -160,7 +160,8 @@ def test_tables_and_figures_are_of_the_records_else_of_the_committed_rows(
 
     write.__name__ = f"write_{command}s"
     module = fake_module(monkeypatch, f"experiments.{command}s", write)
-    module.has_tables, module.FIGURES = lambda config: True, ["trial"]
+    module.has_tables, module.figures_of = lambda config: True, lambda config: {"trial": None}
+    module.FIGURES = {}
     where = ("--records", places.records, "--results", places.results)
     assert "trial must be run first" in said(command, trial, *where, code=1)
     run(trial, places)
@@ -242,6 +243,12 @@ def test_a_place_that_is_none_is_refused_by_its_option(trial, tmp_path, command,
         output = said(command, *given, option, place, code=1)
         assert option in output and str(place) in output
         assert "Errno" not in output and output.count("\n") == 1
+
+
+def test_records_that_can_not_be_made_are_refused_before_any_work(trial):
+    output = said("run", trial, "--records", "/proc/records", code=1)
+    assert "/proc/records" in output and output.count("\n") == 1
+    assert "Errno" not in output
 
 
 def test_a_known_file_that_is_no_csv_of_records_is_named(trial, places, tmp_path):
