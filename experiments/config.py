@@ -65,6 +65,7 @@ Rate = Annotated[float, Field(ge=0.0, lt=1.0)]
 Named = Annotated[str, AfterValidator(_canonical)]
 Names = Annotated[tuple[Named, ...], Field(min_length=1), AfterValidator(_distinct)]
 Rates = Annotated[tuple[Rate, ...], Field(min_length=1), AfterValidator(_distinct)]
+Mechanisms = Annotated[tuple[Mechanism, ...], Field(min_length=1), AfterValidator(_distinct)]
 Gammas = Annotated[tuple[PositiveFloat, ...], Field(min_length=1), AfterValidator(_distinct)]
 
 
@@ -155,7 +156,7 @@ class ClassificationConfig(Config):
 
     kind: Literal["classification"]
     datasets: Names
-    mechanisms: Annotated[tuple[Mechanism, ...], Field(min_length=1)] = ("mcar",)
+    mechanisms: Mechanisms = ("mcar",)
     missing_rates: Rates
     held_out: Literal["complete", "amputed"] = "complete"
     scaling: Literal["paper", "train"] = "paper"

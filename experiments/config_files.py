@@ -73,6 +73,9 @@ def load_config(source: str | Path) -> Config:
     try:
         # As JSON a list may become a tuple, and a text still never a number.
         text = json.dumps({"name": path.stem, **content}, default=str)
+    except ValueError:
+        raise ConfigError(f"{path} must not hold a value that contains itself.") from None
+    try:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise ConfigError(f"{path}: {_sentence(error, model)}") from None

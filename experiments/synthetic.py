@@ -60,9 +60,13 @@ def draw_synthetic(
     """
     _check("n", n, n >= 2, "at least 2")
     _check("d", d, d >= 1, "at least 1")
-    _check("noise_intensity", noise_intensity, noise_intensity >= 0.0, "at least 0")
+    _check(
+        "noise_intensity", noise_intensity, 0.0 <= noise_intensity < np.inf, "at least 0 and finite"
+    )
     _check("outlier_fraction", outlier_fraction, 0.0 <= outlier_fraction <= 1.0, "in [0, 1]")
-    _check("non_uniformity", non_uniformity, non_uniformity >= 0.0, "at least 0")
+    _check(
+        "non_uniformity", non_uniformity, 0.0 <= non_uniformity < np.inf, "at least 0 and finite"
+    )
     y = (np.arange(n) >= n // 2).astype(np.int64)
     variances = 1.0 + non_uniformity * generator.uniform(size=d)
     X = 2.0 * y[:, None] - 1.0 + np.sqrt(variances) * generator.standard_normal((n, d))
@@ -102,9 +106,13 @@ def draw_moons(
         If a parameter is outside its range.
     """
     _check("n", n, n >= 2, "at least 2")
-    _check("noise", noise, noise >= 0.0, "at least 0")
+    _check_amount("noise", noise)
     X, y = make_moons(n, noise=noise, random_state=int(generator.integers(2**32)))
     return X, y.astype(np.int64)
+
+
+def _check_amount(name: str, value: float) -> None:
+    _check(name, value, 0.0 <= value < np.inf, "a finite number of at least 0")
 
 
 def _check(name: str, value: float, holds: bool, must_be: str) -> None:

@@ -57,6 +57,12 @@ def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
         ("  - mean+svc", "  - appendix+refit", r"methods must be a list without repetitions"),
         ("  - mean+svc", "  - 7", r"methods.0 must be a name, or keys and values; got 7"),
         ("kind: classification", "kind: [", r"trial.yaml, line 4: must be YAML; got: expected"),
+        (
+            "kind: class",
+            "mechanisms: [mar, mar]\nkind: class",
+            r"must be a list without",
+        ),
+        ("[heart]\nm", "&x [*x]\nm", r"trial.yaml must not hold a value that contains itself"),
         ("kind: class", "{", r"trial.yaml, line \d: must be YAML; got: "),
         ("repetitions: 2", "kind: pca", r"line 6: must be YAML; got: the key kind is given twice"),
         ("repetitions: 1,", "name: a,", r"line 9: must be YAML; got: the key name is given twice"),

@@ -54,5 +54,7 @@ def test_filled_rows_are_seen_in_the_plane_of_the_complete_ones(data_dir, train)
 def test_a_method_that_fills_nothing_or_does_not_exist_is_refused(data_dir):
     with pytest.raises(ValueError, match="A method of pca must fill the training rows; got 'hgb'"):
         points("hgb", data_dir)
+    with pytest.raises(ValueError, match="A method of pca must fill .*; got 'hgb\\+indicators'"):
+        pca.units(config("hgb+indicators"))
     with pytest.raises(ValueError, match="'median'"):
         pca.units(config("median+svc"))

@@ -62,9 +62,10 @@ def test_moons_lie_on_two_half_circles():
     [
         ("n", 1, "at least 2"),
         ("d", 0, "at least 1"),
-        ("noise_intensity", -0.1, "at least 0"),
+        ("noise_intensity", -0.1, "a finite number of at least 0"),
         ("outlier_fraction", 1.5, r"in \[0, 1\]"),
-        ("non_uniformity", -1.0, "at least 0"),
+        ("non_uniformity", -1.0, "a finite number of at least 0"),
+        ("non_uniformity", np.inf, "a finite number of at least 0"),
     ],
 )
 def test_options_outside_their_range_are_refused(option, value, must_be):
