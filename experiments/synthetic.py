@@ -60,13 +60,9 @@ def draw_synthetic(
     """
     _check("n", n, n >= 2, "at least 2")
     _check("d", d, d >= 1, "at least 1")
-    _check(
-        "noise_intensity", noise_intensity, 0.0 <= noise_intensity < np.inf, "at least 0 and finite"
-    )
+    _check_amount("noise_intensity", noise_intensity)
     _check("outlier_fraction", outlier_fraction, 0.0 <= outlier_fraction <= 1.0, "in [0, 1]")
-    _check(
-        "non_uniformity", non_uniformity, 0.0 <= non_uniformity < np.inf, "at least 0 and finite"
-    )
+    _check_amount("non_uniformity", non_uniformity)
     y = (np.arange(n) >= n // 2).astype(np.int64)
     variances = 1.0 + non_uniformity * generator.uniform(size=d)
     X = 2.0 * y[:, None] - 1.0 + np.sqrt(variances) * generator.standard_normal((n, d))
