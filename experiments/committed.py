@@ -104,10 +104,11 @@ def read_csv(path: Path) -> pd.DataFrame:
     cells = csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
     try:
         table = csv.read_csv(path, read_options=blocks, convert_options=cells)
-    except ArrowInvalid as error:
+        rows = pd.DataFrame(table.to_pandas())
+    except (ArrowInvalid, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(f"{path} must be a CSV of records; got: {reason}.") from None
-    return pd.DataFrame(table.to_pandas())
+    return rows
 
 
 def read_records(path: Path) -> pd.DataFrame:

@@ -126,6 +126,13 @@ class Plan:
         """Methods that lack rows in some unit."""
         return len({entry.name for work in self.work for entry in work.methods})
 
+    @property
+    def keys(self) -> list[Key]:
+        """What is to be run."""
+        return [
+            key_of(self.config, work.unit, entry) for work in self.work for entry in work.methods
+        ]
+
     def files_of(self, work: Work) -> frozenset[str]:
         """Return the names of the parts to come of a unit.
 

@@ -111,6 +111,14 @@ def test_what_failed_is_told_of_what_the_config_asks_for_now_and_is_code_0(
     assert "anchored: ValueError: no moon tonight (1 row)" in output and "direct" not in output
 
 
+def test_runs_of_which_a_rule_is_done_have_not_all_failed(trial, places, monkeypatch):
+    from experiments.kinds import moons
+
+    refused = {"what": "grid", "status": "failed", "reason": "no candidate passes"}
+    monkeypatch.setattr(moons, "rows", lambda *_: [{"what": "point"}, refused])
+    assert "0 done, 4 failed" in run(trial, places)
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -99,10 +99,10 @@ def test_a_csv_of_something_else_is_refused(folder, tmp_path):
         known_parts(path)
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1\n"])
+@pytest.mark.parametrize("text", [b"", b"a,b\n1\n", b"\xff,b\n1,2\n"])
 def test_a_file_that_is_no_csv_is_refused_by_its_name(tmp_path, text):
     path = tmp_path / "other.csv"
-    path.write_text(text)
+    path.write_bytes(text)
     with pytest.raises(ValueError, match=r"other.csv must be a CSV of records; got: ") as refused:
         read_csv(path)
     assert "\n" not in str(refused.value)
