@@ -124,7 +124,7 @@ class KARMAClassifier(GapClassifier):
     -----
     The kernel grows as n_features^beta, so that at the same C the machine's margin hardens with
     beta. There libsvm, which keeps a kernel in single precision, may go astray; the dual is
-    solved by `kernimpute.dual`.
+    solved by ``kernimpute.dual``.
 
     References
     ----------
