@@ -112,8 +112,8 @@ for table, scores in (("wine", by_class), ("diabetes", by_quantity)):
 # The guidance gains little here: on diabetes ours and the unguided machine lie on each other, on
 # wine ours is ahead by some thousandths, one or two standard errors. Both are ahead of the machine
 # whose new rows get column means, on diabetes by more than two standard errors: what gains more is
-# to fill new rows from similar ones. Of the two competitors, the support vector machine differs from
-# ours in its gamma, in the classifier's C, and in the scaling of the columns as well.
+# to fill new rows from similar ones. Of the two competitors, the support vector machine differs
+# from ours in its gamma, in the classifier's C, and in the scaling of the columns as well.
 #
 # How far the cells move
 # ----------------------
