@@ -255,7 +255,8 @@ def test_clip_and_centre_meets_the_hyperplane_and_leaves_the_box_by_the_mean(dat
     centred = clip_and_centre(v, lower, upper)
     assert abs(centred.sum()) <= 1e-12 * size(upper, lower)
     mean = abs(np.clip(v, lower, upper).mean())
-    assert outside(centred, lower, upper) <= mean * (1.0 + 1e-12)
+    # An entry is rounded in units of the box, however small the mean.
+    assert outside(centred, lower, upper) <= mean * (1.0 + 1e-12) + 1e-15 * size(upper, lower)
 
 
 @settings(max_examples=40)
