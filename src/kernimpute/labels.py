@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MOST_CLASSES", "Task", "infer_task", "plain_labels", "task_of_numbers"]
+__all__ = ["MOST_CLASSES", "Task", "infer_task", "is_gap", "plain_labels", "task_of_numbers"]
 
 Task = Literal["classification", "regression"]
 """What the labels are."""
@@ -41,7 +41,7 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
         cells = labels.ravel().tolist()
-        if any(_is_gap(label) for label in cells):
+        if any(is_gap(label) for label in cells):
             raise ValueError(_gap_refusal(owner))
         if len({isinstance(label, str) for label in cells}) > 1:
             raise TypeError(
@@ -116,8 +116,8 @@ def task_of_numbers(labels: NDArray[np.float64]) -> Task:
     return "classification" if distinct <= 2 or few else "regression"
 
 
-def _is_gap(label: object) -> bool:
-    """Whether a label is None, NaN, NaT or pandas' NA, which refuses to be compared."""
+def is_gap(label: object) -> bool:
+    """Return whether a label is None, NaN, NaT or pandas' NA, which refuses to be compared."""
     if label is None:
         return True
     try:

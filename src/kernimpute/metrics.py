@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import wasserstein_distance
 
+from kernimpute.labels import is_gap
 from kernimpute.parameters import refusal_in_words
 
 __all__ = [
@@ -245,7 +246,7 @@ def _classes(X: ArrayLike, y: ArrayLike, owner: str) -> list[_Class]:
     if labels.shape != rows.shape[:1]:
         must_be = f"of shape ({rows.shape[0]},), one label a row"
         raise ValueError(refusal_in_words(owner, "y", must_be, f"an array of shape {labels.shape}"))
-    lacking = [row for row, label in enumerate(labels.tolist()) if not _is_label(label)]
+    lacking = [row for row, label in enumerate(labels.tolist()) if is_gap(label)]
     if lacking:
         got = f"{labels.tolist()[lacking[0]]!r} in row {lacking[0]}"
         raise ValueError(refusal_in_words(owner, "y", "complete, without NaN or None", got))
@@ -268,14 +269,6 @@ def _class_of(rows: FloatArray) -> _Class:
 def _unless_constant(rows: FloatArray, mean: FloatArray) -> FloatArray:
     """Return the means of columns; of equal values that value, which rounding may miss."""
     return np.where((rows == rows[0]).all(axis=0), rows[0], mean)
-
-
-def _is_label(label: object) -> bool:
-    try:
-        return label is not None and bool(label == label)
-    except (TypeError, ValueError):
-        # pandas' NA refuses to be compared.
-        return False
 
 
 def _matrix(table: ArrayLike, owner: str, name: str) -> FloatArray:
