@@ -1,9 +1,9 @@
 """Speed as ratios to one eigendecomposition, one BLAS thread, same process.
 
 ``python -m benchmarks.speed --data-dir FOLDER`` measures, on the authors' australian split 1 at
-60 % (276 x 14) and on simulated tables with 1000 and 2000 rows: Stage I (`anchored`) to a gap of
-1e-3, `direct`, one sweep and the full recovery of Stage II, and the whole default run; and on the
-first table what a search costs, `KernelImputerCV` at its default grid, in fits of `KernelImputer`.
+60 % (276 x 14): Stage I (`anchored`) to a gap of 1e-3, `direct`, one sweep and the full recovery of
+Stage II, and the whole default run; and what a search costs, `KernelImputerCV` at its default grid,
+in fits of `KernelImputer`. `benchmarks.growth` has larger tables.
 """
 
 from __future__ import annotations
@@ -12,72 +12,36 @@ import resource
 import subprocess
 import sys
 import time
-import tracemalloc
 import warnings
-from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.setting import (
-    amputed,
-    australian_split,
-    one_thread,
-    unit_range,
-    write_results,
-)
+from benchmarks.measuring import all_seconds, measured
+from benchmarks.setting import australian_split, one_thread, write_results
 from kernimpute import KernelImputer, KernelImputerCV, impute, learn_kernel, recover_features
 from kernimpute.kernels import Gaussian
 from kernimpute.labelled_rows import scaled_kernel
 
-Result = TypeVar("Result")
+REPEATS = 7
 
 
-def measured(
-    work: Callable[[], Result], repeats: int, n_samples: int
-) -> tuple[Result, float, float]:
-    """Return a result, the median time of some work, and its peak in n x n float64 matrices.
-
-    The peak is NumPy's, by tracemalloc, in a run of its own; a single repeat is also that run.
-    """
-    tracemalloc.start()
-    began = time.perf_counter()
-    result = work()
-    seconds = time.perf_counter() - began
-    peak = tracemalloc.get_traced_memory()[1] / (8.0 * n_samples**2)
-    tracemalloc.stop()
-    if repeats > 1:
-        seconds = float(np.median(all_seconds(work, repeats)))
-    return result, seconds, peak
-
-
-def simulated(n_samples: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Return two overlapping clusters in [0, 1], complete, with labels."""
-    generator = np.random.default_rng(n_samples)
-    y = np.arange(n_samples) % 2
-    X = generator.standard_normal((n_samples, n_features)) + 0.5 * y[:, None]
-    return unit_range(X), y
-
-
-def measure(
-    X: np.ndarray, y: np.ndarray, truth: np.ndarray, repeats: int
-) -> dict[str, float | str | int]:
+def measure(X: np.ndarray, y: np.ndarray, truth: np.ndarray) -> dict[str, float | str | int]:
     """Measure one incomplete table against eigh of its size."""
     n = X.shape[0]
     kernel = scaled_kernel("gaussian", X)
     K_true = kernel(truth, truth)
     target = kernel.inverse_link(K_true)
-    _, one_eigh, _ = measured(lambda: eigh(K_true), max(repeats, 3), n)
+    _, one_eigh, _ = measured(lambda: eigh(K_true), REPEATS, n)
     learned, anchored, anchored_peak = measured(
-        lambda: learn_kernel(X, y, kernel=kernel), repeats, n
+        lambda: learn_kernel(X, y, kernel=kernel), REPEATS, n
     )
-    found, direct, direct_peak = measured(lambda: impute(X, y, kernel=kernel), repeats, n)
+    found, direct, direct_peak = measured(lambda: impute(X, y, kernel=kernel), REPEATS, n)
     recovered, recovery, _ = measured(
-        lambda: recover_features(X, target, kernel=kernel), max(repeats, 3), n
+        lambda: recover_features(X, target, kernel=kernel), REPEATS, n
     )
-    _, default, _ = measured(lambda: impute(X, y), repeats, n)
+    _, default, _ = measured(lambda: impute(X, y), REPEATS, n)
     missing = int(np.isnan(X).sum())
     return {
         "n_samples": n,
@@ -131,16 +95,6 @@ def search(X: np.ndarray, y: np.ndarray) -> dict[str, float | int]:
     }
 
 
-def all_seconds(work: Callable[[], object], repeats: int) -> list[float]:
-    """Return the time of some work, so many times."""
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return seconds
-
-
 def first_run_seconds() -> dict[str, float]:
     """Return the time of a whole new process that imports and imputes, caches warm."""
     script = (
@@ -158,18 +112,13 @@ def first_run_seconds() -> dict[str, float]:
 
 def main() -> None:
     """Measure, print and write."""
-    cases = {}
     with one_thread(), warnings.catch_warnings():
         # Candidates far from the defaults may need more rounds than they get.
         warnings.simplefilter("ignore", ConvergenceWarning)
         split = australian_split(0, 0.6)
-        cases["australian split 1, 60 %"] = measure(split.X, split.y, split.truth, repeats=7)
-        for n_samples in (1000, 2000):
-            truth, y = simulated(n_samples)
-            holed = amputed(truth, 0.5, "simulated", n_samples)
-            cases[f"simulated, {n_samples} rows, 50 %"] = measure(holed, y, truth, repeats=1)
+        stages = measure(split.X, split.y, split.truth)
         searched = search(split.X, split.y)
-    for name, figures in {**cases, "KernelImputerCV, australian split 1, 60 %": searched}.items():
+    for name, figures in {"stages": stages, "KernelImputerCV": searched}.items():
         print(name)
         for key, value in figures.items():
             shown = f"{value:.4g}" if isinstance(value, float) else value
@@ -178,7 +127,7 @@ def main() -> None:
     write_results(
         "speed",
         {
-            "cases": cases,
+            "stages": stages,
             "search": searched,
             "process": {**first_run_seconds(), "peak_rss_mib": peak},
         },
