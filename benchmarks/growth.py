@@ -77,7 +77,7 @@ def draw(cases: list[dict[str, Any]], exponents: dict[str, float], path: Path) -
     """Draw cost against rows, both on logarithmic axes, a line for each thing timed."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.0, 4.0), layout="constrained")
+    figure = Figure(figsize=(5.0, 4.5), layout="constrained")
     axes = figure.subplots()
     sizes = [case["n_samples"] for case in cases]
     # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -91,7 +91,7 @@ def draw(cases: list[dict[str, Any]], exponents: dict[str, float], path: Path) -
     axes.minorticks_off()
     axes.set_xlabel("rows N")
     axes.set_ylabel("seconds, one thread")
-    axes.legend(frameon=False, fontsize="small")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     figure.savefig(path, metadata={"Date": None})
     print(f"written to {path}")
 
