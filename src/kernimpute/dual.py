@@ -257,9 +257,7 @@ class Dual:
         ]
         return np.stack(columns, axis=1)
 
-    def _solve_column(
-        self, gram: Gram, k: int, tol: float, start: FloatArray | None
-    ) -> FloatArray:
+    def _solve_column(self, gram: Gram, k: int, tol: float, start: FloatArray | None) -> FloatArray:
         """Solve one problem among the rows that have room: neither solver takes the others."""
         lower, upper = self.lower[:, k], self.upper[:, k]
         column = np.zeros(lower.size)
