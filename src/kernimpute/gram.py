@@ -8,6 +8,7 @@ and look at the block of the few that are free. `DenseGram` answers from an arra
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -105,6 +106,10 @@ class DenseGram:
 
     def largest(self) -> float:
         """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
+        return self._largest
+
+    @cached_property
+    def _largest(self) -> float:
         # Of two reductions neither makes an array of the magnitudes; both hand on a NaN.
         return float(np.maximum(self.K.max(), -self.K.min()))
 
