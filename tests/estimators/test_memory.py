@@ -38,7 +38,7 @@ def test_a_fit_stays_below_the_estimate_of_its_kernel(kernel):
     X, y = table(300, 8)
     KernelImputer(kernel=kernel).fit(X[:20], y[:20])
     tracemalloc.start()
-    KernelImputer(kernel=kernel, max_iter=3).fit(X, y)
+    KernelImputer(kernel=kernel).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= estimated_peak(300, 8, "direct", KERNELS[kernel])
