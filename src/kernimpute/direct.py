@@ -16,6 +16,11 @@ and stays at its reference.
 Copies of an incomplete row lie on each other, where K is singular and J bends in every direction
 that takes them apart. Of the many best b there, the one that shares alike among them is taken: its
 gradient moves them together, just as one row of their weight.
+
+Of many rows no kernel matrix is held: values and gradients come from the support vectors' rows,
+chunk by chunk, the machine from libsvm's own kernel. Two kinds of kernel still need one: laplacian
+and chi2, which libsvm does not have, and those that are not positive semidefinite, whose matrix is
+projected on the cone. Those of the second kind take a dozen of its size.
 """
 
 from __future__ import annotations
