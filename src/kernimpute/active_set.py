@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from kernimpute.gram import Gram, as_gram
+
 __all__ = ["ActiveSetSolution", "solve_dual"]
 
 FloatArray = NDArray[np.float64]
@@ -66,7 +68,7 @@ class ActiveSetSolution:
 
 
 def solve_dual(
-    K: FloatArray,
+    K: FloatArray | Gram,
     y: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
@@ -87,7 +89,7 @@ def solve_dual(
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : ndarray of shape (n, n) or Gram
         Symmetric. If it is not positive semidefinite, a point that meets the first-order
         conditions is found.
     y : ndarray of shape (n,)
@@ -111,11 +113,12 @@ def solve_dual(
     """
     # 1'b = 0, so a constant in y changes nothing but the rounding errors.
     y = y - 0.5 * (y.max() + y.min())
-    rounding = ROUNDING * max(float(K.max()), -float(K.min()))
+    gram = as_gram(K)
+    rounding = ROUNDING * gram.largest()
     b = _feasible(start, lower, upper)
     free = (lower < b) & (b < upper) & ((b != 0.0) | (epsilon == 0.0))
     piece = np.sign(b)
-    gradient = y - K @ b
+    gradient = y - gram.product(b)
 
     def look() -> _View:
         size = float(np.abs(b).sum())
@@ -131,14 +134,14 @@ def solve_dual(
             index = np.flatnonzero(free)
             left, right = _ends(piece[index], lower[index], upper[index], epsilon)
             now, slope = b[index], gradient[index] - epsilon * piece[index]
-            block = K[index[:, None], index]
+            block = gram.block(index, index)
             step, met, arrived = _climb(block, slope, left - now, right - now, -float(b.sum()))
             new = now + step
             digits = ROUNDING * (np.abs(now) + np.abs(step))
             new = np.where((met < 0) | (new - left <= digits), left, new)
             new = np.where((met > 0) | (right - new <= digits), right, new)
             b[index] = new
-            gradient = y - K @ b
+            gradient = y - gram.product(b)
             if not arrived:
                 free[index] = met == 0
                 continue
@@ -340,13 +343,13 @@ def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: fl
     scale = float(np.abs(np.diagonal(block)).max()) or 1.0
     # A constant added to the block changes nothing where steps sum to 0, and spares a
     # cancellation where the block is singular along a direction that does not.
-    block = block + scale
     raised = ROUNDING * n * scale
     for _ in range(12):
+        shifted = block + scale
+        shifted[np.diag_indices(n)] += raised
         try:
-            factor = cho_factor(
-                block + raised * np.eye(n), lower=True, overwrite_a=True, check_finite=False
-            )
+            # Its transpose is laid out as LAPACK wants it, which spares a copy.
+            factor = cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             raised *= 1e3
             continue

@@ -16,6 +16,11 @@ and stays at its reference.
 Copies of an incomplete row lie on each other, where K is singular and J bends in every direction
 that takes them apart. Of the many best b there, the one that shares alike among them is taken: its
 gradient moves them together, just as one row of their weight.
+
+Of many rows no kernel matrix is held: values and gradients come from the support vectors' rows,
+chunk by chunk, the machine from libsvm's own kernel. Two kinds of kernel still need one: laplacian
+and chi2, which libsvm does not have, and those that are not positive semidefinite, whose matrix is
+projected on the cone. Those of the second kind take a dozen of its size.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import coupling
+from kernimpute.gram import DenseGram, Gram
+from kernimpute.kernel_gram import KernelGram
 from kernimpute.labelled_rows import LabelledRows
 from kernimpute.missing import EPSILON
 
@@ -42,6 +49,7 @@ __all__ = ["DirectImputation", "impute_directly"]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+Rows = NDArray[np.intp]
 
 GRADIENTS_KEPT = 10
 """Latest gradients whose smallest convex combination measures the slope."""
@@ -92,14 +100,60 @@ class DirectImputation:
 
 
 @dataclass(frozen=True)
+class _Pull:
+    """Minus twice the derivative of the maximum in K, in blocks.
+
+    Parameters
+    ----------
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        Coefficients, whose coupling it is.
+    projected : ndarray of shape (n_samples, n_samples) or None
+        What it is instead where the machine's matrix is the projection of K on the cone.
+    """
+
+    dual_coef: FloatArray
+    projected: FloatArray | None = None
+
+    @cached_property
+    def active(self) -> Rows:
+        """The rows that it is not 0 in."""
+        pulls = self.dual_coef if self.projected is None else self.projected
+        return np.flatnonzero(pulls.any(axis=1))
+
+    def block(self, rows: Rows, columns: Rows) -> FloatArray:
+        """Return some rows and columns, of shape (n_rows, n_columns)."""
+        if self.projected is not None:
+            return self.projected[np.ix_(rows, columns)]
+        return np.asarray(self.dual_coef[rows] @ self.dual_coef[columns].T)
+
+
+@dataclass(frozen=True)
 class _Point:
-    """J and what its evaluation leaves behind."""
+    """J and what its evaluation leaves behind.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The completed rows.
+    gram : KernelGram
+        Their kernel matrix.
+    K : Gram
+        The matrix of the machine: the same, or its projection on the cone.
+    dual_coef : ndarray of shape (n_samples, n_problems)
+        The machine.
+    pull : _Pull
+        What it pulls with on each pair of rows.
+    objective : float
+        J.
+    gradient : ndarray of shape (n_samples, n_features)
+        Its gradient in the numeric cells.
+    """
 
     X: FloatArray
-    sums: FloatArray
-    K: FloatArray
+    gram: KernelGram
+    K: Gram
     dual_coef: FloatArray
-    pull: FloatArray
+    pull: _Pull
     objective: float
     gradient: FloatArray
 
@@ -132,23 +186,31 @@ class _Objective:
     twins: IntArray | None = None
 
     def __call__(self, X: FloatArray) -> _Point:
-        kernel, dual = self.rows.kernel, self.rows.dual
-        sums = kernel.sums(X, X)
-        K = kernel.link(sums)
-        if kernel.is_positive_semidefinite:
-            dual_coef = self._shared(X, dual.solve(K, self.tol))
-            pull = coupling(dual_coef)
-        else:
-            # Rows of weight 0 have no part in the machine, so none in what is done for it.
-            rows = np.flatnonzero(self.rows.sample_weight > 0.0)
-            block = np.ix_(rows, rows)
-            K = K.copy()
-            K[block], differential = _project_psd_with_differential(K[block])
-            dual_coef = self._shared(X, dual.solve(K, self.tol))
-            pull = np.zeros(K.shape)
-            pull[block] = differential(coupling(dual_coef[rows]))
-        objective = dual.value(K, dual_coef) + self.eta * self._distance(X)
-        return _Point(X, sums, K, dual_coef, pull, objective, self._gradient(X, sums, pull))
+        gram = KernelGram(self.rows.kernel, X)
+        K, differential = self._on_the_cone(gram)
+        dual_coef = self._shared(X, self.rows.dual.solve(K, self.tol))
+        pull = _Pull(dual_coef, None if differential is None else differential(dual_coef))
+        objective = self.rows.dual.value(K, dual_coef) + self.eta * self._distance(X)
+        return _Point(X, gram, K, dual_coef, pull, objective, self._gradient(gram, pull))
+
+    def _on_the_cone(
+        self, gram: KernelGram
+    ) -> tuple[Gram, Callable[[FloatArray], FloatArray] | None]:
+        """Return the machine's matrix, and its pull from coefficients where K is indefinite."""
+        if gram.kernel.is_positive_semidefinite:
+            return gram, None
+        K = gram.matrix()
+        # Rows of weight 0 have no part in the machine, so none in what is done for it.
+        rows = np.flatnonzero(self.rows.sample_weight > 0.0)
+        block = np.ix_(rows, rows)
+        K[block], differential = _project_psd_with_differential(K[block])
+
+        def pull(dual_coef: FloatArray) -> FloatArray:
+            projected = np.zeros(K.shape)
+            projected[block] = differential(coupling(dual_coef[rows]))
+            return projected
+
+        return DenseGram(K), pull
 
     def _shared(self, X: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return coefficients shared among twins in proportion to their weights."""
@@ -169,21 +231,21 @@ class _Objective:
         offset[:, ~self.numeric] = offset[:, ~self.numeric] != 0.0
         return float(np.vdot(offset, self.rows.sample_weight[:, None] * offset))
 
-    def _gradient(self, X: FloatArray, sums: FloatArray, pull: FloatArray) -> FloatArray:
+    def _gradient(self, gram: KernelGram, pull: _Pull) -> FloatArray:
         """Return the gradient in the numeric cells, 0 in the others, shape (n, n_features)."""
-        kernel = self.rows.kernel
-        # Rows that pull on nothing have no gradient but the anchor's.
-        active = np.flatnonzero(np.any(pull != 0.0, axis=1))
-        block = np.ix_(active, active)
-        slopes = kernel.link_gradient(sums[block])
-        if kernel.is_distance and slopes.size and float(np.abs(slopes).max()) > STEEP:
-            # Rows that coincide do not move each other. The sums below say so by a difference of
-            # two products with the slope, whose rounding then outweighs all the rest.
-            slopes = np.where(sums[block] == 0.0, 0.0, slopes)
-        weights = pull[block] * slopes
+        kernel, X = gram.kernel, gram.X
         gradient = (2.0 * self.eta * self.rows.sample_weight[:, None]) * (X - self.X_reference)
         gradient[:, ~self.numeric] = 0.0
-        gradient[active] -= kernel.sums_gradient(X[active], X[active], weights)
+        # Rows that pull on nothing have no gradient but the anchor's.
+        active = pull.active
+        for part, sums in gram.chunks(active, active):
+            slopes = kernel.link_gradient(sums)
+            if kernel.is_distance and float(np.abs(slopes).max()) > STEEP:
+                # Rows that coincide do not move each other. The sums below say so by a difference
+                # of two products with the slope, whose rounding then outweighs all the rest.
+                slopes = np.where(sums == 0.0, 0.0, slopes)
+            slopes *= pull.block(active[part], active)
+            gradient[active[part]] -= kernel.sums_gradient(X[active[part]], X[active], slopes)
         return gradient
 
 
@@ -510,38 +572,86 @@ def _profitable_changes(
         With positive gains, largest first.
     """
     rows, kernel = objective.rows, objective.rows.kernel
-    weights = rows.sample_weight
-    pulls = np.any(point.pull != 0.0, axis=1)
-    active = np.flatnonzero(pulls)
+    weights, active = rows.sample_weight, point.pull.active
+    open_codes = ~rows.observed & (weights > 0.0)[:, None]
+    open_codes[np.setdiff1d(np.arange(weights.size), active)] = False
+    open_codes[:, objective.numeric] = False
+    movable = np.flatnonzero(open_codes.any(axis=1))
+    codes = {
+        column: _codes_on_offer(rows, point.X, column, np.flatnonzero(open_codes[:, column]))
+        for column in kernel.categorical
+        if open_codes[:, column].any()
+    }
     best: dict[int, tuple[float, int, int, float]] = {}
-    for column in kernel.categorical:
-        known = rows.observed[:, column]
-        open_rows = np.flatnonzero(~known & pulls & (weights > 0.0))
-        if open_rows.size == 0:
-            continue
-        # A row of weight 0 offers no code; a reference may have taken its.
-        codes = np.union1d(rows.X[known & (weights > 0.0), column], point.X[open_rows, column])
-        pull = point.pull[np.ix_(open_rows, active)]
-        pull = np.where(open_rows[:, None] == active[None, :], 0.0, pull)
-        sums = point.sums[np.ix_(open_rows, active)]
-        own, others = point.X[open_rows, column], point.X[active, column]
-        without = sums - (own[:, None] != others[None, :])
-        reference = objective.X_reference[open_rows, column]
-        # A row's kernel values stand in its row and in its column: -2 / 2 = -1.
-        costs = np.stack(
-            [
-                objective.eta * weights[open_rows] * (code != reference)
-                - np.sum(pull * kernel.link(without + (code != others)[None, :]), axis=1)
-                for code in codes
-            ],
-            axis=1,
-        )
-        current = costs[np.arange(open_rows.size), np.searchsorted(codes, own)]
-        choice = costs.argmin(axis=1)
-        gains = current - costs.min(axis=1)
-        for index in np.flatnonzero(gains > 1e-12):
-            row = int(open_rows[index])
-            change = (float(gains[index]), row, column, float(codes[choice[index]]))
-            if row not in best or best[row] < change:
-                best[row] = change
+    for part, sums in point.gram.chunks(movable, active):
+        here = movable[part]
+        pull = point.pull.block(here, active)
+        pull = np.where(here[:, None] == active[None, :], 0.0, pull)
+        for column, offered in codes.items():
+            is_open = open_codes[here, column]
+            for change in _best_codes(
+                objective, point, here[is_open], column, offered, sums[is_open], pull[is_open]
+            ):
+                row = change[1]
+                if row not in best or best[row] < change:
+                    best[row] = change
     return sorted(best.values(), reverse=True)
+
+
+def _codes_on_offer(rows: LabelledRows, X: FloatArray, column: int, open_rows: Rows) -> FloatArray:
+    """Return the codes that cells of a column may take, those that they have included."""
+    # A row of weight 0 offers no code; a reference may have taken its.
+    known = rows.observed[:, column] & (rows.sample_weight > 0.0)
+    return np.union1d(rows.X[known, column], X[open_rows, column])
+
+
+def _best_codes(
+    objective: _Objective,
+    point: _Point,
+    open_rows: Rows,
+    column: int,
+    codes: FloatArray,
+    sums: FloatArray,
+    pull: FloatArray,
+) -> list[tuple[float, int, int, float]]:
+    """Return the best change of a column's code in some rows, where there is a profitable one.
+
+    Parameters
+    ----------
+    objective, point
+        J and where it is.
+    open_rows : ndarray of int of shape (n_open,)
+        The rows, whose code may change.
+    column : int
+        The column.
+    codes : ndarray of shape (n_codes,)
+        The codes on offer, in ascending order.
+    sums, pull : ndarray of shape (n_open, n_active)
+        Sums of feature terms and pull between them and the rows that pull; of a row on itself, no
+        pull.
+
+    Returns
+    -------
+    list of (gain, row, column, code)
+        With positive gains.
+    """
+    own, others = point.X[open_rows, column], point.X[point.pull.active, column]
+    without = sums - (own[:, None] != others[None, :])
+    reference = objective.X_reference[open_rows, column]
+    weights = objective.rows.sample_weight[open_rows]
+    # A row's kernel values stand in its row and in its column: -2 / 2 = -1.
+    costs = np.stack(
+        [
+            objective.eta * weights * (code != reference)
+            - np.sum(pull * point.gram.kernel.link(without + (code != others)[None, :]), axis=1)
+            for code in codes
+        ],
+        axis=1,
+    )
+    current = costs[np.arange(open_rows.size), np.searchsorted(codes, own)]
+    choice = costs.argmin(axis=1)
+    gains = current - costs.min(axis=1)
+    return [
+        (float(gains[index]), int(open_rows[index]), column, float(codes[choice[index]]))
+        for index in np.flatnonzero(gains > 1e-12)
+    ]

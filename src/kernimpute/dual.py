@@ -32,6 +32,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 
 from kernimpute.active_set import ActiveSetSolution, solve_dual
+from kernimpute.gram import DenseGram, Gram, as_gram
 from kernimpute.interior_point import near_solution
 from kernimpute.labels import plain_labels
 from kernimpute.parameters import check_choice, check_real, refusal, refusal_in_words
@@ -54,6 +55,9 @@ LARGEST_COEFFICIENT = 1e100
 COMMON = 1e30
 """Largest entry of K, half range of targets and bound that are solved as they are, and the inverse
 of the smallest: little beyond, libsvm's single precision ends."""
+
+CACHE_MB = 200
+"""Memory that libsvm may take for columns of the matrix, in its single precision."""
 
 
 def coupling(dual_coef: FloatArray) -> FloatArray:
@@ -129,12 +133,12 @@ class Dual:
             return dual_coef[:, 0], float(intercept[0])
         return dual_coef, intercept
 
-    def value(self, K: FloatArray, dual_coef: FloatArray) -> float:
+    def value(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
         """Return the sum of the dual objectives.
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples)
+        K : ndarray of shape (n_samples, n_samples) or Gram
             The kernel matrix.
         dual_coef : ndarray of shape (n_samples, n_problems)
             Signed coefficients.
@@ -146,14 +150,14 @@ class Dual:
         """
         linear = float(np.vdot(self.targets, dual_coef))
         tube = self.epsilon * float(np.abs(dual_coef).sum())
-        return linear - tube - 0.5 * float(np.vdot(dual_coef, K @ dual_coef))
+        return linear - tube - 0.5 * as_gram(K).quadratic(dual_coef)
 
-    def gradient(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
+    def gradient(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
         """Return ``y - K b``, the gradient of the smooth part of the objectives.
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples)
+        K : ndarray of shape (n_samples, n_samples) or Gram
             The kernel matrix.
         dual_coef : ndarray of shape (n_samples, n_problems)
             Signed coefficients.
@@ -163,7 +167,7 @@ class Dual:
         ndarray of shape (n_samples, n_problems)
             The gradient; the tube's term ``-epsilon ||b||_1`` is `proximal_point`'s.
         """
-        return self.targets - K @ dual_coef
+        return self.targets - as_gram(K).product(dual_coef)
 
     def proximal_point(self, dual_coef: FloatArray, step: float) -> FloatArray:
         """Return the proximal point of everything but the smooth part.
@@ -189,7 +193,7 @@ class Dual:
         return np.stack(columns, axis=1)
 
     def solve(
-        self, K: FloatArray, tol: float = 1e-8, start: FloatArray | None = None
+        self, K: FloatArray | Gram, tol: float = 1e-8, start: FloatArray | None = None
     ) -> FloatArray:
         """Solve every problem exactly, up to rounding.
 
@@ -199,9 +203,11 @@ class Dual:
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples)
+        K : ndarray of shape (n_samples, n_samples) or Gram
             The kernel matrix, symmetric and positive semidefinite. For one that is not, a point
-            that meets the first-order conditions is returned as a rule.
+            that meets the first-order conditions is returned as a rule. Of a `KernelGram` of many
+            rows no more is held than libsvm's columns (200 MB) and, two or three times, the block
+            of the coefficients strictly between their bounds.
         tol : float, default=1e-8
             Largest violation of the optimality conditions accepted: by how much raising one
             coefficient and lowering another, each by the same small amount, may still raise the
@@ -221,6 +227,10 @@ class Dual:
 
         Notes
         -----
+        The interior-point method needs the matrix, and a few more of its size. Where it is not
+        held there is none: libsvm's coefficients are improved by the active set as far as they
+        can be.
+
         Coefficients beyond `REACH` are not looked for, however large C is: there the targets are
         lost in the rounding of ``K b``. A machine whose margin is hard has far smaller ones, and
         is that of every C beyond them.
@@ -230,7 +240,8 @@ class Dual:
         ValueError
             If K has an entry that is NaN or infinite, or the start has one, or another shape.
         """
-        if not np.isfinite(K).all():
+        gram = as_gram(K).held()
+        if not math.isfinite(gram.largest()):
             raise ValueError(
                 refusal_in_words("Dual.solve", "K", "finite", "NaN or infinite entries")
             )
@@ -241,14 +252,12 @@ class Dual:
             got = f"shape {start.shape} with {int((~np.isfinite(start)).sum())} that are not finite"
             raise ValueError(refusal_in_words("Dual.solve", "start", must_be, got))
         columns = [
-            self._solve_column(K, k, tol, None if start is None else start[:, k])
+            self._solve_column(gram, k, tol, None if start is None else start[:, k])
             for k in range(self.n_problems)
         ]
         return np.stack(columns, axis=1)
 
-    def _solve_column(
-        self, K: FloatArray, k: int, tol: float, start: FloatArray | None
-    ) -> FloatArray:
+    def _solve_column(self, gram: Gram, k: int, tol: float, start: FloatArray | None) -> FloatArray:
         """Solve one problem among the rows that have room: neither solver takes the others."""
         lower, upper = self.lower[:, k], self.upper[:, k]
         column = np.zeros(lower.size)
@@ -257,10 +266,10 @@ class Dual:
             # All that may move would move to one side: nothing can.
             return column
         if room.all():
-            return self._solve_with_room(K, self.targets[:, k], lower, upper, tol, start)
+            return self._solve_with_room(gram, self.targets[:, k], lower, upper, tol, start)
         rows = np.flatnonzero(room)
         column[rows] = self._solve_with_room(
-            K[rows[:, None], rows],
+            gram.among(rows),
             self.targets[rows, k],
             lower[rows],
             upper[rows],
@@ -271,7 +280,7 @@ class Dual:
 
     def _solve_with_room(
         self,
-        K: FloatArray,
+        gram: Gram,
         y: FloatArray,
         lower: FloatArray,
         upper: FloatArray,
@@ -282,7 +291,7 @@ class Dual:
         if half_range <= self.epsilon:
             # All targets fit into one tube: nothing pulls.
             return np.zeros(y.size)
-        largest = max(float(K.max()), -float(K.min()))
+        largest = gram.largest()
         reach = LARGEST_COEFFICIENT
         if largest > 0.0:
             reach = min(REACH * half_range / largest, reach)
@@ -292,27 +301,28 @@ class Dual:
         sizes = (half_range, bound, largest or 1.0)
         if not all(1.0 / COMMON <= size <= COMMON for size in sizes):
             return self._solve_in_other_units(
-                K, y, lower, upper, tol, start, sizes=(half_range, largest, bound)
+                gram, y, lower, upper, tol, start, sizes=(half_range, largest, bound)
             )
-        problem = (K, y, lower, upper, self.epsilon)
+        problem = (y, lower, upper, self.epsilon)
         solution: ActiveSetSolution | None = None
         if start is not None:
-            solution = solve_dual(*problem, start, tol=tol, max_rounds=50)
+            solution = solve_dual(gram, *problem, start, tol=tol, max_rounds=50)
             if solution.converged:
                 return solution.point
-        guess = self._libsvm(K, y, np.maximum(upper, -lower))
+        guess = self._libsvm(gram, y, np.maximum(upper, -lower))
         if guess is not None:
-            solution = solve_dual(*problem, guess, tol=tol, max_rounds=50)
-            if solution.converged:
+            solution = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
+            if solution.converged or not isinstance(gram, DenseGram):
                 return solution.point
-        other = solve_dual(*problem, near_solution(*problem), tol=tol, max_rounds=300)
+        near = near_solution(gram.matrix(), *problem)
+        other = solve_dual(gram, *problem, near, tol=tol, max_rounds=300)
         if solution is None or other.value >= solution.value:
             return other.point
         return solution.point
 
     def _solve_in_other_units(
         self,
-        K: FloatArray,
+        gram: Gram,
         y: FloatArray,
         lower: FloatArray,
         upper: FloatArray,
@@ -324,7 +334,7 @@ class Dual:
 
         Parameters
         ----------
-        K, y, lower, upper, tol, start
+        gram, y, lower, upper, tol, start
             The problem.
         sizes : tuple of float
             Half the range of y, and the largest of K and of the bounds. Their powers of 2 become
@@ -346,16 +356,19 @@ class Dual:
         begin = None if start is None else np.ldexp(start, -of_b)[:, None]
         # Far below the rounding of y / h, what is left of K is nothing, and easier as such.
         negligible = math.ldexp(sizes[1], of_b - of_y) < 1.0 / COMMON
+        K = gram.matrix()
         unit_K = np.zeros(K.shape) if negligible else np.ldexp(K, of_b - of_y)
         solution = scaled.solve(unit_K, tol, begin)[:, 0]
         return np.clip(np.ldexp(solution, of_b), lower, upper)
 
-    def _libsvm(self, K: FloatArray, y: FloatArray, largest: FloatArray) -> FloatArray | None:
+    def _libsvm(self, gram: Gram, y: FloatArray, largest: FloatArray) -> FloatArray | None:
         """Return libsvm's coefficients; None if it takes longer than an interior-point method.
+
+        That one needs the matrix as an array: where it is not held, they are returned as they are.
 
         Parameters
         ----------
-        K : ndarray of shape (n, n)
+        gram : Gram
             The kernel matrix of the rows that have room.
         y, largest : ndarray of shape (n,)
             Their linear term, and the largest magnitudes of their coefficients.
@@ -364,7 +377,8 @@ class Dual:
         # A smaller tolerance drowns in the rounding of single precision, and takes forever. So
         # many iterations, each of O(n), take as long as the interior-point method, of O(n^3).
         max_iter = max(20 * y.size, y.size**2 // 20)
-        options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": max_iter}
+        rows, kernel = gram.libsvm_form()
+        options = {**kernel, "tol": 1e-3, "max_iter": max_iter, "cache_size": CACHE_MB}
         penalty = float(largest.max())
         machine = (
             SVC(C=penalty, **options)
@@ -378,19 +392,19 @@ class Dual:
         # here, of max_iter, is answered below.
         unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
         with unchecked, _without_convergence_warnings():
-            machine.fit(K, y / scale, sample_weight=largest / penalty)
-        if machine.fit_status_ != 0:
+            machine.fit(rows, y / scale, sample_weight=largest / penalty)
+        if machine.fit_status_ != 0 and isinstance(gram, DenseGram):
             return None
         column = np.zeros(y.size)
         column[machine.support_] = scale * machine.dual_coef_[0]
         return column
 
-    def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
+    def intercept(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts from the free support vectors.
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples)
+        K : ndarray of shape (n_samples, n_samples) or Gram
             The kernel matrix.
         dual_coef : ndarray of shape (n_samples, n_problems)
             Signed coefficients.
@@ -427,12 +441,12 @@ class Dual:
         high = losses[can_fall].min() if can_fall.any() else low
         return float(0.5 * (low + high))
 
-    def primal_value(self, K: FloatArray, dual_coef: FloatArray) -> float:
+    def primal_value(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
         """Return the sum of the primal objectives at the best intercepts.
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples)
+        K : ndarray of shape (n_samples, n_samples) or Gram
             The kernel matrix.
         dual_coef : ndarray of shape (n_samples, n_problems)
             Signed coefficients; the primal function is ``K b``.
@@ -443,7 +457,7 @@ class Dual:
             ``sum over k of b_k'K b_k / 2 + C weighted sum of losses``, hinge or
             epsilon-insensitive.
         """
-        scores = K @ dual_coef
+        scores = as_gram(K).product(dual_coef)
         residual = self.targets - scores
         losses = sum(
             _smallest_loss(residual[:, k], self.upper[:, k], -self.lower[:, k], self.epsilon)
@@ -451,12 +465,12 @@ class Dual:
         )
         return 0.5 * float(np.vdot(dual_coef, scores)) + losses
 
-    def gap(self, K: FloatArray, dual_coef: FloatArray) -> float:
+    def gap(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
         """Return the duality gap, primal minus dual.
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples)
+        K : ndarray of shape (n_samples, n_samples) or Gram
             The kernel matrix, positive semidefinite.
         dual_coef : ndarray of shape (n_samples, n_problems)
             Feasible signed coefficients.

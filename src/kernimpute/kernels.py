@@ -41,6 +41,9 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
+WIDEST_SHARE = 0.25
+"""Indicators of codes, as a share of the rows, beyond which rows with them save no memory."""
+
 
 @dataclass(frozen=True)
 class Kernel(ABC):
@@ -272,10 +275,50 @@ class Kernel(ABC):
         ndarray of shape (n_rows, n_other_rows)
             The sums, in link space.
         """
-        same = X is Z
-        everywhere = np.ones(X.shape, dtype=bool)
-        other = everywhere if same else np.ones(Z.shape, dtype=bool)
-        return self._masked_sums(X, everywhere, Z, other, same=same)
+        numeric = self.numeric(X.shape[1])
+        left = X[:, numeric]
+        sums = self._complete_sums(left, left if X is Z else Z[:, numeric])
+        for column in self.categorical:
+            sums += X[:, column, None] != Z[None, :, column]
+        if X is Z and self.is_distance:
+            # The matrix product leaves rounding there; a row is at distance 0 from itself.
+            np.fill_diagonal(sums, 0.0)
+        return sums
+
+    def own_sums(self, X: FloatArray) -> FloatArray:
+        """Return the sum of feature terms of each complete row with itself.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal of ``sums(X, X)``.
+        """
+        if self.is_distance:
+            return np.zeros(X.shape[0])
+        return np.asarray(self.feature_term(X, X).sum(axis=1))
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return rows and options with which libsvm's own kernel has these values.
+
+        Up to a constant, of which a machine whose coefficients sum to 0 sees nothing.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        (ndarray of shape (n_rows, n_columns), dict) or None
+            Rows and scikit-learn's options of the kernel; None where libsvm has no such kernel,
+            or the rows would be no narrower than the matrix.
+        """
+        return None
 
     def observed_sums(
         self,
@@ -412,6 +455,13 @@ class Kernel(ABC):
             sums += term
         return sums
 
+    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the sums over numeric columns without gaps."""
+        sums = np.zeros((X.shape[0], Z.shape[0]))
+        for column in range(X.shape[1]):
+            sums += self.feature_term(X[:, column, None], Z[None, :, column])
+        return sums
+
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
         gradient = np.empty(X.shape)
         for column in range(X.shape[1]):
@@ -499,6 +549,32 @@ class Gaussian(_ExponentialKernel):
         sums -= cross
         return np.asarray(np.maximum(sums, 0.0, out=sums))
 
+    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the sums by one matrix product, or by one that is symmetric to the last bit."""
+        norms = np.einsum("ij,ij->i", X, X)
+        if X is Z:
+            sums = np.add.outer(norms, norms)
+            cross = X @ X.T
+            cross *= 2.0
+            sums -= cross
+        else:
+            left = np.column_stack([-2.0 * X, norms, np.ones(X.shape[0])])
+            right = np.column_stack([Z, np.ones(Z.shape[0]), np.einsum("ij,ij->i", Z, Z)])
+            sums = left @ right.T
+        return np.asarray(np.maximum(sums, 0.0, out=sums))
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return the rows with an indicator of each code: two that differ are at distance 1."""
+        codes = [np.unique(X[:, column]) for column in self.categorical]
+        if sum(found.size for found in codes) > WIDEST_SHARE * X.shape[0]:
+            return None
+        indicators = [
+            np.sqrt(0.5) * (X[:, column, None] == found[None, :])
+            for column, found in zip(self.categorical, codes, strict=True)
+        ]
+        rows = np.hstack([X[:, self.numeric(X.shape[1])], *indicators])
+        return rows, {"kernel": "rbf", "gamma": self.gamma}
+
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient by matrix products instead of a loop over columns."""
         return np.asarray(2.0 * (weights.sum(axis=1)[:, None] * X - weights @ Z))
@@ -556,6 +632,9 @@ class _ProductKernel(Kernel):
         """Return the observed sums as one product, for unobserved cells hold 0."""
         return np.asarray(X @ Z.T)
 
+    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        return np.asarray(X @ Z.T)
+
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
         return np.asarray(weights @ Z)
 
@@ -599,6 +678,10 @@ class Linear(_ProductKernel):
         """Return ``K - offset``."""
         return np.asarray(K, dtype=float) - self.offset
 
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return the rows themselves; the offset is left out."""
+        return X, {"kernel": "linear"}
+
 
 @dataclass(frozen=True)
 class Polynomial(_ProductKernel):
@@ -639,6 +722,10 @@ class Polynomial(_ProductKernel):
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return ``K^(1/degree) - offset``; a negative K counts as 0."""
         return np.asarray(np.maximum(K, 0.0) ** (1.0 / self.degree) - self.offset)
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return the rows themselves."""
+        return X, {"kernel": "poly", "degree": self.degree, "gamma": 1.0, "coef0": self.offset}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from kernimpute import KernelImputationClassifier, KernelImputationClassifierCV,
 from kernimpute.estimators._labels import read_labels
 from kernimpute.estimators._memory import estimated_peak
 from kernimpute.estimators._subsets import stratified_subsets
+from kernimpute.kernels import KERNELS, Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 
 def table(n_samples, n_columns, seed=0):
@@ -30,6 +31,38 @@ def test_a_fit_stays_below_the_estimate(n_samples, n_columns):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= estimated_peak(n_samples, n_columns, "direct")
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "sigmoid", "linear"])
+def test_a_fit_stays_below_the_estimate_of_its_kernel(kernel):
+    X, y = table(300, 8)
+    KernelImputer(kernel=kernel).fit(X[:20], y[:20])
+    tracemalloc.start()
+    KernelImputer(kernel=kernel).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= estimated_peak(300, 8, "direct", KERNELS[kernel])
+
+
+def test_ten_thousand_rows_fit_into_two_gibibytes_where_libsvm_has_the_kernel():
+    for kernel in (Gaussian, Linear, Polynomial):
+        assert estimated_peak(10_000, 20, "direct", kernel) < 2 * 2**30
+    for kernel in (Laplacian, Chi2, Sigmoid):
+        assert estimated_peak(10_000, 20, "direct", kernel) > 2 * 2**30
+
+
+def test_many_rows_stay_below_the_estimate_with_every_coefficient_free(monkeypatch):
+    # So narrow a kernel makes all rows free support vectors, and the block of them the matrix.
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 100)
+    X, y = table(600, 5)
+    tracemalloc.start()
+    imputer = KernelImputer(gamma=1000.0, C=100.0, max_iter=3).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    machine = imputer._filling.machines[0]
+    assert machine.support.shape[0] > 570
+    tables = 36 * 8 * 600 * 5
+    assert peak <= 8 * 3.5 * 600**2 + tables
 
 
 @pytest.mark.parametrize("estimator_class", [KernelImputationClassifier])

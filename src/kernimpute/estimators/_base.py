@@ -199,7 +199,23 @@ class KernelImputation(Persistent, BaseEstimator):
         if n_folds:
             in_fold = math.ceil(n_samples * (n_folds - 1) / n_folds)
             fits.append((min(n_jobs, n_folds), min(largest, in_fold)))
-        check_memory(type(self).__name__, n_samples, n_columns, self.variant, self.max_memory, fits)
+        check_memory(
+            type(self).__name__,
+            n_samples,
+            n_columns,
+            self.variant,
+            self.max_memory,
+            fits,
+            self._kernel_classes(),
+        )
+
+    def _kernel_classes(self) -> list[type[Kernel]]:
+        """Return the classes of the kernels that a fit may have, those not known left out."""
+        asked = self.kernels if hasattr(self, "kernels") else [self.kernel]
+        found = [
+            KERNELS.get(kernel) if isinstance(kernel, str) else type(kernel) for kernel in asked
+        ]
+        return [kernel for kernel in found if kernel and issubclass(kernel, Kernel)] or [Gaussian]
 
     def _n_folds(self) -> int:
         """Return in how many folds the fit is repeated; 5 where the splits are not counted."""

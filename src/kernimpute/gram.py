@@ -1,0 +1,158 @@
+"""What a support vector machine's dual asks of a kernel matrix, and a matrix that is there.
+
+The solvers never index the matrix itself. They multiply it with coefficients, most of which are 0,
+and look at the block of the few that are free. `DenseGram` answers from an array;
+`kernimpute.kernel_gram.KernelGram` from the rows, without ever holding all entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DenseGram", "Gram", "as_gram"]
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+class Gram(Protocol):
+    """A symmetric kernel matrix of n rows, whether or not it is held."""
+
+    def largest(self) -> float:
+        """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
+
+    def product(self, b: FloatArray) -> FloatArray:
+        """Return ``K b``.
+
+        Parameters
+        ----------
+        b : ndarray of shape (n,) or (n, n_problems)
+            Coefficients.
+
+        Returns
+        -------
+        ndarray of the shape of `b`
+            The product.
+        """
+
+    def quadratic(self, b: FloatArray) -> float:
+        """Return ``b'K b``, summed over the columns of b.
+
+        Parameters
+        ----------
+        b : ndarray of shape (n,) or (n, n_problems)
+            Coefficients.
+
+        Returns
+        -------
+        float
+            The sum.
+        """
+
+    def block(self, rows: Rows, columns: Rows) -> FloatArray:
+        """Return the entries of some rows and columns.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Indices in ascending order, each at most once.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            A new array.
+        """
+
+    def among(self, rows: Rows) -> Gram:
+        """Return the matrix of some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Indices in ascending order, each at most once.
+
+        Returns
+        -------
+        Gram
+            The matrix.
+        """
+
+    def held(self) -> Gram:
+        """Return the matrix as it is quickest to solve with: as an array unless that is large."""
+
+    def matrix(self) -> FloatArray:
+        """Return all entries, of shape (n, n)."""
+
+    def libsvm_form(self) -> tuple[FloatArray, dict[str, object]]:
+        """Return what libsvm is to be fitted on, and the options of its kernel."""
+
+
+@dataclass(frozen=True)
+class DenseGram:
+    """A kernel matrix as an array.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        The matrix, symmetric.
+    """
+
+    K: FloatArray
+
+    def largest(self) -> float:
+        """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
+        return self._largest
+
+    @cached_property
+    def _largest(self) -> float:
+        # Of two reductions neither makes an array of the magnitudes; both hand on a NaN.
+        return float(np.maximum(self.K.max(), -self.K.min()))
+
+    def product(self, b: FloatArray) -> FloatArray:
+        """Return ``K b``."""
+        return np.asarray(self.K @ b)
+
+    def quadratic(self, b: FloatArray) -> float:
+        """Return ``b'K b``, summed over the columns of b."""
+        return float(np.vdot(b, self.K @ b))
+
+    def block(self, rows: Rows, columns: Rows) -> FloatArray:
+        """Return the entries of some rows and columns."""
+        return self.K[rows[:, None], columns]
+
+    def among(self, rows: Rows) -> DenseGram:
+        """Return the matrix of some of the rows."""
+        return DenseGram(self.block(rows, rows))
+
+    def held(self) -> DenseGram:
+        """Return the same."""
+        return self
+
+    def matrix(self) -> FloatArray:
+        """Return the array itself."""
+        return self.K
+
+    def libsvm_form(self) -> tuple[FloatArray, dict[str, object]]:
+        """Return the array, as a precomputed kernel."""
+        return self.K, {"kernel": "precomputed"}
+
+
+def as_gram(K: FloatArray | Gram) -> Gram:
+    """Return a kernel matrix as the solvers take it.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n) or Gram
+        The matrix.
+
+    Returns
+    -------
+    Gram
+        The same matrix.
+    """
+    return DenseGram(K) if isinstance(K, np.ndarray) else K

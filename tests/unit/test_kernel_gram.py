@@ -1,0 +1,126 @@
+"""The kernel matrix made chunk by chunk: the same as the array, and the same machines."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from kernimpute import impute
+from kernimpute.dual import make_dual
+from kernimpute.gram import DenseGram
+from kernimpute.kernel_gram import KernelGram
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+
+KERNELS = [
+    Gaussian(2.0),
+    Gaussian(1.0, categorical=(1, 3)),
+    Laplacian(1.5, categorical=(0,)),
+    Linear(),
+    Polynomial(degree=2),
+    Chi2(),
+]
+
+
+@pytest.fixture
+def tiny_chunks(monkeypatch):
+    """Hold no matrix that libsvm has the kernel of, and make few entries at a time."""
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 0)
+    monkeypatch.setattr("kernimpute.kernel_gram.CHUNK_CELLS", 100)
+
+
+def rows_of(kernel, n=60, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.random((n, 5))
+    for column in kernel.categorical:
+        X[:, column] = generator.integers(0, 4, n)
+    X.setflags(write=False)
+    return X
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_every_answer_is_that_of_the_array(kernel, tiny_chunks):
+    X = rows_of(kernel)
+    generator = np.random.default_rng(1)
+    K = kernel.link(sum_by_sum(kernel, X))
+    gram, dense = KernelGram(kernel, X), DenseGram(K)
+    b = generator.standard_normal((60, 3)) * (generator.random((60, 1)) < 0.4)
+    some, others = np.arange(0, 60, 7), np.arange(3, 50, 2)
+    near = 1e-12 * np.abs(K).max()
+    np.testing.assert_allclose(gram.matrix(), K, atol=near)
+    np.testing.assert_allclose(gram.block(some, others), K[np.ix_(some, others)], atol=near)
+    np.testing.assert_allclose(gram.among(some).matrix(), K[np.ix_(some, some)], atol=near)
+    np.testing.assert_allclose(gram.product(b), K @ b, atol=60 * near)
+    np.testing.assert_allclose(gram.product(b[:, 0]), K @ b[:, 0], atol=60 * near)
+    assert gram.quadratic(b) == pytest.approx(dense.quadratic(b), rel=1e-12)
+    assert gram.largest() == pytest.approx(dense.largest(), rel=1e-12)
+    assert gram.product(np.zeros(60)).tolist() == [0.0] * 60
+
+
+def sum_by_sum(kernel, X):
+    """Return the sums from their definition, column by column."""
+    sums = np.zeros((X.shape[0], X.shape[0]))
+    for column in range(X.shape[1]):
+        x, z = X[:, column, None], X[None, :, column]
+        sums += (x != z) if column in kernel.categorical else kernel.feature_term(x, z)
+    return sums
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_machine_is_that_of_the_array_and_optimal(kernel, task, weighted, tiny_chunks):
+    X = rows_of(kernel)
+    generator = np.random.default_rng(2)
+    noisy = X[:, 2] + 0.3 * generator.standard_normal(60)
+    y = noisy if task == "regression" else np.digitize(noisy, [0.3, 0.7])
+    weights = generator.choice([0.0, 0.5, 1.0, 3.0], 60) if weighted else None
+    dual = make_dual(y, 60, C=2.0, task=task, epsilon=0.1, sample_weight=weights)
+    K = kernel(X, X)
+    gram = KernelGram(kernel, X)
+    b = dual.solve(gram)
+    scale = np.abs(K).max()
+    assert (b >= dual.lower).all() and (b <= dual.upper).all()
+    assert np.abs(b.sum(axis=0)).max() <= 1e-12 * np.abs(b).sum()
+    # A kernel of low rank has many best coefficients, but one value and one decision function.
+    value = dual.value(K, b)
+    assert abs(dual.gap(K, b)) <= 1e-8 * max(1.0, value) * scale
+    other = dual.solve(K)
+    assert value == pytest.approx(dual.value(K, other), rel=1e-8)
+    np.testing.assert_allclose(
+        gram.product(b) + dual.intercept(gram, b), K @ other + dual.intercept(K, other), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Sigmoid(0.8)], ids=repr)
+def test_rows_are_filled_the_same_in_tiny_chunks(kernel, monkeypatch):
+    X = rows_of(kernel).copy()
+    generator = np.random.default_rng(3)
+    y = np.arange(60) % 3
+    X[generator.random(X.shape) < 0.3] = np.nan
+    whole = impute(X, y, kernel=kernel, eta=4.0, max_iter=5)
+    monkeypatch.setattr("kernimpute.kernel_gram.CHUNK_CELLS", 100)
+    chunked = impute(X, y, kernel=kernel, eta=4.0, max_iter=5)
+    np.testing.assert_allclose(chunked.X, whole.X, atol=1e-8)
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 0)
+    # The machines on the way are as exact as the loose stop rule asks for, and differ by that.
+    from_rows = impute(X, y, kernel=kernel, eta=4.0, max_iter=5, tol=1e-6)
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 3000)
+    held = impute(X, y, kernel=kernel, eta=4.0, max_iter=5, tol=1e-6)
+    numeric = kernel.numeric(5)
+    np.testing.assert_allclose(from_rows.X[:, numeric], held.X[:, numeric], atol=1e-5)
+
+
+def test_no_matrix_is_held_of_many_rows(monkeypatch):
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 0)
+    generator = np.random.default_rng(4)
+    y = np.arange(1500) % 2
+    X = np.clip(0.4 + 0.2 * y[:, None] + 0.2 * generator.standard_normal((1500, 8)), 0.0, 1.0)
+    X[generator.random(X.shape) < 0.3] = np.nan
+    tracemalloc.start()
+    impute(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The tables of the descent and a chunk; the matrix alone would be 18 MB.
+    assert peak < 36 * X.nbytes + 8 * 2**20
