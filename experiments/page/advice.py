@@ -94,7 +94,7 @@ def _verdict(winners: list[str | None]) -> str:
         end = f"`{SIMPLE}` is what we would start with"
     else:
         n_ours = sum(family_of(winner) == "ours" for winner in better)
-        end = f"it is one of ours in {share(n_ours, len(better))}"
+        end = f"there it is one of ours in {n_ours} of {len(better)}"
         if len(better) < len(winners):
             end += f", and in the others `{SIMPLE}` is what we would use"
     return (
