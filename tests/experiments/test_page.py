@@ -143,7 +143,7 @@ def test_the_advice_follows_the_numbers(level, says, tmp_path):
     assert all(says in line for line in advice.splitlines() if line.startswith("- **"))
     count = "all 4 situations" if level == 0.9 else "none of 4 situations"
     assert count in advice
-    assert ("it is one of ours in all 4" in advice) == (level == 0.9)
+    assert ("there it is one of ours in 4 of 4" in advice) == (level == 0.9)
 
 
 @pytest.mark.parametrize(("level", "says"), [(0.8, "within two"), (0.81, "not within two")])
