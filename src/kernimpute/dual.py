@@ -13,6 +13,10 @@ through the `coupling` ``sum over k of b_k b_k'``.
 A row of weight w counts as w copies of it: its bounds are w times as wide, for the copies share
 their kernel values, so that only the sum of their coefficients matters. A row of weight 0 has the
 bounds 0 and 0 and takes part in nothing.
+
+Values, gradients and proximal points are computed in the namespace of the arrays they are given
+(`kernimpute.arrays`), if the dual's own are of the same; the exact solve and the intercept are
+NumPy's.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 
 from kernimpute.active_set import ActiveSetSolution, solve_dual
+from kernimpute.arrays import inner, namespace
 from kernimpute.gram import DenseGram, Gram, as_gram
 from kernimpute.interior_point import near_solution
 from kernimpute.labels import plain_labels
@@ -73,7 +78,8 @@ def coupling(dual_coef: FloatArray) -> FloatArray:
     ndarray of shape (n_samples, n_samples)
         The coupling, positive semidefinite of rank at most n_problems.
     """
-    return np.asarray(dual_coef @ dual_coef.T)
+    product: FloatArray = dual_coef @ dual_coef.T
+    return product
 
 
 @dataclass(frozen=True)
@@ -148,8 +154,9 @@ class Dual:
         float
             ``sum over k of y_k'b_k - epsilon ||b_k||_1 - b_k'K b_k / 2``.
         """
-        linear = float(np.vdot(self.targets, dual_coef))
-        tube = self.epsilon * float(np.abs(dual_coef).sum())
+        xp = namespace(dual_coef)
+        linear = inner(self.targets, dual_coef)
+        tube = self.epsilon * float(xp.sum(xp.abs(dual_coef)))
         return linear - tube - 0.5 * as_gram(K).quadratic(dual_coef)
 
     def gradient(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
@@ -190,7 +197,8 @@ class Dual:
             )
             for k in range(self.n_problems)
         ]
-        return np.stack(columns, axis=1)
+        stacked: FloatArray = namespace(dual_coef).stack(columns, axis=1)
+        return stacked
 
     def solve(
         self, K: FloatArray | Gram, tol: float = 1e-8, start: FloatArray | None = None
@@ -463,7 +471,7 @@ class Dual:
             _smallest_loss(residual[:, k], self.upper[:, k], -self.lower[:, k], self.epsilon)
             for k in range(self.n_problems)
         )
-        return 0.5 * float(np.vdot(dual_coef, scores)) + losses
+        return 0.5 * inner(dual_coef, scores) + losses
 
     def gap(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
         """Return the duality gap, primal minus dual.
@@ -527,13 +535,15 @@ def _smallest_loss(
     The loss is ``above * max(r - b - epsilon, 0) + below * max(b - r - epsilon, 0)``, summed; its
     minimum lies at the kink where the slope turns positive.
     """
-    kinks = np.concatenate([residual - epsilon, residual + epsilon])
-    order = np.argsort(kinks)
-    slopes = np.cumsum(np.concatenate([above, below])[order]) - above.sum()
+    xp = namespace(residual)
+    kinks = xp.concat([residual - epsilon, residual + epsilon])
+    order = xp.argsort(kinks)
+    slopes = xp.cumulative_sum(xp.take(xp.concat([above, below]), order)) - xp.sum(above)
     # Rounding may keep the last slope, the sum of `below`, under 0 where that is next to nothing.
-    b = kinks[order[min(int(np.searchsorted(slopes, 0.0)), slopes.size - 1)]]
-    over, under = residual - b - epsilon, b - residual - epsilon
-    return float(above @ np.maximum(over, 0.0) + below @ np.maximum(under, 0.0))
+    turn = min(int(xp.count_nonzero(slopes < 0.0)), slopes.shape[0] - 1)
+    b = kinks[int(order[turn])]
+    over, under, nothing = residual - b - epsilon, b - residual - epsilon, xp.zeros_like(residual)
+    return inner(above, xp.maximum(over, nothing)) + inner(below, xp.maximum(under, nothing))
 
 
 def check_sample_weight(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kernimpute.arrays import inner, is_array
 
 __all__ = ["DenseGram", "Gram", "as_gram"]
 
@@ -99,7 +101,7 @@ class DenseGram:
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        The matrix, symmetric.
+        The matrix, symmetric. Products are taken of one of any namespace; the rest is NumPy's.
     """
 
     K: FloatArray
@@ -115,11 +117,12 @@ class DenseGram:
 
     def product(self, b: FloatArray) -> FloatArray:
         """Return ``K b``."""
-        return np.asarray(self.K @ b)
+        multiplied: FloatArray = self.K @ b
+        return multiplied
 
     def quadratic(self, b: FloatArray) -> float:
         """Return ``b'K b``, summed over the columns of b."""
-        return float(np.vdot(b, self.K @ b))
+        return inner(b, self.K @ b)
 
     def block(self, rows: Rows, columns: Rows) -> FloatArray:
         """Return the entries of some rows and columns."""
@@ -155,4 +158,4 @@ def as_gram(K: FloatArray | Gram) -> Gram:
     Gram
         The same matrix.
     """
-    return DenseGram(K) if isinstance(K, np.ndarray) else K
+    return DenseGram(cast(FloatArray, K)) if is_array(K) else cast(Gram, K)

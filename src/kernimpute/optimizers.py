@@ -1,4 +1,4 @@
-"""Adam as a pure function (Kingma and Ba, 2015)."""
+"""Adam as a pure function (Kingma and Ba, 2015), on arrays of any namespace."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kernimpute.arrays import namespace
 
 __all__ = ["AdamMoments", "adam_step"]
 
@@ -31,7 +33,8 @@ class AdamMoments:
     @classmethod
     def zeros(cls, like: FloatArray) -> AdamMoments:
         """Return the moments before the first step, in the shape of a variable."""
-        return cls(np.zeros_like(like), np.zeros_like(like))
+        zeros = namespace(like).zeros_like(like)
+        return cls(zeros, zeros)
 
 
 def adam_step(
@@ -70,5 +73,5 @@ def adam_step(
     square = beta_square * moments.square + (1.0 - beta_square) * gradient**2
     unbiased_mean = mean / (1.0 - beta_mean**t)
     unbiased_square = square / (1.0 - beta_square**t)
-    step = learning_rate * unbiased_mean / (np.sqrt(unbiased_square) + guard)
+    step = learning_rate * unbiased_mean / (namespace(gradient).sqrt(unbiased_square) + guard)
     return step, AdamMoments(mean, square, t)

@@ -7,6 +7,8 @@ eigenvalue quadratic program of the paper's eq. (find_d) is another.
 
 `clip_and_centre`, which the paper's Step 3 uses, is here so that it stands beside the projection
 it is mistaken for.
+
+All take arrays of any one namespace, and return such arrays; see `kernimpute.arrays`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from kernimpute.arrays import clip, inner, like, namespace, norm, to_numpy
 from kernimpute.convergence import Status
 
 __all__ = [
@@ -68,15 +71,20 @@ def project_psd(M: FloatArray) -> FloatArray:
     ndarray of shape (n, n)
         The nearest positive semidefinite matrix.
     """
+    xp = namespace(M)
     M = symmetrise(M)
-    values, vectors = np.linalg.eigh(M)
-    negative = values < 0.0
+    values, vectors = xp.linalg.eigh(M)
+    n_negative = int(xp.count_nonzero(values < 0.0))
     # The smaller part of the spectrum makes the cheaper product.
-    if 2 * np.count_nonzero(negative) <= values.size:
-        lost = vectors[:, negative] * np.sqrt(-values[negative])
-        return np.asarray(M + lost @ lost.T)
-    kept = vectors[:, ~negative] * np.sqrt(values[~negative])
-    return np.asarray(kept @ kept.T)
+    if 2 * n_negative <= M.shape[0]:
+        part = vectors[:, :n_negative] * xp.sqrt(-values[:n_negative])
+        del vectors
+        return M + part @ part.T
+    part = vectors[:, n_negative:] * xp.sqrt(values[n_negative:])
+    # Of what is as large as M, nothing is held that is not needed any more.
+    del M, vectors
+    projected: FloatArray = part @ part.T
+    return projected
 
 
 def project_box(M: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -92,7 +100,7 @@ def project_box(M: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArr
     ndarray
         The nearest point of the box.
     """
-    return np.clip(M, lower, upper)
+    return clip(M, lower, upper)
 
 
 def project_frobenius_ball(M: FloatArray, centre: FloatArray, radius: float) -> FloatArray:
@@ -111,7 +119,7 @@ def project_frobenius_ball(M: FloatArray, centre: FloatArray, radius: float) -> 
         The nearest point of the ball.
     """
     offset = M - centre
-    distance = float(np.linalg.norm(offset))
+    distance = norm(offset)
     return M if distance <= radius else centre + offset * (radius / distance)
 
 
@@ -139,39 +147,41 @@ def project_box_hyperplane(
         The projection, exact up to rounding: the multiplier of the hyperplane is found among
         the sorted kinks of a piecewise linear function.
     """
+    xp = namespace(v)
+    shrinkage = xp.full_like(v, threshold)
 
-    def point(multiplier: float) -> FloatArray:
+    def point(multiplier: FloatArray) -> FloatArray:
         shifted = v - multiplier
-        shrunk = shifted - np.clip(shifted, -threshold, threshold) if threshold else shifted
-        return np.clip(shrunk, lower, upper)
+        if threshold:
+            shifted = shifted - clip(shifted, -shrinkage, shrinkage)
+        return clip(shifted, lower, upper)
 
     # An entry falls with the multiplier between these kinks, and rests outside.
     starts, ends = [v - upper - threshold], [v - lower + threshold]
     if threshold:
         starts.append(v + threshold)
         ends.append(v - threshold)
-    kinks = np.concatenate(starts + ends)
-    falling = np.ones(kinks.size)
-    falling[kinks.size // 2 :] = -1.0
-    order = np.argsort(kinks)
-    kinks = kinks[order]
-    fall = np.cumsum(falling[order])[:-1] * np.diff(kinks)
-    totals = upper.sum() - np.concatenate([[0.0], np.cumsum(fall)])
-    left = max(int(np.count_nonzero(totals > 0.0)) - 1, 0)
+    kinks = xp.concat(starts + ends)
+    rise = xp.ones_like(xp.concat(starts))
+    order = xp.argsort(kinks)
+    kinks = xp.take(kinks, order)
+    falling = xp.cumulative_sum(xp.take(xp.concat([rise, -rise]), order))
+    falls = xp.cumulative_sum(falling[:-1] * (kinks[1:] - kinks[:-1]))
+    left, last = int(xp.count_nonzero(xp.sum(upper) - falls > 0.0)), kinks.shape[0] - 1
     # The running sum has its rounding: the sums at the two kinks decide.
-    while left > 0 and float(point(kinks[left]).sum()) <= 0.0:
+    while left > 0 and float(xp.sum(point(kinks[left]))) <= 0.0:
         left -= 1
-    right = min(left + 1, kinks.size - 1)
-    while right < kinks.size - 1 and float(point(kinks[right]).sum()) > 0.0:
+    right = min(left + 1, last)
+    while right < last and float(xp.sum(point(kinks[right]))) > 0.0:
         left, right = right, right + 1
     start, end = point(kinks[left]), point(kinks[right])
-    at_left, at_right = float(start.sum()), float(end.sum())
+    at_left, at_right = float(xp.sum(start)), float(xp.sum(end))
     if at_left <= 0.0 or at_left == at_right:
         return start
     # Between neighbouring kinks the point is linear in the multiplier. Interpolating the points
     # instead of the kinks keeps the sum at 0 where v is large beside the box.
     fraction = at_left / (at_left - at_right)
-    return np.clip(start + fraction * (end - start), lower, upper)
+    return clip(start + fraction * (end - start), lower, upper)
 
 
 def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -189,8 +199,9 @@ def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
     ndarray of shape (n,)
         The clipped and centred point.
     """
-    clipped = np.clip(v, lower, upper)
-    return np.asarray(clipped - clipped.mean())
+    clipped = clip(v, lower, upper)
+    centred: FloatArray = clipped - namespace(v).mean(clipped)
+    return centred
 
 
 @dataclass(frozen=True)
@@ -286,16 +297,17 @@ def project_box_cone(
     The sets are shown not to meet by a separating direction: a Y with ``proj(-Y) = 0`` and
     ``sum of max(Y lower, Y upper) < 0``, which the multiplier tends to in that case.
     """
-    zeros = np.zeros_like(M)
+    xp = namespace(M)
+    zeros = xp.zeros_like(M)
     now = Multiplier(zeros, zeros) if multiplier is None else multiplier
-    allowed = tol * max(1.0, float(np.abs(M).max()))
+    allowed = tol * max(1.0, _largest(M))
     status = Status.MAX_ITER
     point, n_iter = M, 0
     for n_iter in range(1, max_iter + 1):
         point = project_cone(M - now.ahead)
         raised = now.ahead + point
-        Y = raised - np.clip(raised, lower, upper)
-        moved = float(np.abs(Y - now.ahead).max())
+        Y = raised - clip(raised, lower, upper)
+        moved = _largest(Y - now.ahead)
         now = _extrapolated(now, Y)
         if moved <= allowed:
             # The violation of `point` is at most what the multiplier moved.
@@ -310,14 +322,20 @@ def project_box_cone(
 def _extrapolated(now: Multiplier, Y: FloatArray) -> Multiplier:
     """Return the multiplier after a step to Y, extrapolated unless it overshot."""
     change = Y - now.value
-    if float(np.vdot(now.ahead - Y, change)) > 0.0:
+    if inner(now.ahead - Y, change) > 0.0:
         return Multiplier(Y, Y)
     pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * now.pace * now.pace))
     return Multiplier(Y, Y + ((now.pace - 1.0) / pace) * change, pace)
 
 
 def _violation(point: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
-    return max(0.0, float((lower - point).max()), float((point - upper).max()))
+    xp = namespace(point)
+    return max(0.0, float(xp.max(lower - point)), float(xp.max(point - upper)))
+
+
+def _largest(M: FloatArray) -> float:
+    xp = namespace(M)
+    return float(xp.max(xp.abs(M)))
 
 
 def _separates(
@@ -329,8 +347,9 @@ def _separates(
     """Whether Y, made a member of the dual cone, has a negative support function on the box."""
     # Moreau: -Y = proj(-Y) + (a member of the polar cone), so this one pairs >= 0 with the cone.
     direction = Y + project_cone(-Y)
-    support = float(np.maximum(direction * lower, direction * upper).sum())
-    return support < -1e-9 * max(1e-300, float(np.abs(direction).sum()))
+    xp = namespace(direction)
+    support = float(xp.sum(xp.maximum(direction * lower, direction * upper)))
+    return support < -1e-9 * max(1e-300, float(xp.sum(xp.abs(direction))))
 
 
 def project_box_psd(
@@ -373,24 +392,25 @@ def project_box_psd(
         return project_box_cone(
             M, project_psd, lower, upper, multiplier=multiplier, tol=tol, max_iter=max_iter
         )
-    merged = groups.scale * groups.reduce(M, np.add) / np.square(groups.scale)
-    allowed = tol * max(1.0, float(np.abs(M).max()))
+    scale = like(groups.scale, M)
+    merged = groups.sums(M) / scale
+    allowed = tol * max(1.0, _largest(M))
     found = project_box_cone(
         merged,
         project_psd,
-        groups.scale * groups.reduce(lower, np.maximum),
-        groups.scale * groups.reduce(upper, np.minimum),
+        scale * like(groups.lower, M),
+        scale * like(groups.upper, M),
         multiplier=multiplier,
-        tol=allowed / max(1.0, float(np.abs(merged).max())),
+        tol=allowed / max(1.0, _largest(merged)),
         max_iter=max_iter,
     )
-    point = groups.expand(found.point / groups.scale)
+    point = groups.expand(found.point / scale)
     return replace(found, point=point, violation=_violation(point, lower, upper))
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows in groups.
+    """Rows in groups, on the CPU.
 
     Parameters
     ----------
@@ -398,21 +418,26 @@ class _Groups:
         The group of each row.
     scale : ndarray of shape (n_groups, n_groups)
         Square root of the number of entries in each block.
+    lower, upper : ndarray of shape (n_groups, n_groups)
+        The box that each block's entries have in common.
     """
 
     labels: NDArray[np.int32]
     scale: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
-    def reduce(self, M: FloatArray, operation: np.ufunc) -> FloatArray:
-        """Return the sum, the maximum or the minimum of each block of a matrix."""
-        order = np.argsort(self.labels, kind="stable")
-        starts = np.searchsorted(self.labels[order], np.arange(len(self.scale)))
-        strips = operation.reduceat(M[np.ix_(order, order)], starts, axis=0)
-        return np.asarray(operation.reduceat(strips, starts, axis=1))
+    def sums(self, M: FloatArray) -> FloatArray:
+        """Return the sum of each block of a matrix."""
+        membership = like((self.labels[:, None] == np.arange(len(self.scale))).astype(float), M)
+        summed: FloatArray = membership.T @ M @ membership
+        return summed
 
     def expand(self, M: FloatArray) -> FloatArray:
         """Return the matrix that is constant on each block."""
-        return M[np.ix_(self.labels, self.labels)]
+        xp, rows = namespace(M), like(self.labels, M)
+        constant: FloatArray = xp.take(xp.take(M, rows, axis=0), rows, axis=1)
+        return constant
 
 
 def _equal_rows(lower: FloatArray, upper: FloatArray) -> _Groups | None:
@@ -420,6 +445,7 @@ def _equal_rows(lower: FloatArray, upper: FloatArray) -> _Groups | None:
 
     None where all rows may differ, or where a group has no common interval for some entry.
     """
+    lower, upper = to_numpy(lower), to_numpy(upper)
     fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
     equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
     if np.count_nonzero(equal) == np.count_nonzero(np.diagonal(equal)):
@@ -427,6 +453,14 @@ def _equal_rows(lower: FloatArray, upper: FloatArray) -> _Groups | None:
         return None
     n_groups, labels = connected_components(equal, directed=False)
     counts = np.bincount(labels, minlength=n_groups).astype(float)
-    groups = _Groups(labels, np.sqrt(counts[:, None] * counts[None, :]))
-    empty = groups.reduce(lower, np.maximum) > groups.reduce(upper, np.minimum)
-    return None if empty.any() else groups
+    scale = np.sqrt(counts[:, None] * counts[None, :])
+    lower, upper = _reduced(lower, labels, np.maximum), _reduced(upper, labels, np.minimum)
+    return None if (lower > upper).any() else _Groups(labels, scale, lower, upper)
+
+
+def _reduced(M: FloatArray, labels: NDArray[np.int32], operation: np.ufunc) -> FloatArray:
+    """Return the maximum or the minimum of each block of a matrix."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    strips = operation.reduceat(M[np.ix_(order, order)], starts, axis=0)
+    return np.asarray(operation.reduceat(strips, starts, axis=1))

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernimpute.parameters import refusal
+from kernimpute.devices import import_torch
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOISE",
+    "OWNER",
     "EnergyNetwork",
-    "check_device",
     "flow_velocity",
-    "import_torch",
     "move_cells",
     "train_score",
     "velocity_of_new_rows",
 ]
+
+OWNER = "NewImpImputer"
 
 NOISE = 0.1
 """Standard deviation, in standardised columns, of the noise that the network learns to remove and
@@ -152,7 +153,7 @@ class EnergyNetwork:
         cls, n_features: int, hidden_units: int, generator: Generator, device: str
     ) -> EnergyNetwork:
         """Return a network with weights uniform within one over the root of a layer's inputs."""
-        torch = import_torch()
+        torch = import_torch(OWNER)
         shapes = [
             (hidden_units, n_features),
             (hidden_units,),
@@ -183,7 +184,7 @@ class EnergyNetwork:
         Tensor of shape (n_rows, n_features)
             The scores.
         """
-        torch = import_torch()
+        torch = import_torch(OWNER)
         first, first_bias, second, second_bias, output = self.parameters
         inputs = rows.detach().requires_grad_()
         hidden = torch.nn.functional.silu(torch.addmm(first_bias, inputs, first.T))
@@ -212,7 +213,7 @@ def train_score(
     generator : Generator
         Source of the noise, on the CPU.
     """
-    torch = import_torch()
+    torch = import_torch(OWNER)
     optimizer = torch.optim.Adam(network.parameters, lr=LEARNING_RATE)
     for _ in range(n_epochs):
         unit = torch.randn(rows.shape, generator=generator, dtype=rows.dtype).to(rows.device)
@@ -222,48 +223,3 @@ def train_score(
         for parameter, gradient in zip(network.parameters, gradients, strict=True):
             parameter.grad = gradient
         optimizer.step()
-
-
-def import_torch() -> Any:
-    """Return torch, which only NewImp needs.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the sentence names the extra that installs it.
-    """
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "NewImpImputer needs torch, which the extra 'kernimpute[newimp]' installs."
-        ) from error
-    return torch
-
-
-def check_device(owner: str, device: str) -> None:
-    """Refuse a device on which torch cannot compute in double precision here.
-
-    Parameters
-    ----------
-    owner : str
-        Whose parameter it is, for the message.
-    device : str
-        The device's name.
-
-    Raises
-    ------
-    TypeError
-        If it is no text.
-    ValueError
-        If torch does not know it, or cannot use it on this machine.
-    """
-    must_be = "the name of a device of this machine, such as 'cpu', on which torch has doubles"
-    if not isinstance(device, str):
-        raise TypeError(refusal(owner, "device", must_be, device))
-    torch = import_torch()
-    try:
-        # Only a value that comes back proves a device: some exist by name alone.
-        torch.zeros(1, dtype=torch.float64, device=device).numpy(force=True)
-    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(refusal(owner, "device", must_be, device)) from error

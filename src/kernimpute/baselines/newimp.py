@@ -20,15 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.baselines._newimp_flow import (
     NOISE,
+    OWNER,
     EnergyNetwork,
-    check_device,
     flow_velocity,
-    import_torch,
     move_cells,
     train_score,
     velocity_of_new_rows,
 )
 from kernimpute.baselines._reading import read_rows
+from kernimpute.devices import check_device, import_torch
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import check_integer, check_real
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["NewImpImputer"]
 
 FloatArray = NDArray[np.float64]
-OWNER = "NewImpImputer"
 
 
 class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -149,7 +148,7 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             finite matrix but for its gaps.
         """
         self._check_parameters()
-        torch = import_torch()
+        torch = import_torch(OWNER)
         check_device(OWNER, self.device)
         matrix = read_rows(self, X, reset=True)
         self._columns = _Columns.of(matrix)
@@ -218,7 +217,7 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             or torch cannot compute on the device.
         """
         check_is_fitted(self)
-        torch = import_torch()
+        torch = import_torch(OWNER)
         check_device(OWNER, self.device)
         matrix = read_rows(self, X, reset=False)
         network = EnergyNetwork(
@@ -241,7 +240,7 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _start(self, matrix: FloatArray) -> tuple[Tensor, Tensor]:
         """Return standardised rows with the means (0) at the gaps, and the cells that move."""
-        torch = import_torch()
+        torch = import_torch(OWNER)
         standardised = self._columns.standardised(matrix)
         moving = np.isnan(standardised) & self._columns.known
         rows = torch.tensor(np.nan_to_num(standardised), device=self.device)

@@ -1,0 +1,185 @@
+"""Arithmetic on arrays of any namespace, in the few operations that NumPy and the standard differ in.
+
+Stage I computes on the arrays that it is given: NumPy's, or those of another library that follows
+the array API standard. What has one name and one meaning in both is called from `namespace`; the
+rest is here. Eigenvalues are taken to come in ascending order, as they do from every LAPACK.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
+
+__all__ = ["clip", "inner", "is_array", "is_positive_definite", "like", "namespace", "norm", "to_numpy"]
+
+FloatArray = NDArray[np.float64]
+
+
+def namespace(*arrays: FloatArray) -> Any:
+    """Return the namespace of some arrays.
+
+    Parameters
+    ----------
+    *arrays : array
+        Arrays of one library.
+
+    Returns
+    -------
+    module
+        The library, with the names of the array API standard.
+    """
+    return array_api_compat.array_namespace(*arrays)
+
+
+def is_array(value: object) -> bool:
+    """Return whether something is an array of a library that is known here.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for an array, of NumPy or of another library.
+    """
+    return isinstance(value, np.ndarray) or bool(array_api_compat.is_array_api_obj(value))
+
+
+def clip(M: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the nearest array between two others.
+
+    Parameters
+    ----------
+    M, lower, upper : array of any one shape
+        The array and its bounds.
+
+    Returns
+    -------
+    array
+        ``min(max(M, lower), upper)``.
+    """
+    if isinstance(M, np.ndarray):
+        # In one pass, with one array.
+        return np.clip(M, lower, upper)
+    xp = namespace(M)
+    clipped: FloatArray = xp.minimum(xp.maximum(M, lower), upper)
+    return clipped
+
+
+def inner(A: FloatArray, B: FloatArray) -> float:
+    """Return the sum of the products of two arrays, without an array of them.
+
+    Parameters
+    ----------
+    A, B : array of any one shape
+        The arrays.
+
+    Returns
+    -------
+    float
+        The Frobenius inner product.
+    """
+    if isinstance(A, np.ndarray):
+        return float(np.vdot(A, B))
+    xp = namespace(A, B)
+    return float(xp.vecdot(xp.reshape(A, (-1,)), xp.reshape(B, (-1,))))
+
+
+def norm(A: FloatArray) -> float:
+    """Return the Frobenius norm.
+
+    Parameters
+    ----------
+    A : array
+        The array.
+
+    Returns
+    -------
+    float
+        The root of the sum of its squares.
+    """
+    return float(namespace(A).linalg.vector_norm(A))
+
+
+def like(array: FloatArray, other: FloatArray) -> FloatArray:
+    """Return a NumPy array as an array of another's library, on its device.
+
+    Parameters
+    ----------
+    array : ndarray
+        A NumPy array.
+    other : array
+        An array of the library wanted.
+
+    Returns
+    -------
+    array
+        The array itself where NumPy is wanted.
+    """
+    if isinstance(other, np.ndarray):
+        return array
+    device = array_api_compat.device(other)
+    # Other libraries warn of memory that they may not write to, though nothing here writes.
+    writeable = array if array.flags.writeable else array.copy()
+    moved: FloatArray = namespace(other).asarray(writeable, device=device)
+    return moved
+
+
+def to_numpy(array: FloatArray) -> FloatArray:
+    """Return an array of any library as NumPy's, on the CPU.
+
+    Parameters
+    ----------
+    array : array
+        The array.
+
+    Returns
+    -------
+    ndarray
+        The array itself where it is NumPy's.
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    if array_api_compat.is_torch_array(array):
+        return np.asarray(array.detach().cpu())
+    return np.from_dlpack(array_api_compat.to_device(array, "cpu"))
+
+
+def is_positive_definite(M: FloatArray, jitter: float = 0.0) -> bool:
+    """Return whether a symmetric matrix has a Cholesky factor.
+
+    Parameters
+    ----------
+    M : array of shape (n, n)
+        The matrix; its lower triangle is read.
+    jitter : float, default=0.0
+        What its diagonal is raised by beforehand.
+
+    Returns
+    -------
+    bool
+        True if the factor exists and is finite.
+    """
+    if isinstance(M, np.ndarray):
+        # In place, in a copy: LAPACK reads the other order's lower triangle.
+        work = np.array(M, order="F")
+        work[np.diag_indices_from(work)] += jitter
+        try:
+            cholesky(work, lower=True, check_finite=False, overwrite_a=True)
+        except LinAlgError:
+            return False
+        return True
+    xp = namespace(M)
+    raised = M + jitter * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    try:
+        factor = xp.linalg.cholesky(raised)
+    except (LinAlgError, getattr(xp.linalg, "LinAlgError", LinAlgError)):
+        return False
+    # Some libraries return NaN instead of raising.
+    return bool(xp.all(xp.isfinite(xp.linalg.diagonal(factor))))
