@@ -1,4 +1,4 @@
-"""Arithmetic on arrays of any namespace, in the few operations that NumPy and the standard differ in.
+"""Arithmetic on arrays of any namespace, where NumPy and the array API standard differ.
 
 Stage I computes on the arrays that it is given: NumPy's, or those of another library that follows
 the array API standard. What has one name and one meaning in both is called from `namespace`; the
@@ -14,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 
-__all__ = ["clip", "inner", "is_array", "is_positive_definite", "like", "namespace", "norm", "to_numpy"]
+__all__ = [
+    "clip",
+    "inner",
+    "is_array",
+    "is_positive_definite",
+    "like",
+    "namespace",
+    "norm",
+    "on_diagonal",
+    "to_numpy",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -107,7 +117,25 @@ def norm(A: FloatArray) -> float:
     return float(namespace(A).linalg.vector_norm(A))
 
 
-def like(array: FloatArray, other: FloatArray) -> FloatArray:
+def on_diagonal(M: FloatArray) -> NDArray[np.bool_]:
+    """Return which places of a square matrix are on its diagonal.
+
+    Parameters
+    ----------
+    M : array of shape (n, n)
+        The matrix.
+
+    Returns
+    -------
+    array of bool of shape (n, n)
+        True on the diagonal.
+    """
+    places = namespace(M).arange(M.shape[0], device=array_api_compat.device(M))
+    diagonal: NDArray[np.bool_] = places[:, None] == places[None, :]
+    return diagonal
+
+
+def like(array: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     """Return a NumPy array as an array of another's library, on its device.
 
     Parameters
@@ -127,7 +155,7 @@ def like(array: FloatArray, other: FloatArray) -> FloatArray:
     device = array_api_compat.device(other)
     # Other libraries warn of memory that they may not write to, though nothing here writes.
     writeable = array if array.flags.writeable else array.copy()
-    moved: FloatArray = namespace(other).asarray(writeable, device=device)
+    moved: NDArray[Any] = namespace(other).asarray(writeable, device=device)
     return moved
 
 

@@ -17,7 +17,7 @@ from kernimpute.convergence import Callback, Status, StopRule, Trace
 from kernimpute.direct import impute_directly
 from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
-from kernimpute.parameters import check_choice
+from kernimpute.parameters import check_choice, refusal
 from kernimpute.reference import Reference, reference_table
 from kernimpute.stage_one import VARIANTS as STAGE_ONE_VARIANTS
 from kernimpute.stage_one import LearnedKernel, StageOneOptions, stage_one_options
@@ -97,6 +97,7 @@ def impute(
     tol: float | None = None,
     max_iter: int | None = None,
     callback: Callback | None = None,
+    device: str | None = None,
 ) -> ImputationResult:
     """Fill the gaps of labelled rows so that they become easier to classify.
 
@@ -146,6 +147,9 @@ def impute(
     callback : callable or None, default=None
         Called with the `Record` of each round; a true answer stops the stage with the best so
         far. A Stage II still follows an interrupted Stage I, so that the rows come back filled.
+    device : str or None, default=None
+        Where Stage I is computed, as in `learn_kernel`; Stage II and `direct` are computed on the
+        CPU, and `direct` refuses a device.
 
     Returns
     -------
@@ -155,9 +159,11 @@ def impute(
 
     Raises
     ------
+    ImportError
+        If a device is given and torch is not installed.
     TypeError, ValueError
         If a parameter is out of its range, X is not as described, y has gaps or a single class,
-        or the kernel does not suit the variant; before any long work.
+        the kernel does not suit the variant, or the device cannot be used; before any long work.
 
     Examples
     --------
@@ -168,6 +174,9 @@ def impute(
     (False, ['no', 'yes'])
     """
     check_choice(OWNER, "variant", variant, VARIANTS)
+    if variant == "direct" and device is not None:
+        must_be = "None for variant='direct', which computes on the CPU"
+        raise ValueError(refusal(OWNER, "device", must_be, device))
     rows = check_labelled_rows(
         X,
         y,
@@ -188,6 +197,7 @@ def impute(
         tol=tol,
         max_iter=max_iter,
         callback=callback,
+        device=device,
     )
     if variant == "direct":
         return _direct(rows, options)

@@ -79,7 +79,8 @@ def project_psd(M: FloatArray) -> FloatArray:
     if 2 * n_negative <= M.shape[0]:
         part = vectors[:, :n_negative] * xp.sqrt(-values[:n_negative])
         del vectors
-        return M + part @ part.T
+        raised: FloatArray = M + part @ part.T
+        return raised
     part = vectors[:, n_negative:] * xp.sqrt(values[n_negative:])
     # Of what is as large as M, nothing is held that is not needed any more.
     del M, vectors
@@ -187,7 +188,8 @@ def project_box_hyperplane(
 def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Clip to the box, then subtract the mean: the paper's Step 3, which is no projection.
 
-    The result meets the hyperplane ``1'v = 0`` but may leave the box, by up to the mean.
+    The result meets the hyperplane ``1'v = 0`` but may leave the box, by up to the mean. An entry
+    without room (``lower = upper``, as of a row of weight 0) neither moves nor counts.
 
     Parameters
     ----------
@@ -199,9 +201,11 @@ def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
     ndarray of shape (n,)
         The clipped and centred point.
     """
-    clipped = clip(v, lower, upper)
-    centred: FloatArray = clipped - namespace(v).mean(clipped)
-    return centred
+    xp = namespace(v)
+    clipped: FloatArray = clip(v, lower, upper)
+    room: FloatArray = xp.astype(lower < upper, v.dtype)
+    mean = float(xp.sum(clipped * room)) / max(float(xp.sum(room)), 1.0)
+    return clipped - mean * room
 
 
 @dataclass(frozen=True)

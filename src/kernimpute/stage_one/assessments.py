@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from kernimpute.arrays import norm
 from kernimpute.stage_one.certificate import SaddleCertificate, certify
 from kernimpute.stage_one.kernel_steps import SpectrumMoments, saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
@@ -54,10 +53,7 @@ def relative_steps(before: StageOneState, after: StageOneState) -> dict[str, flo
         "perturbation": (before.perturbation, after.perturbation),
         "dual": (before.dual_coef, after.dual_coef),
     }
-    return {
-        name: float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(new)), 1e-12)
-        for name, (old, new) in pairs.items()
-    }
+    return {name: norm(new - old) / max(norm(new), 1e-12) for name, (old, new) in pairs.items()}
 
 
 def largest_step(
@@ -107,7 +103,7 @@ def absolute_dual_step(
     Assessment
         Without a gap, as in `largest_step`.
     """
-    step = float(np.linalg.norm(state.dual_coef - before.dual_coef))
+    step = norm(state.dual_coef - before.dual_coef)
     watched = step if state.iteration >= 3 else math.inf
     return Assessment(problem.objective(state), math.nan, watched)
 
@@ -122,7 +118,8 @@ def saddle_gap(
     problem : StageOneProblem
         The problem.
     before, state : StageOneState
-        The states around the round; the kernel moments of the second hold the multiplier.
+        The states around the round; the dual moments of the second are the lower bound where
+        the round has left it, the kernel moments hold the multiplier.
     tol : float
         Gap wanted.
     last : bool
@@ -134,8 +131,10 @@ def saddle_gap(
         With the lower bound as the objective; with a gap and its certificate at the rounds that
         are certified.
     """
-    moments: SpectrumMoments = state.kernel_moments
-    bound = saddle_value(problem, state.dual_coef, moments.multiplier)
+    bound = state.dual_moments
+    if bound is None:
+        moments: SpectrumMoments = state.kernel_moments
+        bound = saddle_value(problem, state.dual_coef, moments.multiplier)
     if not (last or _is_due(state.iteration)):
         return Assessment(bound, math.nan, math.inf)
     certificate = certify(

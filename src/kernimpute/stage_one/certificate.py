@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky
 
+from kernimpute.arrays import clip, inner, is_positive_definite, namespace
+from kernimpute.projections import project_psd
 from kernimpute.stage_one.problem import StageOneProblem
 
 __all__ = ["SaddleCertificate", "certify"]
@@ -39,12 +40,15 @@ class SaddleCertificate:
         The objective there, an upper bound of the saddle value.
     gap : float
         ``(value - lower bound) / |value|``; infinite where K could not be made feasible.
+    exact : bool
+        Whether `dual_coef` are the exact machine's.
     """
 
     K: FloatArray
     dual_coef: FloatArray
     value: float
     gap: float
+    exact: bool = False
 
 
 def certify(
@@ -75,39 +79,34 @@ def certify(
         With K mixed with as little as suffices of a point between the anchor and the interior.
     """
     if _is_psd(adjustment):
-        return _at(problem, adjustment, bound)
+        return _at(problem, adjustment, dual_coef, bound)
     # The primal value at any coefficients bounds the machine's maximum, and costs no solve.
     unrepaired = _bounded(problem, adjustment, dual_coef)
     if _relative(unrepaired - bound, unrepaired) > tol:
         return SaddleCertificate(adjustment, dual_coef, unrepaired, math.inf)
-    anchor = problem.relaxation.anchor
-    interior = anchor if problem.relaxation.interior is None else problem.relaxation.interior
-    mixtures = (
-        _least_mixture(adjustment, (1.0 - share) * anchor + share * interior)
-        for share in (0.1, 1.0)
-    )
-    candidates = [K for K in mixtures if K is not None]
-    if not candidates:
+    K = _least_mixture(_nearly_feasible(problem, adjustment), problem.relaxation.inner_point)
+    if K is None:
         return SaddleCertificate(adjustment, dual_coef, unrepaired, math.inf)
-    values = [_bounded(problem, K, dual_coef) for K in candidates]
-    best = int(np.argmin(values))
-    if _relative(values[best] - bound, values[best]) > 2.0 * tol:
-        gap = _relative(values[best] - bound, values[best])
-        return SaddleCertificate(candidates[best], dual_coef, values[best], gap)
-    return _at(problem, candidates[best], bound)
+    value = _bounded(problem, K, dual_coef)
+    gap = _relative(value - bound, value)
+    if gap > 2.0 * tol:
+        return SaddleCertificate(K, dual_coef, value, gap)
+    return _at(problem, K, dual_coef, bound)
 
 
 def _bounded(problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray) -> float:
     """Return an upper bound of the objective's maximum over the coefficients at K."""
     offset = K - problem.relaxation.anchor
-    value = problem.dual.primal_value(K, dual_coef)
-    return value + problem.eta * float(np.vdot(offset, offset))
+    return problem.dual.primal_value(K, dual_coef) + problem.eta * inner(offset, offset)
 
 
-def _at(problem: StageOneProblem, K: FloatArray, bound: float) -> SaddleCertificate:
-    coefficients = problem.dual.solve(K)
+def _at(
+    problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray, bound: float
+) -> SaddleCertificate:
+    coefficients = problem.solve(K, start=dual_coef)
     value = _bounded(problem, K, coefficients)
-    return SaddleCertificate(K, coefficients, value, max(_relative(value - bound, value), 0.0))
+    gap = max(_relative(value - bound, value), 0.0)
+    return SaddleCertificate(K, coefficients, value, gap, exact=True)
 
 
 def _relative(gap: float, value: float) -> float:
@@ -115,12 +114,34 @@ def _relative(gap: float, value: float) -> float:
 
 
 def _is_psd(K: FloatArray) -> bool:
-    jitter = ROUNDING * float(np.abs(K).max())
-    try:
-        cholesky(K + jitter * np.eye(K.shape[0]), check_finite=False, overwrite_a=True)
-    except LinAlgError:
-        return False
-    return True
+    xp = namespace(K)
+    largest = max(float(xp.max(K)), -float(xp.min(K)))
+    return is_positive_definite(K, jitter=ROUNDING * largest)
+
+
+def _nearly_feasible(problem: StageOneProblem, adjustment: FloatArray) -> FloatArray:
+    """Return a matrix between the bounds that is closer to the cone.
+
+    The nearest positive semidefinite matrix, brought back between the bounds. Its diagonal has
+    grown by what the negative eigenvalues took away; where that has no room, as at 1, clipping it
+    alone would bring them back. Rows and columns are scaled instead, which leaves the cone's
+    matrices in the cone; what is then clipped is little.
+    """
+    relaxation = problem.relaxation
+    projected = project_psd(adjustment)
+    xp = namespace(projected)
+    diagonal = xp.linalg.diagonal(projected)
+    allowed = clip(
+        diagonal, xp.linalg.diagonal(relaxation.lower), xp.linalg.diagonal(relaxation.upper)
+    )
+    positive = diagonal > 0.0
+    ratio = xp.where(positive, allowed, xp.ones_like(diagonal)) / xp.where(
+        positive, diagonal, xp.ones_like(diagonal)
+    )
+    scale = xp.sqrt(xp.maximum(ratio, xp.zeros_like(ratio)))
+    scaled = projected * scale[:, None] * scale[None, :]
+    del projected
+    return clip(scaled, relaxation.lower, relaxation.upper)
 
 
 def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
@@ -134,4 +155,5 @@ def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
             enough = share
         else:
             short = share
-    return (1.0 - enough) * K + enough * inner_point
+    mixture: FloatArray = (1.0 - enough) * K + enough * inner_point
+    return mixture

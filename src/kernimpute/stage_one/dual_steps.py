@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.arrays import inner, namespace, norm
 from kernimpute.optimizers import AdamMoments, adam_step
 from kernimpute.projections import clip_and_centre
+from kernimpute.stage_one.kernel_steps import saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 
@@ -60,13 +62,12 @@ def adam_clip_and_centre_step(problem: StageOneProblem, state: StageOneState) ->
     dual = problem.dual
 
     def centre(point: FloatArray) -> FloatArray:
-        centred = np.zeros(point.shape)
-        for k in range(dual.n_problems):
-            # The mean is not taken from rows of weight 0, whose coefficients are 0.
-            room = dual.lower[:, k] < dual.upper[:, k]
-            bounds = dual.lower[room, k], dual.upper[room, k]
-            centred[room, k] = clip_and_centre(point[room, k], *bounds)
-        return centred
+        columns = [
+            clip_and_centre(point[:, k], dual.lower[:, k], dual.upper[:, k])
+            for k in range(dual.n_problems)
+        ]
+        stacked: FloatArray = namespace(point).stack(columns, axis=1)
+        return stacked
 
     return _adam(problem, state, centre)
 
@@ -77,7 +78,7 @@ def _adam(
     dual, coefficients = problem.dual, state.dual_coef
     moments = state.dual_moments or AdamMoments.zeros(coefficients)
     gradient = dual.gradient(problem.perturbed_kernel(state), coefficients)
-    gradient = gradient - dual.epsilon * np.sign(coefficients)
+    gradient = gradient - dual.epsilon * namespace(coefficients).sign(coefficients)
     # The theorem needs steps that vanish; 1/sqrt(t) vanishes and still travels any distance.
     learning_rate = LEARNING_RATE * dual.C / math.sqrt(moments.t + 1)
     step, moments = adam_step(gradient, moments, learning_rate)
@@ -106,15 +107,16 @@ def proximal_step(problem: StageOneProblem, state: StageOneState) -> Move:
     Returns
     -------
     Move
-        Feasible coefficients with a minorant at least as large as before.
+        Feasible coefficients with a minorant at least as large as before; its moments are the
+        lower bound there, for the assessment and for the next round.
     """
     dual, K, now, eta = problem.dual, state.adjustment, state.dual_coef, problem.eta
 
     def minorant(b: FloatArray) -> float:
         # ||b b' - c c'||^2 from the small Gram matrices.
         own, cross, old = b.T @ b, b.T @ now, now.T @ now
-        apart = np.vdot(own, own) - 2.0 * np.vdot(cross, cross) + np.vdot(old, old)
-        return dual.value(K, b) - float(apart) / (16.0 * eta)
+        apart = inner(own, own) - 2.0 * inner(cross, cross) + inner(old, old)
+        return dual.value(K, b) - apart / (16.0 * eta)
 
     def slope(b: FloatArray) -> FloatArray:
         drift = b @ (b.T @ b) - now @ (now.T @ b)
@@ -122,18 +124,20 @@ def proximal_step(problem: StageOneProblem, state: StageOneState) -> Move:
 
     # Largest row sum bounds the spectral norm; the quartic's curvature is bounded where
     # ||b||^2 is at most doubled.
-    curvature = float(np.abs(K).sum(axis=1).max()) + 1.5 * float(np.vdot(now, now)) / eta
+    xp = namespace(K)
+    curvature = float(xp.max(xp.sum(xp.abs(K), axis=1))) + 1.5 * inner(now, now) / eta
     step = 1.0 / curvature
     previous, ahead, pace = now, now, 1.0
     for _ in range(INNER_ITERATIONS):
         b = dual.proximal_point(ahead + step * slope(ahead), step)
         moved = b - previous
-        if float(np.vdot(ahead - b, moved)) > 0.0:
+        if inner(ahead - b, moved) > 0.0:
             ahead, pace = b, 1.0
         else:
             next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
             ahead, pace = b + ((pace - 1.0) / next_pace) * moved, next_pace
         previous = b
-        if float(np.linalg.norm(moved)) <= 1e-8 * float(np.linalg.norm(b)):
+        if norm(moved) <= 1e-8 * norm(b):
             break
-    return Move(previous if minorant(previous) >= minorant(now) else now)
+    kept = previous if minorant(previous) >= minorant(now) else now
+    return Move(kept, saddle_value(problem, kept, state.kernel_moments.multiplier))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.arrays import clip, inner, namespace, to_numpy
 from kernimpute.dual import coupling
 from kernimpute.projections import (
     BoxConeProjection,
@@ -98,7 +99,7 @@ def finish_projection(problem: StageOneProblem, adjustment: FloatArray) -> Float
     projection = project_box_psd(
         adjustment, relaxation.lower, relaxation.upper, tol=1e-8, max_iter=1000
     )
-    return np.clip(projection.point, relaxation.lower, relaxation.upper)
+    return clip(projection.point, relaxation.lower, relaxation.upper)
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,10 @@ def eigenvalue_step(problem: StageOneProblem, state: StageOneState) -> Move:
     """
     moments: EigenvalueMoments = state.kernel_moments or EigenvalueMoments()
     closed_form = symmetrise(problem.unconstrained_adjustment(state))
-    _, vectors = np.linalg.eigh(closed_form)
+    _, vectors = namespace(closed_form).linalg.eigh(closed_form)
     note, spent = FALLBACK, 0
-    if not _is_infeasible(vectors, problem.relaxation):
+    lower, upper = to_numpy(problem.relaxation.lower), to_numpy(problem.relaxation.upper)
+    if not _is_infeasible(to_numpy(vectors), lower, upper):
         program = _project_eigenvalues(problem.relaxation, closed_form, vectors, moments.program)
         if program.violation <= VIOLATION:
             kept = replace(moments, program=program.multiplier)
@@ -163,9 +165,13 @@ def _project_eigenvalues(
     vectors: FloatArray,
     multiplier: Multiplier | None,
 ) -> BoxConeProjection:
+    xp = namespace(vectors)
+
     def project_cone(point: FloatArray) -> FloatArray:
-        diagonal = np.maximum(np.sum(vectors * (point @ vectors), axis=0), 0.0)
-        return np.asarray((vectors * diagonal) @ vectors.T)
+        diagonal = xp.sum(vectors * (point @ vectors), axis=0)
+        kept = xp.maximum(diagonal, xp.zeros_like(diagonal))
+        projected: FloatArray = (vectors * kept) @ vectors.T
+        return projected
 
     return project_box_cone(
         closed_form,
@@ -178,8 +184,8 @@ def _project_eigenvalues(
     )
 
 
-def _is_infeasible(vectors: FloatArray, relaxation: Relaxation) -> bool:
-    """Whether entries without any room already decide against the eigenvalue program.
+def _is_infeasible(vectors: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
+    """Whether entries without any room already decide against the eigenvalue program, on the CPU.
 
     Where ``lower = upper`` the program has an equation, linear in the eigenvalues. Two cases
     decide it at once:
@@ -190,7 +196,6 @@ def _is_infeasible(vectors: FloatArray, relaxation: Relaxation) -> bool:
     - n independent equations, as an exact diagonal gives, have one solution, generically
       ``d = 1``, that is the identity.
     """
-    lower, upper = relaxation.lower, relaxation.upper
     pinned = lower == upper
     together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
     rows, columns = np.nonzero(np.triu(together, 1))
@@ -253,9 +258,9 @@ def clipped_adjustment(
     ndarray of shape (n_samples, n_samples)
         ``clip(anchor + (coupling + 2 Z) / (4 eta), lower, upper)``.
     """
-    pull = (coupling(dual_coef) + 2.0 * multiplier) / (4.0 * problem.eta)
-    relaxation = problem.relaxation
-    return np.clip(relaxation.anchor + pull, relaxation.lower, relaxation.upper)
+    relaxation, eta = problem.relaxation, problem.eta
+    pulled = relaxation.anchor + (coupling(dual_coef) + 2.0 * multiplier) / (4.0 * eta)
+    return clip(pulled, relaxation.lower, relaxation.upper)
 
 
 def saddle_value(problem: StageOneProblem, dual_coef: FloatArray, multiplier: FloatArray) -> float:
@@ -279,9 +284,9 @@ def saddle_value(problem: StageOneProblem, dual_coef: FloatArray, multiplier: Fl
         ``D(b; A) + eta ||A - anchor||^2 - <Z, A>`` at the clipped adjustment A.
     """
     A = clipped_adjustment(problem, dual_coef, multiplier)
+    value = problem.dual.value(A, dual_coef) - inner(multiplier, A)
     offset = A - problem.relaxation.anchor
-    value = problem.dual.value(A, dual_coef)
-    return value + problem.eta * float(np.vdot(offset, offset)) - float(np.vdot(multiplier, A))
+    return value + problem.eta * inner(offset, offset)
 
 
 def spectrum_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -298,7 +303,8 @@ def spectrum_step(problem: StageOneProblem, state: StageOneState) -> Move:
     problem : StageOneProblem
         The problem, with base 11' and a finite eta.
     state : StageOneState
-        The state; its kernel moments are `SpectrumMoments`.
+        The state; its kernel moments are `SpectrumMoments`, and its dual moments the lower bound
+        where `proximal_step` has left it.
 
     Returns
     -------
@@ -306,15 +312,26 @@ def spectrum_step(problem: StageOneProblem, state: StageOneState) -> Move:
         The clipped adjustment at the new multiplier.
     """
     moments: SpectrumMoments = state.kernel_moments
-    Z = moments.multiplier
-    value = saddle_value(problem, state.dual_coef, Z)
+    Z, value = moments.multiplier, state.dual_moments
+    if value is None:
+        value = saddle_value(problem, state.dual_coef, Z)
     pace = moments.pace if value >= moments.value else 1.0
     next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
-    ahead = Z + ((pace - 1.0) / next_pace) * (Z - moments.previous)
-    A = clipped_adjustment(problem, state.dual_coef, ahead)
-    raised = project_psd(ahead - 2.0 * problem.eta * A)
-    if float(np.vdot(ahead - raised, raised - Z)) > 0.0:
+
+    def extrapolated() -> FloatArray:
+        return Z + ((pace - 1.0) / next_pace) * (Z - moments.previous)
+
+    raised = project_psd(_descent(problem, state.dual_coef, extrapolated()))
+    # Computed anew, for to be held meanwhile it would be one matrix more at the peak.
+    overshoot = extrapolated() - raised
+    if inner(overshoot, raised - Z) > 0.0:
         next_pace = 1.0
+    del overshoot
     adjustment = clipped_adjustment(problem, state.dual_coef, raised)
     moments_next = SpectrumMoments(raised, Z, next_pace, value)
     return Move(adjustment, moments_next, inner_iterations=1)
+
+
+def _descent(problem: StageOneProblem, dual_coef: FloatArray, multiplier: FloatArray) -> FloatArray:
+    """Return ``Z - 2 eta A(Z)``, whose positive part is the next multiplier."""
+    return multiplier - 2.0 * problem.eta * clipped_adjustment(problem, dual_coef, multiplier)

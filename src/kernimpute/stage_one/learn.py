@@ -6,11 +6,14 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.arrays import namespace, to_numpy
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
+from kernimpute.devices import on_device
 from kernimpute.dual import Dual
 from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
@@ -84,6 +87,7 @@ def learn_kernel(
     tol: float | None = None,
     max_iter: int | None = None,
     callback: Callback | None = None,
+    device: str | None = None,
 ) -> LearnedKernel:
     """Learn a kernel matrix jointly with a support vector machine (eq. (Stage1)).
 
@@ -131,6 +135,11 @@ def learn_kernel(
         Rounds at the most; None takes the variant's default.
     callback : callable or None, default=None
         Called with the `Record` of each round; a true answer stops.
+    device : str or None, default=None
+        Where the rounds are computed: None by NumPy, a name such as "cpu", "cuda" or "cuda:0" by
+        torch there, in double precision. What is returned is NumPy's. Bounds and reference are
+        computed on the CPU and copied; so is each exact machine, for which a kernel matrix comes
+        back.
 
     Returns
     -------
@@ -139,9 +148,11 @@ def learn_kernel(
 
     Raises
     ------
+    ImportError
+        If a device is given and torch is not installed.
     TypeError, ValueError
         If a parameter is out of its range, X is not as described, y has fewer than two classes,
-        or the kernel does not suit the variant.
+        the kernel does not suit the variant, or torch cannot use the device.
 
     Examples
     --------
@@ -173,6 +184,7 @@ def learn_kernel(
         tol=tol,
         max_iter=max_iter,
         callback=callback,
+        device=device,
     )
     return learn_from_rows(rows, record, options)
 
@@ -207,10 +219,14 @@ def learn_from_rows(
     machine = ReferenceMachine(rows, options.reference)
     weights = _weights(machine, options)
     relaxation = variant.relax(rows.X, rows.observed, rows.kernel, machine)
-    solved = machine if options.eta is None else None
+    guess = machine.dual_coef if options.eta is None else None
     problem = StageOneProblem(
-        rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights, solved
+        rows.X, rows.observed, rows.kernel, rows.dual, relaxation, *weights, guess
     )
+    # It holds the reference kernel, of which the anchor is a copy.
+    del machine
+    if options.device is not None:
+        problem = problem.converted(partial(on_device, device=options.device))
     return _run(problem, variant, options.stop(variant.stop), options.callback)
 
 
@@ -291,10 +307,15 @@ def _stepped(
 
 def _halt(moves: tuple[Move, ...]) -> Status | None:
     """Return why the loop must stop at once, if it must."""
-    if not all(np.isfinite(move.value).all() for move in moves):
+    if not all(_is_finite(move.value) for move in moves):
         return Status.DIVERGED
     stoppers = [move.status for move in moves if move.status is Status.DIVERGED]
     return stoppers[0] if stoppers else None
+
+
+def _is_finite(array: FloatArray) -> bool:
+    xp = namespace(array)
+    return bool(xp.all(xp.isfinite(array)))
 
 
 def _halt_at(problem: StageOneProblem, assessment: Assessment) -> Status | None:
@@ -332,7 +353,9 @@ def _record(
 def _learned(
     problem: StageOneProblem, solution: Solution, status: Status, gap: float, trace: Trace
 ) -> LearnedKernel:
-    K = solution.K - problem.relaxation.ridge * np.eye(problem.n_samples)
+    K, dual_coef = to_numpy(solution.K), to_numpy(solution.dual_coef)
+    if problem.relaxation.ridge != 0.0:
+        K = K - problem.relaxation.ridge * np.eye(problem.n_samples)
     target = solution.target
     if target is None:
         lower, upper = problem.kernel.bounds(problem.X, problem.observed)
@@ -340,15 +363,13 @@ def _learned(
         with np.errstate(over="ignore"):
             sums = problem.kernel.inverse_link(K)
         target = np.clip(sums, lower, upper)
-    return _shaped(
-        problem.dual, K, target, solution.dual_coef, solution.intercept, status, gap, trace
-    )
+    return _shaped(problem.dual, K, target, dual_coef, solution.intercept, status, gap, trace)
 
 
 def _learned_anchor(problem: StageOneProblem) -> LearnedKernel:
     K = problem.relaxation.anchor
-    dual_coef = problem.dual.solve(K)
-    solution = Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
+    dual_coef = problem.solve(K)
+    solution = Solution(K, dual_coef, problem.intercept(K, dual_coef))
     return _learned(problem, solution, _settled(problem), 0.0, Trace())
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kernimpute.convergence import Callback, StopRule
+from kernimpute.devices import check_device
 from kernimpute.parameters import check_real, refusal
 from kernimpute.reference import Reference
 
@@ -31,6 +32,8 @@ class StageOneOptions:
         The stop rule; None takes the variant's.
     callback : callable or None
         Called with the `Record` of each round; a true answer stops.
+    device : str or None
+        Where torch computes the rounds; None for NumPy.
     """
 
     eta: float | None = None
@@ -40,6 +43,7 @@ class StageOneOptions:
     tol: float | None = None
     max_iter: int | None = None
     callback: Callback | None = None
+    device: str | None = None
 
     def stop(self, default: StopRule) -> StopRule:
         """Return the stop rule: the default's numbers where none are given."""
@@ -59,6 +63,7 @@ def stage_one_options(
     tol: float | None,
     max_iter: int | None,
     callback: Callback | None,
+    device: str | None,
 ) -> StageOneOptions:
     """Return the options, or refuse them.
 
@@ -74,6 +79,8 @@ def stage_one_options(
         Kept as they are.
     tol, max_iter : float, int or None
         What `StopRule` takes.
+    device : str or None
+        What `check_device` takes.
 
     Returns
     -------
@@ -82,8 +89,10 @@ def stage_one_options(
 
     Raises
     ------
+    ImportError
+        If a device is given and torch is not installed.
     TypeError, ValueError
-        If one is not a number in its range.
+        If one is not a number in its range, or torch cannot use the device.
     """
     options = StageOneOptions(
         None if eta is None else check_real(owner, "eta", eta, 0.0, high_included=True),
@@ -93,6 +102,7 @@ def stage_one_options(
         tol,
         max_iter,
         callback,
+        None if device is None else check_device(owner, device),
     )
     # The defaults of each variant are good: this refuses what was given.
     options.stop(StopRule(0.0, 0))

@@ -9,18 +9,24 @@ with ``lower <= A <= upper``, A and E positive semidefinite, b feasible in the d
 paper's variants A is the adjustment, base the observed kernel and anchor 11'. In `anchored` A is
 the learned kernel itself, base 11' and anchor the reference kernel; that makes the problem
 convex in A and concave in b.
+
+The matrices and the dual's arrays are of one namespace, NumPy or another (`kernimpute.arrays`), and
+the steps compute where they are. X, the mask and the kernel stay NumPy's, and so does the exact
+machine: for it the kernel matrix goes to the CPU, and the coefficients come back.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.arrays import inner, like, to_numpy
 from kernimpute.dual import Dual, coupling
 from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows
@@ -87,6 +93,33 @@ class Relaxation:
     ridge: float = 0.0
     interior: FloatArray | None = None
 
+    @property
+    def inner_point(self) -> FloatArray:
+        """A matrix of the set to mix others with: the interior one, or else the anchor."""
+        return self.anchor if self.interior is None else self.interior
+
+    def converted(self, convert: Callable[[FloatArray], FloatArray]) -> Relaxation:
+        """Return the set with its matrices in another namespace.
+
+        Parameters
+        ----------
+        convert : callable
+            Takes one array there.
+
+        Returns
+        -------
+        Relaxation
+            The same set.
+        """
+        return replace(
+            self,
+            base=convert(self.base),
+            anchor=convert(self.anchor),
+            lower=convert(self.lower),
+            upper=convert(self.upper),
+            interior=None if self.interior is None else convert(self.interior),
+        )
+
 
 @dataclass(frozen=True)
 class StageOneProblem:
@@ -110,8 +143,9 @@ class StageOneProblem:
         Weight that holds the perturbation at 11', in (0, inf].
     radius : float
         Radius of the perturbation's ball, in the variant that has one.
-    reference : ReferenceMachine or None
-        The machine on the reference kernel, where the default eta has asked for it already.
+    guess : ndarray of shape (n_samples, n_problems) or None
+        The coefficients of the machine on the reference kernel, where the default eta has asked
+        for them already.
     """
 
     X: FloatArray
@@ -122,12 +156,68 @@ class StageOneProblem:
     eta: float
     rho: float
     radius: float
-    reference: ReferenceMachine | None = None
+    guess: FloatArray | None = None
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.X.shape[0])
+
+    def converted(self, convert: Callable[[FloatArray], FloatArray]) -> StageOneProblem:
+        """Return the problem with its matrices and the dual's arrays in another namespace.
+
+        Parameters
+        ----------
+        convert : callable
+            Takes one array there.
+
+        Returns
+        -------
+        StageOneProblem
+            The same problem.
+        """
+        return replace(
+            self,
+            dual=_converted(self.dual, convert),
+            relaxation=self.relaxation.converted(convert),
+            guess=None if self.guess is None else convert(self.guess),
+        )
+
+    def solve(self, K: FloatArray, start: FloatArray | None = None) -> FloatArray:
+        """Return the coefficients of the exact machine, solved on the CPU.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix.
+        start : ndarray of shape (n_samples, n_problems) or None, default=None
+            Coefficients near the solution, to go on from.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_problems)
+            Signed coefficients, in K's namespace.
+        """
+        dual = _converted(self.dual, to_numpy)
+        solved = dual.solve(to_numpy(K), start=None if start is None else to_numpy(start))
+        return like(solved, K)
+
+    def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
+        """Return the intercepts, computed on the CPU.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix.
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients.
+
+        Returns
+        -------
+        ndarray of shape (n_problems,)
+            NumPy's.
+        """
+        return _converted(self.dual, to_numpy).intercept(to_numpy(K), to_numpy(dual_coef))
 
     def perturbed_kernel(self, state: StageOneState) -> FloatArray:
         """Return ``base o A o E``, of shape (n_samples, n_samples)."""
@@ -161,8 +251,17 @@ class StageOneProblem:
 
 def _penalty(weight: float, offset: FloatArray) -> float:
     """Return ``weight ||offset||^2``, 0 where an infinite weight leaves no offset."""
-    squared = float(np.vdot(offset, offset))
+    squared = inner(offset, offset)
     return 0.0 if math.isinf(weight) and squared == 0.0 else weight * squared
+
+
+def _converted(dual: Dual, convert: Callable[[FloatArray], FloatArray]) -> Dual:
+    return replace(
+        dual,
+        targets=convert(dual.targets),
+        lower=convert(dual.lower),
+        upper=convert(dual.upper),
+    )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.arrays import clip, namespace, on_diagonal
 from kernimpute.convergence import Status
 from kernimpute.dual import coupling
 from kernimpute.optimizers import AdamMoments, adam_step
@@ -75,15 +76,18 @@ def project_product(K: FloatArray) -> FloatArray:
     ndarray of shape (n_samples, n_samples)
         Unit diagonal, entries of at least `ENTRY_FLOOR`.
     """
+    xp = namespace(K)
     projected = project_psd(K)
-    scaled = projected / np.mean(np.diagonal(projected))
-    unit = np.where(np.eye(K.shape[0], dtype=bool), 1.0, scaled)
-    return np.maximum(unit, ENTRY_FLOOR)
+    scaled = projected / xp.mean(xp.linalg.diagonal(projected))
+    unit = xp.where(on_diagonal(scaled), xp.ones_like(scaled), scaled)
+    floored: FloatArray = xp.maximum(unit, xp.full_like(unit, ENTRY_FLOOR))
+    return floored
 
 
 def _regime(factor: FloatArray, limit: float = RUNAWAY) -> Status:
     """Tell a regular factor from a runaway one; NaN is runaway."""
-    return Status.CONVERGED if bool(np.abs(factor).max() <= limit) else Status.DIVERGED
+    xp = namespace(factor)
+    return Status.CONVERGED if bool(xp.max(xp.abs(factor)) <= limit) else Status.DIVERGED
 
 
 def released_kernel_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -105,7 +109,8 @@ def released_kernel_step(problem: StageOneProblem, state: StageOneState) -> Move
     pull = coupling(state.dual_coef) * base * state.perturbation
     gradient = 2.0 * problem.eta * (state.adjustment - 1.0) - 0.5 * pull
     A, moments = _adam(state.adjustment, gradient, state.kernel_moments)
-    A = np.clip(A / np.mean(np.diagonal(A)), relaxation.lower, relaxation.upper)
+    xp = namespace(A)
+    A = clip(A / xp.mean(xp.linalg.diagonal(A)), relaxation.lower, relaxation.upper)
     K = project_product(base * A * state.perturbation)
     A = K / base / state.perturbation
     # K_o o A, for A itself may rightly be large where K_o is small.
@@ -131,7 +136,7 @@ def released_perturbation_step(problem: StageOneProblem, state: StageOneState) -
     base = problem.relaxation.base
     gradient = 0.5 * coupling(state.dual_coef) * base * state.adjustment
     E, moments = _adam(state.perturbation, gradient, state.perturbation_moments)
-    E = project_frobenius_ball(E, np.ones_like(E), problem.radius)
+    E = project_frobenius_ball(E, namespace(E).ones_like(E), problem.radius)
     K = project_product(base * state.adjustment * E)
     E = K / base / state.adjustment
     return Move(E, moments, _regime(E), inner_iterations=1)
@@ -154,7 +159,7 @@ def released_dual_step(problem: StageOneProblem, state: StageOneState) -> Move:
     """
     dual = problem.dual
     ascent = dual.gradient(problem.perturbed_kernel(state), state.dual_coef)
-    ascent = ascent - dual.epsilon * np.sign(state.dual_coef)
+    ascent = ascent - dual.epsilon * namespace(ascent).sign(state.dual_coef)
     point, moments = _adam(state.dual_coef, -ascent, state.dual_moments)
     return Move(dual.proximal_point(point, 0.0), moments)
 
@@ -254,7 +259,7 @@ def released_start(problem: StageOneProblem) -> StageOneState:
     if math.isinf(problem.eta):
         must_be = "a float in (0, inf) for variant='released'"
         raise ValueError(refusal("learn_kernel", "eta", must_be, problem.eta))
-    ones = np.ones((problem.n_samples, problem.n_samples))
+    ones = namespace(problem.relaxation.lower).ones_like(problem.relaxation.lower)
     return StageOneState(ones, ones, 0.5 * (problem.dual.lower + problem.dual.upper))
 
 

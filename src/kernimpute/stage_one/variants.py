@@ -24,12 +24,13 @@ makes the problem convex-concave, so that a saddle exists and a gap certifies it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.arrays import namespace, to_numpy
 from kernimpute.convergence import StopRule
 from kernimpute.kernels import Kernel
 from kernimpute.stage_one import (
@@ -135,42 +136,57 @@ def _start_at_ones(problem: StageOneProblem) -> StageOneState:
 
     The printed start ``alpha = C / 2`` is feasible only for balanced labels; it is projected.
     """
-    ones = np.ones((problem.n_samples, problem.n_samples))
-    dual = problem.dual
+    dual, lower = problem.dual, problem.relaxation.lower
+    ones = namespace(lower).ones_like(lower)
     halves = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
     return StageOneState(ones, ones, halves)
 
 
 def _start_at_anchor(problem: StageOneProblem) -> StageOneState:
-    """Start at the reference kernel and the exact support vector machine on it."""
-    anchor, reference = problem.relaxation.anchor, problem.reference
-    if reference is not None and np.array_equal(anchor, reference.K):
-        dual_coef = reference.dual_coef
-    else:
-        # The anchor is raised, or kept within its bounds, or eta was given.
-        dual_coef = problem.dual.solve(anchor)
-    zeros = np.zeros_like(anchor)
+    """Start at the reference kernel and the support vector machine on it.
+
+    The anchor may be raised, or kept within its bounds; the machine is then that of a matrix
+    nearby, and a start all the same.
+    """
+    relaxation = problem.relaxation
+    dual_coef = problem.solve(relaxation.anchor) if problem.guess is None else problem.guess
+    zeros = namespace(relaxation.anchor).zeros_like(relaxation.anchor)
     moments = kernel_steps.SpectrumMoments(zeros, zeros)
-    return StageOneState(anchor, relaxations.ONES, dual_coef, kernel_moments=moments)
+    return StageOneState(relaxation.anchor, relaxation.base, dual_coef, kernel_moments=moments)
 
 
 def _finish_perturbed(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
     """Take the loop's coefficients, which belong to the perturbed kernel, as they are."""
     adjustment = kernel_steps.finish_projection(problem, state.adjustment)
     K = problem.relaxation.base * adjustment
-    intercept = problem.dual.intercept(problem.perturbed_kernel(state), state.dual_coef)
+    intercept = problem.intercept(problem.perturbed_kernel(state), state.dual_coef)
     return Solution(K, state.dual_coef, intercept)
 
 
 def _finish_certified(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
     """Take the matrix behind the smallest gap, and the exact machine on it."""
-    K = state.adjustment if best.certificate is None else best.certificate.K
-    dual_coef = problem.dual.solve(K)
-    return Solution(K, dual_coef, problem.dual.intercept(K, dual_coef))
+    certificate = best.certificate
+    if certificate is None:
+        K, dual_coef = state.adjustment, problem.solve(state.adjustment)
+    else:
+        K, dual_coef = certificate.K, certificate.dual_coef
+        if not certificate.exact:
+            dual_coef = problem.solve(K, start=dual_coef)
+    return Solution(K, dual_coef, problem.intercept(K, dual_coef))
 
 
 def _finish_released(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
-    """Solve a machine on the perturbed kernel, and hand on the kernel without the perturbation."""
+    """Solve a machine on the perturbed kernel, and hand on the kernel without the perturbation.
+
+    On the CPU: beside the machine, only one eigendecomposition is left to do.
+    """
+    problem = problem.converted(to_numpy)
+    state = replace(
+        state,
+        adjustment=to_numpy(state.adjustment),
+        perturbation=to_numpy(state.perturbation),
+        dual_coef=to_numpy(state.dual_coef),
+    )
     _, dual_coef, intercept = released_steps.released_machine(problem, state)
     K = problem.relaxation.base * state.adjustment
     return Solution(K, dual_coef, intercept, released_steps.released_target(problem, state))
