@@ -149,7 +149,7 @@ def project_box_hyperplane(
         the sorted kinks of a piecewise linear function.
     """
     xp = namespace(v)
-    shrinkage = xp.full_like(v, threshold)
+    shrinkage = xp.full_like(v, threshold) if threshold else v
 
     def point(multiplier: FloatArray) -> FloatArray:
         shifted = v - multiplier
@@ -158,17 +158,17 @@ def project_box_hyperplane(
         return clip(shifted, lower, upper)
 
     # An entry falls with the multiplier between these kinks, and rests outside.
-    starts, ends = [v - upper - threshold], [v - lower + threshold]
-    if threshold:
-        starts.append(v + threshold)
-        ends.append(v - threshold)
-    kinks = xp.concat(starts + ends)
-    rise = xp.ones_like(xp.concat(starts))
+    kinks = (
+        xp.concat([v - upper - threshold, v + threshold, v - lower + threshold, v - threshold])
+        if threshold
+        else xp.concat([v - upper, v - lower])
+    )
+    last = kinks.shape[0] - 1
     order = xp.argsort(kinks)
     kinks = xp.take(kinks, order)
-    falling = xp.cumulative_sum(xp.take(xp.concat([rise, -rise]), order))
+    falling = xp.cumulative_sum(2.0 * xp.astype(2 * order < last, v.dtype) - 1.0)
     falls = xp.cumulative_sum(falling[:-1] * (kinks[1:] - kinks[:-1]))
-    left, last = int(xp.count_nonzero(xp.sum(upper) - falls > 0.0)), kinks.shape[0] - 1
+    left = int(xp.count_nonzero(falls < xp.sum(upper)))
     # The running sum has its rounding: the sums at the two kinks decide.
     while left > 0 and float(xp.sum(point(kinks[left]))) <= 0.0:
         left -= 1

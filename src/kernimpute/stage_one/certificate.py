@@ -79,7 +79,7 @@ def certify(
         With K mixed with as little as suffices of a point between the anchor and the interior.
     """
     if _is_psd(adjustment):
-        return _at(problem, adjustment, dual_coef, bound)
+        return _at(problem, adjustment, bound)
     # The primal value at any coefficients bounds the machine's maximum, and costs no solve.
     unrepaired = _bounded(problem, adjustment, dual_coef)
     if _relative(unrepaired - bound, unrepaired) > tol:
@@ -91,7 +91,7 @@ def certify(
     gap = _relative(value - bound, value)
     if gap > 2.0 * tol:
         return SaddleCertificate(K, dual_coef, value, gap)
-    return _at(problem, K, dual_coef, bound)
+    return _at(problem, K, bound)
 
 
 def _bounded(problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray) -> float:
@@ -100,10 +100,8 @@ def _bounded(problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray) -> 
     return problem.dual.primal_value(K, dual_coef) + problem.eta * inner(offset, offset)
 
 
-def _at(
-    problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray, bound: float
-) -> SaddleCertificate:
-    coefficients = problem.solve(K, start=dual_coef)
+def _at(problem: StageOneProblem, K: FloatArray, bound: float) -> SaddleCertificate:
+    coefficients = problem.solve(K)
     value = _bounded(problem, K, coefficients)
     gap = max(_relative(value - bound, value), 0.0)
     return SaddleCertificate(K, coefficients, value, gap, exact=True)

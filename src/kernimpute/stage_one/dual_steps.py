@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 
 LEARNING_RATE = 0.1
 """First step of Adam as a share of C; the paper leaves it open."""
-INNER_ITERATIONS = 50
+INNER_ITERATIONS = 30
 """Gradient steps of `proximal_step`: at n^2 each they cost less than one eigendecomposition."""
 
 

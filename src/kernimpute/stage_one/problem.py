@@ -183,24 +183,20 @@ class StageOneProblem:
             guess=None if self.guess is None else convert(self.guess),
         )
 
-    def solve(self, K: FloatArray, start: FloatArray | None = None) -> FloatArray:
+    def solve(self, K: FloatArray) -> FloatArray:
         """Return the coefficients of the exact machine, solved on the CPU.
 
         Parameters
         ----------
         K : ndarray of shape (n_samples, n_samples)
             The kernel matrix.
-        start : ndarray of shape (n_samples, n_problems) or None, default=None
-            Coefficients near the solution, to go on from.
 
         Returns
         -------
         ndarray of shape (n_samples, n_problems)
             Signed coefficients, in K's namespace.
         """
-        dual = _converted(self.dual, to_numpy)
-        solved = dual.solve(to_numpy(K), start=None if start is None else to_numpy(start))
-        return like(solved, K)
+        return like(_converted(self.dual, to_numpy).solve(to_numpy(K)), K)
 
     def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts, computed on the CPU.

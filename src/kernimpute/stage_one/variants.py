@@ -171,7 +171,7 @@ def _finish_certified(problem: StageOneProblem, state: StageOneState, best: Asse
     else:
         K, dual_coef = certificate.K, certificate.dual_coef
         if not certificate.exact:
-            dual_coef = problem.solve(K, start=dual_coef)
+            dual_coef = problem.solve(K)
     return Solution(K, dual_coef, problem.intercept(K, dual_coef))
 
 
