@@ -165,7 +165,7 @@ def to_numpy(array: FloatArray) -> FloatArray:
     Parameters
     ----------
     array : array
-        The array.
+        The array; of a library other than torch, one in the CPU's memory.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def to_numpy(array: FloatArray) -> FloatArray:
         return array
     if array_api_compat.is_torch_array(array):
         return np.asarray(array.detach().cpu())
-    return np.from_dlpack(array_api_compat.to_device(array, "cpu"))
+    return np.from_dlpack(array)
 
 
 def is_positive_definite(M: FloatArray, jitter: float = 0.0) -> bool:
