@@ -135,7 +135,9 @@ def saddle_gap(
     if bound is None:
         moments: SpectrumMoments = state.kernel_moments
         bound = saddle_value(problem, state.dual_coef, moments.multiplier)
-    if not (last or _is_due(state.iteration)):
+    # A bound that still rises by more than the gap wanted is not worth a certificate.
+    rises = before.dual_moments is not None and bound - before.dual_moments > tol * abs(bound)
+    if not last and (rises or not _is_due(state.iteration)):
         return Assessment(bound, math.nan, math.inf)
     certificate = certify(
         problem, state.adjustment, state.dual_coef, bound, math.inf if last else tol

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernimpute.arrays import clip, inner, is_positive_definite, namespace
 from kernimpute.projections import project_psd
-from kernimpute.stage_one.problem import StageOneProblem
+from kernimpute.stage_one.problem import Relaxation, StageOneProblem
 
 __all__ = ["SaddleCertificate", "certify"]
 
@@ -34,7 +34,7 @@ class SaddleCertificate:
     K : ndarray of shape (n_samples, n_samples)
         A kernel matrix between the bounds; positive semidefinite if the gap is finite.
     dual_coef : ndarray of shape (n_samples, n_problems)
-        The exact support vector machine on it; for a gap of more than twice the one wanted, the
+        The exact support vector machine on it; where that could not bring the gap wanted, the
         coefficients that came.
     value : float
         The objective there, an upper bound of the saddle value.
@@ -67,48 +67,68 @@ def certify(
     adjustment : ndarray of shape (n_samples, n_samples)
         A matrix between the bounds, nearly positive semidefinite.
     dual_coef : ndarray of shape (n_samples, n_problems)
-        Signed coefficients, for a first look at the upper bound.
+        Feasible signed coefficients, for a first look at the objective.
     bound : float
         A lower bound of the saddle value.
     tol : float
-        Gap wanted: where the matrix as it stands already misses it, it is not repaired.
+        Gap wanted: where the matrix as it stands already misses it, it is not repaired; where
+        the repaired one does, no machine is solved on it.
 
     Returns
     -------
     SaddleCertificate
-        With K mixed with as little as suffices of a point between the anchor and the interior.
+        With K projected on the cone, brought back between the bounds, and mixed with as little
+        as suffices of the interior point.
     """
-    if _is_psd(adjustment):
-        return _at(problem, adjustment, bound)
-    # The primal value at any coefficients bounds the machine's maximum, and costs no solve.
-    unrepaired = _bounded(problem, adjustment, dual_coef)
-    if _relative(unrepaired - bound, unrepaired) > tol:
-        return SaddleCertificate(adjustment, dual_coef, unrepaired, math.inf)
-    K = _least_mixture(_nearly_feasible(problem, adjustment), problem.relaxation.inner_point)
-    if K is None:
-        return SaddleCertificate(adjustment, dual_coef, unrepaired, math.inf)
+    K = adjustment
+    if not _is_psd(adjustment):
+        if _hopeless(problem, adjustment, dual_coef, bound, tol):
+            return _unsolved(problem, adjustment, dual_coef, math.inf)
+        mixture = _least_mixture(
+            _nearly_feasible(problem.relaxation, adjustment), problem.relaxation.inner_point
+        )
+        if mixture is None:
+            return _unsolved(problem, adjustment, dual_coef, math.inf)
+        K = mixture
+    if _hopeless(problem, K, dual_coef, bound, tol):
+        return _unsolved(problem, K, dual_coef, bound)
+    solved = problem.solve(K)
+    value = _bounded(problem, K, solved)
+    return SaddleCertificate(K, solved, value, _relative_gap(value, bound), exact=True)
+
+
+def _hopeless(
+    problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray, bound: float, tol: float
+) -> bool:
+    """Whether the objective at K already exceeds the bound by too much at these coefficients.
+
+    Those of the exact machine only raise it.
+    """
+    offset = K - problem.relaxation.anchor
+    value = problem.dual.value(K, dual_coef) + problem.eta * inner(offset, offset)
+    return _relative_gap(value, bound) > tol
+
+
+def _unsolved(
+    problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray, bound: float
+) -> SaddleCertificate:
+    """Return what is known without an exact solve; for a K that is not feasible, nothing."""
     value = _bounded(problem, K, dual_coef)
-    gap = _relative(value - bound, value)
-    if gap > 2.0 * tol:
-        return SaddleCertificate(K, dual_coef, value, gap)
-    return _at(problem, K, bound)
+    gap = math.inf if math.isinf(bound) else _relative_gap(value, bound)
+    return SaddleCertificate(K, dual_coef, value, gap)
 
 
 def _bounded(problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray) -> float:
-    """Return an upper bound of the objective's maximum over the coefficients at K."""
+    """Return an upper bound of the objective's maximum over the coefficients at K.
+
+    The primal value at any coefficients bounds it, and costs no solve.
+    """
     offset = K - problem.relaxation.anchor
     return problem.dual.primal_value(K, dual_coef) + problem.eta * inner(offset, offset)
 
 
-def _at(problem: StageOneProblem, K: FloatArray, bound: float) -> SaddleCertificate:
-    coefficients = problem.solve(K)
-    value = _bounded(problem, K, coefficients)
-    gap = max(_relative(value - bound, value), 0.0)
-    return SaddleCertificate(K, coefficients, value, gap, exact=True)
-
-
-def _relative(gap: float, value: float) -> float:
-    return gap / max(abs(value), 1e-12)
+def _relative_gap(value: float, bound: float) -> float:
+    return max((value - bound) / max(abs(value), 1e-12), 0.0)
 
 
 def _is_psd(K: FloatArray) -> bool:
@@ -117,7 +137,7 @@ def _is_psd(K: FloatArray) -> bool:
     return is_positive_definite(K, jitter=ROUNDING * largest)
 
 
-def _nearly_feasible(problem: StageOneProblem, adjustment: FloatArray) -> FloatArray:
+def _nearly_feasible(relaxation: Relaxation, adjustment: FloatArray) -> FloatArray:
     """Return a matrix between the bounds that is closer to the cone.
 
     The nearest positive semidefinite matrix, brought back between the bounds. Its diagonal has
@@ -125,7 +145,6 @@ def _nearly_feasible(problem: StageOneProblem, adjustment: FloatArray) -> FloatA
     alone would bring them back. Rows and columns are scaled instead, which leaves the cone's
     matrices in the cone; what is then clipped is little.
     """
-    relaxation = problem.relaxation
     projected = project_psd(adjustment)
     xp = namespace(projected)
     diagonal = xp.linalg.diagonal(projected)
@@ -149,7 +168,7 @@ def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
     short, enough = 1e-9, 1.0
     while enough > 1.5 * short:
         share = math.sqrt(short * enough)
-        if _is_psd((1.0 - share) * K + share * inner_point):
+        if _is_psd(K + share * (inner_point - K)):
             enough = share
         else:
             short = share

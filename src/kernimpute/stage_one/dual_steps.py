@@ -22,7 +22,10 @@ FloatArray = NDArray[np.float64]
 LEARNING_RATE = 0.1
 """First step of Adam as a share of C; the paper leaves it open."""
 INNER_ITERATIONS = 30
-"""Gradient steps of `proximal_step`: at n^2 each they cost less than one eigendecomposition."""
+"""Fewest gradient steps of `proximal_step`."""
+ROWS_AN_ITERATION = 8
+"""For so many rows there is one gradient step, if that makes more: at n^2 each they cost about a
+third of one eigendecomposition at any n, and a large machine needs them."""
 
 
 def adam_projection_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -128,7 +131,7 @@ def proximal_step(problem: StageOneProblem, state: StageOneState) -> Move:
     curvature = float(xp.max(xp.sum(xp.abs(K), axis=1))) + 1.5 * inner(now, now) / eta
     step = 1.0 / curvature
     previous, ahead, pace = now, now, 1.0
-    for _ in range(INNER_ITERATIONS):
+    for _ in range(max(INNER_ITERATIONS, problem.n_samples // ROWS_AN_ITERATION)):
         b = dual.proximal_point(ahead + step * slope(ahead), step)
         moved = b - previous
         if inner(ahead - b, moved) > 0.0:
