@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kernimpute.arrays import norm
+from kernimpute.arrays import namespace, norm
 from kernimpute.stage_one.certificate import SaddleCertificate, certify
 from kernimpute.stage_one.kernel_steps import SpectrumMoments, saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
@@ -133,8 +133,11 @@ def saddle_gap(
     """
     bound = state.dual_moments
     if bound is None:
-        moments: SpectrumMoments = state.kernel_moments
-        bound = saddle_value(problem, state.dual_coef, moments.multiplier)
+        # Nothing is left of a first round that halted; zero is a multiplier too.
+        moments: SpectrumMoments | None = state.kernel_moments
+        zeros = namespace(state.adjustment).zeros_like(state.adjustment)
+        multiplier = zeros if moments is None else moments.multiplier
+        bound = saddle_value(problem, state.dual_coef, multiplier)
     # A bound that still rises by more than the gap wanted is not worth a certificate.
     rises = before.dual_moments is not None and bound - before.dual_moments > tol * abs(bound)
     if not last and (rises or not _is_due(state.iteration)):
@@ -142,7 +145,9 @@ def saddle_gap(
     certificate = certify(
         problem, state.adjustment, state.dual_coef, bound, math.inf if last else tol
     )
-    return Assessment(bound, certificate.gap, certificate.gap, certificate)
+    gap = certificate.gap
+    # One without a feasible matrix is not kept: it is the size of one.
+    return Assessment(bound, gap, gap, certificate if math.isfinite(gap) else None)
 
 
 def _is_due(iteration: int) -> bool:

@@ -248,21 +248,29 @@ def _weights(reference: ReferenceMachine, options: StageOneOptions) -> tuple[flo
 def _run(
     problem: StageOneProblem, variant: Variant, stop: StopRule, callback: Callback | None
 ) -> LearnedKernel:
-    """Run Steps 1 to 3 until the stop rule is met."""
-    if math.isinf(problem.eta) and problem.relaxation.base.size == 1:
+    """Learn by the loop, unless the solution is known."""
+    if math.isinf(problem.eta) and tuple(problem.relaxation.base.shape) == (1, 1):
         # An anchor that is itself a kernel, held with infinite weight, is the solution.
         return _learned_anchor(problem)
+    return _learned(problem, *_loop(problem, variant, stop, callback))
+
+
+def _loop(
+    problem: StageOneProblem, variant: Variant, stop: StopRule, callback: Callback | None
+) -> tuple[Solution, Status, float, Trace]:
+    """Run Steps 1 to 3 until the stop rule is met."""
     began = time.perf_counter()
     state = variant.start(problem)
     best: Assessment | None = None
     status = Status.MAX_ITER
     records: list[Record] = []
     for iteration in range(1, stop.max_iter + 1):
-        before = state
+        # Without its multipliers, which nothing asks for afterwards and which are matrices.
+        before = replace(state, kernel_moments=None)
         # What runs away overflows in the end; what is then no number is found below.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             # 1) to 3) the adjustment, the perturbation and the dual coefficients
-            state, moves = _stepped(problem, variant, replace(before, iteration=iteration))
+            state, moves = _stepped(problem, variant, replace(state, iteration=iteration))
             halted = _halt(moves)
             if halted is None:
                 # 4) the stop rule
@@ -288,8 +296,7 @@ def _run(
         best = variant.assess(problem, state, state, stop.tol, last=True)
     if status is Status.CONVERGED:
         status = _settled(problem)
-    solution = variant.finish(problem, state, best)
-    return _learned(problem, solution, status, best.gap, Trace(tuple(records)))
+    return variant.finish(problem, state, best), status, best.gap, Trace(tuple(records))
 
 
 def _stepped(
