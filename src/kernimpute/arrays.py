@@ -179,7 +179,7 @@ def to_numpy(array: FloatArray) -> FloatArray:
     return np.from_dlpack(array)
 
 
-def is_positive_definite(M: FloatArray, jitter: float = 0.0) -> bool:
+def is_positive_definite(M: FloatArray, jitter: float = 0.0, *, overwrite: bool = False) -> bool:
     """Return whether a symmetric matrix has a Cholesky factor.
 
     Parameters
@@ -188,6 +188,8 @@ def is_positive_definite(M: FloatArray, jitter: float = 0.0) -> bool:
         The matrix; its lower triangle is read.
     jitter : float, default=0.0
         What its diagonal is raised by beforehand.
+    overwrite : bool, default=False
+        Whether M may be destroyed, which saves a copy.
 
     Returns
     -------
@@ -195,8 +197,8 @@ def is_positive_definite(M: FloatArray, jitter: float = 0.0) -> bool:
         True if the factor exists and is finite.
     """
     if isinstance(M, np.ndarray):
-        # In place, in a copy: LAPACK reads the other order's lower triangle.
-        work = np.array(M, order="F")
+        # Transposed it is the same matrix, in the order in which LAPACK works in place.
+        work = (M if overwrite else M.copy()).T
         work[np.diag_indices_from(work)] += jitter
         try:
             cholesky(work, lower=True, check_finite=False, overwrite_a=True)

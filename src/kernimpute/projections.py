@@ -79,7 +79,8 @@ def project_psd(M: FloatArray) -> FloatArray:
     if 2 * n_negative <= M.shape[0]:
         part = vectors[:, :n_negative] * xp.sqrt(-values[:n_negative])
         del vectors
-        raised: FloatArray = M + part @ part.T
+        # The product first: NumPy then adds into it.
+        raised: FloatArray = part @ part.T + M
         return raised
     part = vectors[:, n_negative:] * xp.sqrt(values[n_negative:])
     # Of what is as large as M, nothing is held that is not needed any more.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernimpute.arrays import to_numpy
 from kernimpute.convergence import Status
 from kernimpute.kernels import Gaussian, Linear
 from kernimpute.projections import (
@@ -17,6 +18,7 @@ from kernimpute.projections import (
     project_psd,
     symmetrise,
 )
+from tests.namespaces import CONVERT
 
 
 def symmetric(n, seed=0, scale=1.0):
@@ -358,3 +360,50 @@ def test_projections_leave_their_arguments_alone():
         array.setflags(write=False)
     project_box_hyperplane(v, below, above, 0.1)
     clip_and_centre(v, below, above)
+
+
+@pytest.mark.parametrize("library", CONVERT)
+@pytest.mark.parametrize("groups", [False, True])
+def test_projections_of_matrices_are_numpys_in_any_namespace(library, groups):
+    convert = CONVERT[library]
+    generator = np.random.default_rng(5)
+    M = symmetrise(generator.standard_normal((9, 9)))
+    lower, upper = np.full((9, 9), -0.4), np.full((9, 9), 0.6)
+    np.fill_diagonal(lower, 1.0)
+    np.fill_diagonal(upper, 1.0)
+    if groups:
+        # Two pairs of rows that are equal in every positive semidefinite matrix of the box.
+        for i, j in ((0, 1), (4, 7)):
+            lower[i, j] = lower[j, i] = upper[i, j] = upper[j, i] = 1.0
+    for negative in (M, -M, M + 3.0 * np.eye(9)):
+        there = to_numpy(project_psd(convert(negative)))
+        np.testing.assert_allclose(there, project_psd(negative), atol=1e-12)
+    plain = project_box_psd(M, lower, upper, tol=1e-7)
+    found = project_box_psd(convert(M), convert(lower), convert(upper), tol=1e-7)
+    assert (found.status, found.n_iter) == (plain.status, plain.n_iter)
+    np.testing.assert_allclose(to_numpy(found.point), plain.point, atol=1e-10)
+    ball = project_frobenius_ball(convert(M), convert(lower), 0.5)
+    np.testing.assert_allclose(to_numpy(ball), project_frobenius_ball(M, lower, 0.5), atol=1e-12)
+
+
+@pytest.mark.parametrize("library", CONVERT)
+@pytest.mark.parametrize("threshold", [0.0, 0.2])
+def test_projections_of_coefficients_are_numpys_in_any_namespace(library, threshold):
+    convert = CONVERT[library]
+    generator = np.random.default_rng(6)
+    for n in (1, 2, 31):
+        v, lower = generator.standard_normal(n), -generator.random(n)
+        upper = generator.random(n)
+        there = [convert(array) for array in (v, lower, upper)]
+        found = to_numpy(project_box_hyperplane(*there, threshold))
+        expected = project_box_hyperplane(v, lower, upper, threshold)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        np.testing.assert_allclose(
+            to_numpy(clip_and_centre(*there)), clip_and_centre(v, lower, upper), atol=1e-12
+        )
+
+
+def test_clip_and_centre_leaves_entries_without_room_alone():
+    v, upper = np.array([2.0, -3.0, 0.5, 9.0]), np.array([1.0, 1.0, 1.0, 0.0])
+    centred = clip_and_centre(v, -upper, upper)
+    np.testing.assert_allclose(centred, [1.0 - 0.5 / 3, -1.0 - 0.5 / 3, 0.5 - 0.5 / 3, 0.0])

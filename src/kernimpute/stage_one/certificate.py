@@ -131,10 +131,10 @@ def _relative_gap(value: float, bound: float) -> float:
     return max((value - bound) / max(abs(value), 1e-12), 0.0)
 
 
-def _is_psd(K: FloatArray) -> bool:
+def _is_psd(K: FloatArray, *, overwrite: bool = False) -> bool:
     xp = namespace(K)
     largest = max(float(xp.max(K)), -float(xp.min(K)))
-    return is_positive_definite(K, jitter=ROUNDING * largest)
+    return is_positive_definite(K, jitter=ROUNDING * largest, overwrite=overwrite)
 
 
 def _nearly_feasible(relaxation: Relaxation, adjustment: FloatArray) -> FloatArray:
@@ -168,9 +168,13 @@ def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
     short, enough = 1e-9, 1.0
     while enough > 1.5 * short:
         share = math.sqrt(short * enough)
-        if _is_psd(K + share * (inner_point - K)):
+        if _is_psd(_mixture(K, inner_point, share), overwrite=True):
             enough = share
         else:
             short = share
-    mixture: FloatArray = (1.0 - enough) * K + enough * inner_point
-    return mixture
+    return _mixture(K, inner_point, enough)
+
+
+def _mixture(K: FloatArray, inner_point: FloatArray, share: float) -> FloatArray:
+    """Return K moved by a share of the way to a point."""
+    return share * (inner_point - K) + K

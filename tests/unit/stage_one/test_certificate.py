@@ -10,9 +10,14 @@ import pytest
 from kernimpute.convergence import Status
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.stage_one import learn_kernel
-from kernimpute.stage_one.certificate import certify
+from kernimpute.stage_one.certificate import _nearly_feasible, certify
 from kernimpute.stage_one.kernel_steps import saddle_value
+from kernimpute.stage_one.problem import StageOneProblem
 from tests.unit.stage_one.conftest import problem_of, small_rows
+
+
+def bounds_of(relaxation):
+    return relaxation.lower, relaxation.upper
 
 
 def saddle_value_by_cone(problem):
@@ -85,6 +90,49 @@ def test_a_matrix_far_from_the_cone_gets_no_small_gap():
     assert repaired.gap > 0.1
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(0.5), Linear()], ids=repr)
+def test_the_repair_stays_between_the_bounds_and_comes_closer_to_the_cone(kernel):
+    rows = small_rows(30, missing_rate=0.5, seed=1, kernel=kernel, n_complete=3)
+    relaxation = problem_of(rows, "anchored").relaxation
+    noise = np.random.default_rng(0).standard_normal((30, 30))
+    between = np.clip(relaxation.anchor + 0.05 * (noise + noise.T), *bounds_of(relaxation))
+    before = np.linalg.eigvalsh(between)[0]
+    repaired = _nearly_feasible(relaxation, between)
+    assert before < -0.01
+    assert np.linalg.eigvalsh(repaired)[0] >= 0.5 * before
+    assert (repaired >= relaxation.lower).all()
+    assert (repaired <= relaxation.upper).all()
+    np.testing.assert_array_equal(repaired, repaired.T)
+
+
+def test_a_feasible_matrix_is_certified_as_it_is():
+    rows = small_rows(20, missing_rate=0.5)
+    problem = problem_of(rows, "anchored")
+    K = problem.relaxation.interior
+    bound = saddle_value(problem, np.zeros((20, 1)), np.zeros((20, 20)))
+    certificate = certify(problem, K, np.zeros((20, 1)), bound, tol=np.inf)
+    np.testing.assert_array_equal(certificate.K, K)
+    assert certificate.exact
+    # The machine's own maximum at K, and what the distance from the anchor costs.
+    value = problem.dual.value(K, certificate.dual_coef)
+    value += problem.eta * np.square(K - problem.relaxation.anchor).sum()
+    assert certificate.value == pytest.approx(value, rel=1e-7)
+    assert certificate.gap == pytest.approx((value - bound) / value, rel=1e-6)
+
+
+def test_no_machine_is_solved_where_none_could_bring_the_gap(monkeypatch):
+    rows = small_rows(20, missing_rate=0.5)
+    problem = problem_of(rows, "anchored")
+    K, solved = problem.relaxation.interior, problem.solve(problem.relaxation.interior)
+    bound = saddle_value(problem, solved, np.zeros((20, 20)))
+    exact = certify(problem, K, solved, bound, tol=np.inf)
+    monkeypatch.setattr(StageOneProblem, "solve", None)
+    unsolved = certify(problem, K, solved, bound, tol=1e-6)
+    assert not unsolved.exact
+    assert exact.gap <= unsolved.gap < np.inf
+    assert exact.gap > 1e-6
+
+
 DEGENERATE = {
     "two equal complete rows": (Gaussian(1.0), "repeat"),
     "a table of zeros and ones": (Laplacian(1.0), "binary"),
@@ -124,5 +172,7 @@ def test_the_gap_is_reached_on_the_authors_splits(data_dir, missing_rate):
         np.where(gaps, np.nan, X[train]), table["target"].to_numpy()[train], kernel="gaussian"
     )
     assert learned.status is Status.CONVERGED
+    # Repairing by a mixture alone took 45 rounds at 60 %, and a thousand at 80 %.
+    assert learned.n_iter <= 60
     assert learned.gap <= 1e-3
     assert np.linalg.eigvalsh(learned.K)[0] >= -1e-10
