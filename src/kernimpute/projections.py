@@ -189,8 +189,7 @@ def project_box_hyperplane(
 def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Clip to the box, then subtract the mean: the paper's Step 3, which is no projection.
 
-    The result meets the hyperplane ``1'v = 0`` but may leave the box, by up to the mean. An entry
-    without room (``lower = upper``, as of a row of weight 0) neither moves nor counts.
+    The result meets the hyperplane ``1'v = 0`` but may leave the box, by up to the mean.
 
     Parameters
     ----------
@@ -202,11 +201,9 @@ def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
     ndarray of shape (n,)
         The clipped and centred point.
     """
-    xp = namespace(v)
-    clipped: FloatArray = clip(v, lower, upper)
-    room: FloatArray = xp.astype(lower < upper, v.dtype)
-    mean = float(xp.sum(clipped * room)) / max(float(xp.sum(room)), 1.0)
-    return clipped - mean * room
+    clipped = clip(v, lower, upper)
+    centred: FloatArray = clipped - namespace(v).mean(clipped)
+    return centred
 
 
 @dataclass(frozen=True)

@@ -401,9 +401,3 @@ def test_projections_of_coefficients_are_numpys_in_any_namespace(library, thresh
         np.testing.assert_allclose(
             to_numpy(clip_and_centre(*there)), clip_and_centre(v, lower, upper), atol=1e-12
         )
-
-
-def test_clip_and_centre_leaves_entries_without_room_alone():
-    v, upper = np.array([2.0, -3.0, 0.5, 9.0]), np.array([1.0, 1.0, 1.0, 0.0])
-    centred = clip_and_centre(v, -upper, upper)
-    np.testing.assert_allclose(centred, [1.0 - 0.5 / 3, -1.0 - 0.5 / 3, 0.5 - 0.5 / 3, 0.0])

@@ -156,7 +156,7 @@ def _nearly_feasible(relaxation: Relaxation, adjustment: FloatArray) -> FloatArr
         positive, diagonal, xp.ones_like(diagonal)
     )
     scale = xp.sqrt(xp.maximum(ratio, xp.zeros_like(ratio)))
-    scaled = projected * scale[:, None] * scale[None, :]
+    scaled = projected * (scale[:, None] * scale[None, :])
     del projected
     return clip(scaled, relaxation.lower, relaxation.upper)
 

@@ -66,13 +66,26 @@ def adam_clip_and_centre_step(problem: StageOneProblem, state: StageOneState) ->
 
     def centre(point: FloatArray) -> FloatArray:
         columns = [
-            clip_and_centre(point[:, k], dual.lower[:, k], dual.upper[:, k])
+            _centred_where_room(point[:, k], dual.lower[:, k], dual.upper[:, k])
             for k in range(dual.n_problems)
         ]
         stacked: FloatArray = namespace(point).stack(columns, axis=1)
         return stacked
 
     return _adam(problem, state, centre)
+
+
+def _centred_where_room(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Clip and centre the entries that have room; the others, of rows of weight 0, stay at 0."""
+    xp = namespace(v)
+    room = lower < upper
+    (rows,) = xp.nonzero(room)
+    centred = clip_and_centre(xp.take(v, rows), xp.take(lower, rows), xp.take(upper, rows))
+    # Written back by reading: the entries with room, counted up to each place.
+    counted = xp.cumulative_sum(xp.astype(room, xp.int64)) - 1
+    spread = xp.take(centred, xp.where(room, counted, xp.zeros_like(counted)))
+    written: FloatArray = xp.where(room, spread, xp.zeros_like(v))
+    return written
 
 
 def _adam(
