@@ -14,13 +14,15 @@ __all__ = ["check_device", "import_torch", "on_device"]
 FloatArray = NDArray[np.float64]
 
 
-def import_torch(owner: str) -> Any:
+def import_torch(owner: str, extra: str = "torch") -> Any:
     """Return torch.
 
     Parameters
     ----------
     owner : str
         Who needs it, for the message.
+    extra : str, default="torch"
+        The extra of the package that installs it for the owner.
 
     Returns
     -------
@@ -36,12 +38,12 @@ def import_torch(owner: str) -> Any:
         import torch
     except ImportError as error:
         raise ImportError(
-            f"{owner} needs torch, which the extra 'kernimpute[torch]' installs."
+            f"{owner} needs torch, which the extra 'kernimpute[{extra}]' installs."
         ) from error
     return torch
 
 
-def check_device(owner: str, device: object) -> str:
+def check_device(owner: str, device: object, extra: str = "torch") -> str:
     """Return the name of a device, or refuse one on which torch has no doubles here.
 
     Parameters
@@ -50,6 +52,8 @@ def check_device(owner: str, device: object) -> str:
         Whose parameter it is, for the message.
     device : str
         The device's name.
+    extra : str, default="torch"
+        As for `import_torch`.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def check_device(owner: str, device: object) -> str:
     """
     if not isinstance(device, str):
         raise TypeError(refusal(owner, "device", "the name of a device, such as 'cpu'", device))
-    torch = import_torch(owner)
+    torch = import_torch(owner, extra)
     try:
         # Only a value that comes back proves a device: some exist by name alone.
         torch.zeros(1, dtype=torch.float64, device=device).numpy(force=True)

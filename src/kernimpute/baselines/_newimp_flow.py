@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 __all__ = [
+    "EXTRA",
     "NOISE",
     "OWNER",
     "EnergyNetwork",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 OWNER = "NewImpImputer"
+EXTRA = "newimp"
+"""What needs torch, and the extra of the package that installs it."""
 
 NOISE = 0.1
 """Standard deviation, in standardised columns, of the noise that the network learns to remove and
@@ -153,7 +156,7 @@ class EnergyNetwork:
         cls, n_features: int, hidden_units: int, generator: Generator, device: str
     ) -> EnergyNetwork:
         """Return a network with weights uniform within one over the root of a layer's inputs."""
-        torch = import_torch(OWNER)
+        torch = import_torch(OWNER, EXTRA)
         shapes = [
             (hidden_units, n_features),
             (hidden_units,),
@@ -184,7 +187,7 @@ class EnergyNetwork:
         Tensor of shape (n_rows, n_features)
             The scores.
         """
-        torch = import_torch(OWNER)
+        torch = import_torch(OWNER, EXTRA)
         first, first_bias, second, second_bias, output = self.parameters
         inputs = rows.detach().requires_grad_()
         hidden = torch.nn.functional.silu(torch.addmm(first_bias, inputs, first.T))
@@ -213,7 +216,7 @@ def train_score(
     generator : Generator
         Source of the noise, on the CPU.
     """
-    torch = import_torch(OWNER)
+    torch = import_torch(OWNER, EXTRA)
     optimizer = torch.optim.Adam(network.parameters, lr=LEARNING_RATE)
     for _ in range(n_epochs):
         unit = torch.randn(rows.shape, generator=generator, dtype=rows.dtype).to(rows.device)

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.baselines._newimp_flow import (
+    EXTRA,
     NOISE,
     OWNER,
     EnergyNetwork,
@@ -148,8 +149,8 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             finite matrix but for its gaps.
         """
         self._check_parameters()
-        torch = import_torch(OWNER)
-        check_device(OWNER, self.device)
+        torch = import_torch(OWNER, EXTRA)
+        check_device(OWNER, self.device, EXTRA)
         matrix = read_rows(self, X, reset=True)
         self._columns = _Columns.of(matrix)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -217,8 +218,8 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             or torch cannot compute on the device.
         """
         check_is_fitted(self)
-        torch = import_torch(OWNER)
-        check_device(OWNER, self.device)
+        torch = import_torch(OWNER, EXTRA)
+        check_device(OWNER, self.device, EXTRA)
         matrix = read_rows(self, X, reset=False)
         network = EnergyNetwork(
             tuple(torch.tensor(part, device=self.device) for part in self._network)
@@ -240,7 +241,7 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _start(self, matrix: FloatArray) -> tuple[Tensor, Tensor]:
         """Return standardised rows with the means (0) at the gaps, and the cells that move."""
-        torch = import_torch(OWNER)
+        torch = import_torch(OWNER, EXTRA)
         standardised = self._columns.standardised(matrix)
         moving = np.isnan(standardised) & self._columns.known
         rows = torch.tensor(np.nan_to_num(standardised), device=self.device)
