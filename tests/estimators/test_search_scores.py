@@ -117,6 +117,21 @@ def test_weights_count_in_the_score_where_they_can():
     assert np.abs(weighted - alike).max() > 1e-6
 
 
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+@pytest.mark.parametrize("names", [("no", "yes"), (3, 1)], ids=str)
+def test_the_accuracy_is_that_of_scikit_learn(scoring, names):
+    X, y = related_rows(share=0.4)
+    y = np.array(names)[y]
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
+    searches = [
+        KernelImputationClassifierCV(**QUICK_SEARCH, scoring=each)
+        for each in (scoring, make_scorer(accuracy_score))
+    ]
+    for weights in (None, weight):
+        ours, theirs = (mean_scores(search, X, y, weights) for search in searches)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+
+
 def test_a_request_forbids_a_scorer_its_weights():
     X, y = related_rows(share=0.4)
     weight = np.ones(60)

@@ -39,6 +39,8 @@ class KernelImputationClassifierCV(ClassifierMixin, KernelImputationSearch):
         A scorer of scikit-learn; None is accuracy. Scorers see probabilities that are not
         calibrated: the logistic function of decision values. Weights of rows count in it if it
         takes `sample_weight`, and do not if it takes none.
+    search : {"all", "eta_last"}, default="all"
+        Which candidates are judged, as in `KernelImputerCV`.
     variant, class_weight, missing_values, categorical_features, feature_range, handle_unknown, \
 new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationClassifier`.
@@ -94,6 +96,7 @@ status_, n_disjoint_pairs_ : object
         references: Any = ("mean",),
         cv: Any = None,
         scoring: Any = None,
+        search: str = "all",
         variant: str = "direct",
         class_weight: Any = None,
         missing_values: Any = np.nan,
@@ -116,6 +119,7 @@ status_, n_disjoint_pairs_ : object
         self.references = references
         self.cv = cv
         self.scoring = scoring
+        self.search = search
         self.variant = variant
         self.class_weight = class_weight
         self.missing_values = missing_values

@@ -37,6 +37,8 @@ class KernelImputationRegressorCV(RegressorMixin, KernelImputationSearch):
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; None is R2, which needs 2 rows in every fold. Weights of rows
         count in it if it takes `sample_weight`, and do not if it takes none.
+    search : {"all", "eta_last"}, default="all"
+        Which candidates are judged, as in `KernelImputerCV`.
     epsilon, variant, missing_values, categorical_features, feature_range, handle_unknown, \
 new_rows, subset_size, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationRegressor`.
@@ -90,6 +92,7 @@ n_disjoint_pairs_ : object
         references: Any = ("mean",),
         cv: Any = None,
         scoring: Any = None,
+        search: str = "all",
         epsilon: float = 0.1,
         variant: str = "direct",
         missing_values: Any = np.nan,
@@ -112,6 +115,7 @@ n_disjoint_pairs_ : object
         self.references = references
         self.cv = cv
         self.scoring = scoring
+        self.search = search
         self.epsilon = epsilon
         self.variant = variant
         self.missing_values = missing_values

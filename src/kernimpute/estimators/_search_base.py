@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from kernimpute.estimators._base import KernelImputation
 from kernimpute.estimators._candidates import (
+    Candidate,
     candidates_of,
     check_candidates,
     default_candidate,
@@ -28,7 +30,7 @@ from kernimpute.estimators._classifier import KernelImputationClassifier
 from kernimpute.estimators._folds import DEFAULT_FOLDS, Fold, folds_of
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._search import judge_all
+from kernimpute.estimators._search import accuracy, judge_all, judge_eta_last
 from kernimpute.estimators._search_results import SearchResults
 from kernimpute.labels import plain_labels
 
@@ -44,6 +46,7 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "references": ["array-like"],
     "cv": ["cv_object"],
     "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+    "search": [StrOptions({"all", "eta_last"})],
 }
 
 FITTED = (
@@ -186,10 +189,15 @@ class KernelImputationSearch(KernelImputation):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, frame, dtype=np.float64)
-        results = judge_all(
-            plain, frame, labels, folds, candidates, self._scorer(labels), score_weights=weights
+        scorer = self._scorer(labels)
+
+        def judge(chosen: Sequence[Candidate]) -> SearchResults:
+            return judge_all(plain, frame, labels, folds, chosen, scorer, score_weights=weights)
+
+        results = (
+            judge_eta_last(judge, candidates) if self.search == "eta_last" else judge(candidates)
         )
-        n_candidates, n_judged = len(candidates), int(results.judged.sum())
+        n_candidates, n_judged = len(results.candidates), int(results.judged.sum())
         if n_judged == 0:
             raise ValueError(
                 f"The 'scoring' parameter of {type(self).__name__} must give some candidate a "
@@ -206,8 +214,9 @@ class KernelImputationSearch(KernelImputation):
     def _scorer(self, labels: Labels) -> Any:
         if callable(self.scoring):
             return self.scoring
-        default = "r2" if labels.classes is None else "accuracy"
-        return get_scorer(self.scoring or default)
+        if labels.classes is None:
+            return get_scorer(self.scoring or "r2")
+        return accuracy if self.scoring in (None, "accuracy") else get_scorer(self.scoring)
 
     def _uses_expected(self) -> bool:
         return any(isinstance(each, str) and each == "expected" for each in self.references)

@@ -29,6 +29,7 @@ from kernimpute.stage_two.compiled import (
     NEWTON_STEPS,
     NEWTON_TOL,
     ROW_PASSES,
+    ROW_SHARE,
     SMALLEST,
 )
 from kernimpute.stage_two.problem import RecoveryProblem
@@ -308,8 +309,9 @@ def _moved(value: float, step: float) -> float:
 def sweep(problem: RecoveryProblem, columns: FloatArray) -> float:
     """Minimise over the missing cells of every row in turn, in place.
 
-    A row's categorical cells come first, then its numeric ones, these `ROW_PASSES` times for
-    the gaussian and the product kernels (see `compiled`).
+    A row's categorical cells come first, then its numeric ones. For the gaussian and the product
+    kernels these are gone over up to `ROW_PASSES` times, until no cell moves by more than
+    `ROW_SHARE` of the farthest move before (see `compiled`).
 
     Parameters
     ----------
@@ -339,6 +341,7 @@ def sweep(problem: RecoveryProblem, columns: FloatArray) -> float:
             )
             columns[p, i] = best
             largest = max(largest, float(best != code))
+        farthest = 0.0
         for _ in range(repeats):
             moved = 0.0
             for p in missing[n_codes[missing] == 0]:
@@ -348,9 +351,10 @@ def sweep(problem: RecoveryProblem, columns: FloatArray) -> float:
                     problem.kind, value, columns[p], residuals, weights, i
                 )
                 moved = max(moved, abs(columns[p, i] - value))
-            largest = max(largest, moved)
-            if moved == 0.0:
+            farthest = max(farthest, moved)
+            if moved <= ROW_SHARE * farthest:
                 break
+        largest = max(largest, farthest)
     return largest
 
 

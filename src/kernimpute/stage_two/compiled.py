@@ -7,9 +7,10 @@ kept, nothing is mirrored and no rounding accumulates. Then
 
 - for the gaussian and the product kernels, the row's share of the objective depends on its
   numeric cells through a few moments of the other rows alone: sums of the residuals, of the
-  columns and of their products. They cost one pass; after it every cell update is a quartic in
-  O(row's missing cells), and the cells of the row are swept `ROW_PASSES` times for little more
-  than the price of once;
+  columns and of their products. Those of the columns are kept up from row to row where all pairs
+  have the weight 1; else they take a pass. After it every cell update is a quartic and
+  O(n_features), and the cells of the row are gone over up to `ROW_PASSES` times for less than
+  the price of another row;
 - for the laplacian and the chi-squared kernels every cell takes its own passes.
 
 Everything compiled is in this one file because numba's cache watches only the file of the
@@ -37,6 +38,7 @@ __all__ = [
     "NEWTON_TOL",
     "PRODUCT",
     "ROW_PASSES",
+    "ROW_SHARE",
     "SMALLEST",
     "Rows",
     "fill_from_similar",
@@ -59,9 +61,16 @@ NEW_ROW_PASSES = 100
 """How often a sweep goes over the numeric cells of a row where that needs no pass over rows: of
 a row of the table, whose company moves too, and of a new one, which is to be minimised over."""
 
+ROW_SHARE = 0.3
+"""A pass over a row of the table is its last if no cell moves by more than this share of the
+farthest move of a pass before. More passes then save no sweeps: they cost a fifth of the time."""
+
 NEWTON_STEPS = 60
 NEWTON_TOL = 1e-9
 """Newton's method ends once a step is this short: by then its error is the square of it."""
+
+HALLEY_TOL = 1e-6
+"""Halley's method ends once a step is this short: by then its error is the cube of it."""
 
 CHI2_GRID = 12
 CHI2_POWER = 6.0
@@ -130,8 +139,42 @@ def _write_residuals(
     """Write the sums of a row's feature terms with rows 0 to stop, less their target."""
     for j in range(stop):
         residuals[j] = -target[j]
+    # Gaussian columns are added by fours, which reads and writes the residuals a fourth as often.
+    n_waiting = 0
+    a, b, c = 0, 0, 0
     for p in range(rows.columns.shape[0]):
-        _add_term(rows.kind, rows.n_codes[p], values[p], rows.columns[p], stop, residuals)
+        if rows.kind != GAUSSIAN or rows.n_codes[p] > 0:
+            _add_term(rows.kind, rows.n_codes[p], values[p], rows.columns[p], stop, residuals)
+        elif n_waiting < 3:
+            n_waiting += 1
+            a, b, c = b, c, p
+        else:
+            n_waiting = 0
+            _add_four_squares(rows.columns, values, a, b, c, p, stop, residuals)
+    for waiting in range(3 - n_waiting, 3):
+        p = (a, b, c)[waiting]
+        _add_term(rows.kind, 0, values[p], rows.columns[p], stop, residuals)
+
+
+@_helper
+def _add_four_squares(
+    columns: FloatArray,
+    values: FloatArray,
+    a: int,
+    b: int,
+    c: int,
+    d: int,
+    stop: int,
+    residuals: FloatArray,
+) -> None:
+    """Add the squared differences between four values and their columns."""
+    at_a, at_b, at_c, at_d = values[a], values[b], values[c], values[d]
+    for j in range(stop):
+        in_a = columns[a, j] - at_a
+        in_b = columns[b, j] - at_b
+        in_c = columns[c, j] - at_c
+        in_d = columns[d, j] - at_d
+        residuals[j] += (in_a * in_a + in_b * in_b) + (in_c * in_c + in_d * in_d)
 
 
 @_helper
@@ -178,67 +221,79 @@ def _exchange_term(
 
 
 @_helper
-def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
-    """Return the derivative of a quartic."""
-    return q1 + u * (2.0 * q2 + u * (3.0 * q3 + u * 4.0 * q4))
-
-
-@_helper
 def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: float) -> float:
     """Return the step in [low, high], which holds 0, that lowers a quartic most; or 0.
 
     The quartic ``q1 u + q2 u^2 + q3 u^3 + q4 u^4``, with q4 >= 0, is convex outside its
-    inflection points, so its minimum is at an end of the interval or at the root of its
-    derivative in one of at most two convex parts. There the derivative rises and bends at most
-    once, so that Newton's method overshoots the root at most once and then closes in on it.
+    inflection points, if it has any. So its minimum is where its slope vanishes in one of at
+    most two convex parts of the interval, or at an end of the interval.
     """
+    spread = 9.0 * q3 * q3 - 24.0 * q2 * q4
+    if spread <= 0.0 or q4 <= 0.0:
+        return _convex_step(q1, q2, q3, q4, low, high)
+    centre = -q3 / (4.0 * q4)
+    half = np.sqrt(spread) / (12.0 * q4)
     step = 0.0
     lowest = 0.0
-    for end in (low, high):
-        value = end * (q1 + end * (q2 + end * (q3 + end * q4)))
+    for candidate in (
+        low,
+        high,
+        _convex_step(q1, q2, q3, q4, low, max(low, min(high, centre - half))),
+        _convex_step(q1, q2, q3, q4, min(high, max(low, centre + half)), high),
+    ):
+        value = _quartic(q1, q2, q3, q4, candidate)
         if value < lowest:
             lowest = value
-            step = end
-    spread = 9.0 * q3 * q3 - 24.0 * q2 * q4
-    n_parts = 1
-    centre = 0.0
-    half = 0.0
-    if spread > 0.0 and q4 > 0.0:
-        n_parts = 2
-        centre = -q3 / (4.0 * q4)
-        half = np.sqrt(spread) / (12.0 * q4)
-    for part in range(n_parts):
-        left = low
-        right = high
-        if n_parts == 2 and part == 0:
-            right = min(high, centre - half)
-            if _slope(q1, q2, q3, q4, right) < 0.0:
-                continue
-        elif n_parts == 2:
-            left = max(low, centre + half)
-            if _slope(q1, q2, q3, q4, left) > 0.0:
-                continue
-        if left > right:
-            continue
-        u = min(max(0.0, left), right)
-        for _ in range(NEWTON_STEPS):
-            slope = _slope(q1, q2, q3, q4, u)
-            curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
-            previous = u
-            if curvature > 0.0:
-                u -= slope / curvature
-            elif slope < 0.0:
-                u = right
-            elif slope > 0.0:
-                u = left
-            u = min(max(u, left), right)
-            if abs(u - previous) <= NEWTON_TOL:
-                break
-        value = u * (q1 + u * (q2 + u * (q3 + u * q4)))
-        if value < lowest:
-            lowest = value
-            step = u
+            step = candidate
     return step
+
+
+@_helper
+def _quartic(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
+    """Return the value of a quartic without constant term."""
+    return u * (q1 + u * (q2 + u * (q3 + u * q4)))
+
+
+@_helper
+def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right: float) -> float:
+    """Return the minimiser of a quartic in an interval on which it is convex.
+
+    Halley's method for the root of the slope, from the point nearest to 0, between points where
+    the slope is below and above 0; it bisects where the method would leave them or may fail.
+    """
+    if _slope(q1, q2, q3, q4, left) >= 0.0:
+        return left
+    if _slope(q1, q2, q3, q4, right) <= 0.0:
+        return right
+    u = min(max(0.0, left), right)
+    for _ in range(NEWTON_STEPS):
+        slope = _slope(q1, q2, q3, q4, u)
+        if slope == 0.0:
+            break
+        if slope > 0.0:
+            right = u
+        else:
+            left = u
+        curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
+        bend = 6.0 * q3 + u * 24.0 * q4
+        previous = u
+        square = curvature * curvature
+        # Near an inflection point its step is no measure of the distance to the root.
+        if abs(slope * bend) <= square:
+            u -= 2.0 * slope * curvature / (2.0 * square - slope * bend)
+        else:
+            u = 0.5 * (left + right)
+        if not left <= u <= right:
+            u = 0.5 * (left + right)
+        if abs(u - previous) <= HALLEY_TOL:
+            break
+    return u
+
+
+@_helper
+def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
+    """Return the derivative of a quartic."""
+    return q1 + u * (2.0 * q2 + u * (3.0 * q3 + u * 4.0 * q4))
 
 
 @_helper
@@ -431,6 +486,22 @@ def _best_code(
 # ------------------------------------------------------------------------- the cells of a row
 
 
+class _Moments(NamedTuple):
+    """Sums over rows, from which the numeric cells of another row are minimised over.
+
+    Parameters
+    ----------
+    shared : bool
+        Whether they are of all rows, each counting once, and serve every row in turn.
+    sums, products : ndarray of shape (n_features,) and (n_features, n_features)
+        Weighted sums of the columns and of their products.
+    """
+
+    shared: bool
+    sums: FloatArray
+    products: FloatArray
+
+
 class _Workspace(NamedTuple):
     """What the minimisation over one row writes on.
 
@@ -441,9 +512,9 @@ class _Workspace(NamedTuple):
     cells : ndarray of int of shape (n_features,)
         Columns of the row's numeric missing cells.
     pulls : ndarray of shape (max(n_features, n_codes),)
-        Sums over the other rows, a number a cell or a code.
-    sums, products : ndarray of shape (n_features,) and (n_features, n_features)
-        Moments of the other rows, a number a cell or a pair of cells.
+        Sums over the other rows, a number a column or a code.
+    moments : _Moments
+        Those of a row that shares none.
     """
 
     residuals: FloatArray
@@ -451,8 +522,7 @@ class _Workspace(NamedTuple):
     weighted: FloatArray
     cells: IntArray
     pulls: FloatArray
-    sums: FloatArray
-    products: FloatArray
+    moments: _Moments
 
 
 @_helper
@@ -461,14 +531,15 @@ def _workspace(rows: Rows) -> _Workspace:
     n_pulls = n_features
     for p in range(n_features):
         n_pulls = max(n_pulls, rows.n_codes[p])
+    # Zeros, for loops over all columns pass over numbers that mean nothing.
+    moments = _Moments(False, np.zeros(n_features), np.zeros((n_features, n_features)))
     return _Workspace(
         np.empty(n),
         np.empty(n),
         np.empty(n),
         np.empty(n_features, np.int64),
-        np.empty(n_pulls),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
+        np.zeros(n_pulls),
+        moments,
     )
 
 
@@ -527,19 +598,24 @@ def _single_cells(
 def _write_pulls(
     columns: FloatArray, cells: IntArray, n_cells: int, weighted: FloatArray, pulls: FloatArray
 ) -> None:
-    """Write the products of some columns with a weighted column, two columns a pass."""
+    """Write the products of some columns with a weighted column, four columns a pass."""
     n = weighted.shape[0]
-    for m in range(0, n_cells, 2):
-        first = columns[cells[m]]
-        second = columns[cells[min(m + 1, n_cells - 1)]]
-        one = 0.0
-        two = 0.0
+    last = n_cells - 1
+    for m in range(0, n_cells, 4):
+        # Beyond the last, a column is multiplied again.
+        a, b = cells[m], cells[min(m + 1, last)]
+        c, d = cells[min(m + 2, last)], cells[min(m + 3, last)]
+        of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
         for j in range(n):
-            one += weighted[j] * first[j]
-            two += weighted[j] * second[j]
-        pulls[m] = one
-        # Of an odd number, the last column is its own second.
-        pulls[min(m + 1, n_cells - 1)] = two
+            factor = weighted[j]
+            of_a += factor * columns[a, j]
+            of_b += factor * columns[b, j]
+            of_c += factor * columns[c, j]
+            of_d += factor * columns[d, j]
+        pulls[a] = of_a
+        pulls[b] = of_b
+        pulls[c] = of_c
+        pulls[d] = of_d
 
 
 @_helper
@@ -549,21 +625,48 @@ def _write_moments(
     n_cells: int,
     weights: FloatArray,
     weighted: FloatArray,
-    sums: FloatArray,
-    products: FloatArray,
+    moments: _Moments,
 ) -> None:
     """Write the weighted sums of some columns and of their products."""
     n = weights.shape[0]
     for m in range(n_cells):
-        column = columns[cells[m]]
+        p = cells[m]
         total = 0.0
         for j in range(n):
-            weighted[j] = weights[j] * column[j]
+            weighted[j] = weights[j] * columns[p, j]
             total += weighted[j]
-        sums[m] = total
-        _write_pulls(columns, cells, m + 1, weighted, products[m])
+        moments.sums[p] = total
+        _write_pulls(columns, cells, m + 1, weighted, moments.products[p])
         for o in range(m):
-            products[o, m] = products[m, o]
+            moments.products[cells[o], p] = moments.products[p, cells[o]]
+
+
+@_helper
+def _add_row(moments: _Moments, values: FloatArray, sign: float) -> None:
+    """Count a row once more, or once less, in moments."""
+    for p in range(values.shape[0]):
+        factor = sign * values[p]
+        moments.sums[p] += factor
+        for q in range(values.shape[0]):
+            moments.products[p, q] += factor * values[q]
+
+
+@_helper
+def _shared_moments(rows: Rows, weights: FloatArray) -> _Moments:
+    """Return the moments of the columns, for a row of weights that serves all.
+
+    They are kept up by products of all columns a row: no gain where columns outnumber rows.
+    """
+    n_features, n = rows.columns.shape
+    shared = weights.shape[0] == 1 and n_features <= n and rows.kind in (GAUSSIAN, PRODUCT)
+    for j in range(n):
+        shared = shared and weights[0, j] == 1.0
+    if not shared:
+        return _Moments(False, np.empty(0), np.empty((0, 0)))
+    moments = _Moments(True, np.empty(n_features), np.empty((n_features, n_features)))
+    every = np.arange(n_features)
+    _write_moments(rows.columns, every, n_features, weights[0], np.empty(n), moments)
+    return moments
 
 
 @_helper
@@ -571,9 +674,11 @@ def _gaussian_cells(
     values: FloatArray,
     n_cells: int,
     n_passes: int,
+    share: float,
     tol: float,
     weight: float,
     residual: float,
+    moments: _Moments,
     work: _Workspace,
 ) -> float:
     """Minimise over the numeric cells of a gaussian row, from moments; return the largest step.
@@ -582,16 +687,17 @@ def _gaussian_cells(
     pulls of the workspace their products with the columns. A step u of a cell changes the
     residuals by ``2 u (value - a) + u^2``.
     """
-    pulls, sums, products = work.pulls, work.sums, work.products
+    pulls, sums, products = work.pulls, moments.sums, moments.products
     largest = 0.0
     for _ in range(n_passes):
         moved = 0.0
         for m in range(n_cells):
-            value = values[work.cells[m]]
-            offset = weight * value - sums[m]
-            square = value * (offset - sums[m]) + products[m, m]
+            p = work.cells[m]
+            value = values[p]
+            offset = weight * value - sums[p]
+            square = value * (offset - sums[p]) + products[p, p]
             step = _quartic_step(
-                4.0 * (value * residual - pulls[m]),
+                4.0 * (value * residual - pulls[p]),
                 4.0 * square + 2.0 * residual,
                 4.0 * offset,
                 weight,
@@ -599,12 +705,15 @@ def _gaussian_cells(
                 1.0 - value,
             )
             residual += step * (2.0 * offset + step * weight)
-            for o in range(n_cells):
-                pulls[o] += step * (2.0 * (value * sums[o] - products[m, o]) + step * sums[o])
-            values[work.cells[m]] = min(max(value + step, 0.0), 1.0)
+            # Of all columns: more numbers than needed, but side by side.
+            by_sum = step * (2.0 * value + step)
+            by_product = 2.0 * step
+            for q in range(sums.shape[0]):
+                pulls[q] += by_sum * sums[q] - by_product * products[p, q]
+            values[p] = min(max(value + step, 0.0), 1.0)
             moved = max(moved, abs(step))
         largest = max(largest, moved)
-        if moved <= tol:
+        if moved <= max(share * largest, tol):
             break
     return largest
 
@@ -614,9 +723,11 @@ def _product_cells(
     values: FloatArray,
     n_cells: int,
     n_passes: int,
+    share: float,
     tol: float,
     own_weight: float,
     own_residual: float,
+    moments: _Moments,
     work: _Workspace,
 ) -> float:
     """Minimise over the numeric cells of a product row, from moments; return the largest step.
@@ -625,67 +736,30 @@ def _product_cells(
     step u of a cell changes the residuals by ``u a``, that of the row with itself by
     ``2 u value + u^2``.
     """
-    pulls, products = work.pulls, work.products
+    pulls, products = work.pulls, moments.products
     largest = 0.0
     for _ in range(n_passes):
         moved = 0.0
         for m in range(n_cells):
-            value = values[work.cells[m]]
+            p = work.cells[m]
+            value = values[p]
             step = _quartic_step(
-                2.0 * (pulls[m] + own_weight * own_residual * value),
-                products[m, m] + own_weight * (own_residual + 2.0 * value * value),
+                2.0 * (pulls[p] + own_weight * own_residual * value),
+                products[p, p] + own_weight * (own_residual + 2.0 * value * value),
                 2.0 * own_weight * value,
                 0.5 * own_weight,
                 -value,
                 1.0 - value,
             )
             own_residual += step * (2.0 * value + step)
-            for o in range(n_cells):
-                pulls[o] += step * products[m, o]
-            values[work.cells[m]] = min(max(value + step, 0.0), 1.0)
+            for q in range(products.shape[0]):
+                pulls[q] += step * products[p, q]
+            values[p] = min(max(value + step, 0.0), 1.0)
             moved = max(moved, abs(step))
         largest = max(largest, moved)
-        if moved <= tol:
+        if moved <= max(share * largest, tol):
             break
     return largest
-
-
-class _Moments(NamedTuple):
-    """What rows whose pairs all have the weight 1 share.
-
-    Parameters
-    ----------
-    shared : bool
-        Whether they share anything; else the rest is empty.
-    sums, products : ndarray of shape (n_features,) and (n_features, n_features)
-        Sums of the columns and of their products.
-    """
-
-    shared: bool
-    sums: FloatArray
-    products: FloatArray
-
-
-@_helper
-def _shared_moments(rows: Rows, weights: FloatArray) -> _Moments:
-    """Return the moments of the columns, for a row of weights that serves all."""
-    n_features, n = rows.columns.shape
-    if weights.shape[0] > 1 or rows.kind == LAPLACIAN or rows.kind == CHI2:
-        return _Moments(False, np.empty(0), np.empty((0, 0)))
-    moments = _Moments(True, np.empty(n_features), np.empty((n_features, n_features)))
-    every = np.empty(n_features, np.int64)
-    for p in range(n_features):
-        every[p] = p
-    _write_moments(
-        rows.columns,
-        every,
-        n_features,
-        weights[0],
-        np.empty(n),
-        moments.sums,
-        moments.products,
-    )
-    return moments
 
 
 @_helper
@@ -698,6 +772,7 @@ def _minimise_row(
     weights: FloatArray,
     moments: _Moments,
     n_passes: int,
+    share: float,
     tol: float,
     work: _Workspace,
 ) -> float:
@@ -716,9 +791,11 @@ def _minimise_row(
     target, weights : ndarray of shape (n_samples,)
         Its target sums and their weights.
     moments : _Moments
-        Of the rows.
+        Of the rows but itself, if they share any.
     n_passes : int
         Passes over the numeric cells, where moments make them cheap.
+    share : float
+        Share of the farthest move of a cell in any pass up to which a pass is the last.
     tol : float
         Step of a cell up to which a pass is the last.
     work : _Workspace
@@ -731,51 +808,51 @@ def _minimise_row(
     """
     n = rows.columns.shape[1]
     n_cells = 0
+    n_categorical = 0
     for p in range(rows.columns.shape[0]):
         if missing[p] and rows.n_codes[p] == 0:
             work.cells[n_cells] = p
             n_cells += 1
+        elif missing[p]:
+            n_categorical += 1
     _write_residuals(rows, values, target, n, work.residuals)
-    for j in range(n):
-        work.weights[j] = weights[j]
-    own_weight = 0.0
-    own_residual = 0.0
-    if own >= 0:
-        own_weight = weights[own]
-        own_residual = work.residuals[own]
-        work.weights[own] = 0.0
-    largest = _categorical_cells(rows, values, missing, work)
+    own_weight = weights[own] if own >= 0 else 0.0
+    own_residual = work.residuals[own] if own >= 0 else 0.0
+    largest = 0.0
+    if not moments.shared or n_categorical > 0:
+        for j in range(n):
+            work.weights[j] = weights[j]
+        if own >= 0:
+            work.weights[own] = 0.0
+        largest = _categorical_cells(rows, values, missing, work)
     if rows.kind == LAPLACIAN or rows.kind == CHI2:
         return max(largest, _single_cells(rows, values, n_cells, own_weight, own_residual, work))
-    weight = 0.0
+    if moments.shared:
+        own_moments = moments
+        if own >= 0:
+            work.residuals[own] = 0.0
+        weighted = work.residuals
+        weight = float(n - 1 if own >= 0 else n)
+    else:
+        own_moments = work.moments
+        weighted = work.weighted
+        weight = 0.0
+        _write_moments(rows.columns, work.cells, n_cells, work.weights, work.weighted, own_moments)
+        for j in range(n):
+            weighted[j] = work.weights[j] * work.residuals[j]
+            weight += work.weights[j]
     residual = 0.0
     for j in range(n):
-        work.weighted[j] = work.weights[j] * work.residuals[j]
-        residual += work.weighted[j]
-        weight += work.weights[j]
-    _write_pulls(rows.columns, work.cells, n_cells, work.weighted, work.pulls)
-    if moments.shared:
-        for m in range(n_cells):
-            p = work.cells[m]
-            mine = values[p] if own >= 0 else 0.0
-            work.sums[m] = moments.sums[p] - mine
-            for o in range(n_cells):
-                q = work.cells[o]
-                work.products[m, o] = moments.products[p, q] - mine * values[q]
-    else:
-        _write_moments(
-            rows.columns,
-            work.cells,
-            n_cells,
-            work.weights,
-            work.weighted,
-            work.sums,
-            work.products,
-        )
+        residual += weighted[j]
+    _write_pulls(rows.columns, work.cells, n_cells, weighted, work.pulls)
     if rows.kind == GAUSSIAN:
-        moved = _gaussian_cells(values, n_cells, n_passes, tol, weight, residual, work)
+        moved = _gaussian_cells(
+            values, n_cells, n_passes, share, tol, weight, residual, own_moments, work
+        )
     else:
-        moved = _product_cells(values, n_cells, n_passes, tol, own_weight, own_residual, work)
+        moved = _product_cells(
+            values, n_cells, n_passes, share, tol, own_weight, own_residual, own_moments, work
+        )
     return max(largest, moved)
 
 
@@ -849,12 +926,24 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
         if n_missing == 0:
             continue
         row_weights = weights[min(i, weights.shape[0] - 1)]
+        if moments.shared:
+            _add_row(moments, values, -1.0)
         moved = _minimise_row(
-            rows, i, values, missing[i], target[i], row_weights, moments, ROW_PASSES, 0.0, work
+            rows,
+            i,
+            values,
+            missing[i],
+            target[i],
+            row_weights,
+            moments,
+            ROW_PASSES,
+            ROW_SHARE,
+            0.0,
+            work,
         )
         largest = max(largest, moved)
         if moments.shared:
-            _exchange_moments(rows.columns, missing[i], i, values, moments)
+            _add_row(moments, values, 1.0)
         for p in range(n_features):
             if missing[i, p]:
                 rows.columns[p, i] = values[p]
@@ -876,23 +965,6 @@ def _restore_order(column: FloatArray, order: IntArray, row: int) -> None:
         order[place] = order[place - 1]
         place -= 1
     order[place] = row
-
-
-@_helper
-def _exchange_moments(
-    columns: FloatArray, missing: BoolArray, row: int, values: FloatArray, moments: _Moments
-) -> None:
-    """Put the new values of a row in the place of the old ones in the moments of the columns."""
-    for p in range(columns.shape[0]):
-        if not missing[p]:
-            continue
-        old = columns[p, row]
-        moments.sums[p] += values[p] - old
-        for q in range(columns.shape[0]):
-            change = values[p] * values[q] - old * columns[q, row]
-            moments.products[p, q] += change
-            if not missing[q]:
-                moments.products[q, p] += change
 
 
 # -------------------------------------------------------------------------------- new rows
@@ -1035,6 +1107,7 @@ def recover_rows(
                 row_weights,
                 moments,
                 NEW_ROW_PASSES,
+                0.0,
                 tol,
                 work,
             )

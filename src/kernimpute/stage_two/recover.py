@@ -73,6 +73,7 @@ def recover_features(
     categorical: ArrayLike | None = None,
     tol: float = 1e-7,
     max_sweeps: int = 3000,
+    extrapolate: bool = True,
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> RecoveredFeatures:
@@ -112,6 +113,9 @@ def recover_features(
         Relative decrease of the objective in one sweep below which a descent ends.
     max_sweeps : int, default=3000
         Sweeps from each start at the most.
+    extrapolate : bool, default=True
+        Whether to take step 2. From the start ``"half"`` it saves half of the sweeps or more
+        where there are many; without it every table is that of a sweep.
     random_state : int, default=0
         Seed of the random start and of the repeated fits of the spectral one.
     callback : callable, default=None
@@ -171,7 +175,8 @@ def recover_features(
     found: list[RecoveredFeatures] = []
     for name, given in checked:
         table = STARTS[name](problem, rng) if given is None else given
-        found.append(_descend(problem, table, name, stop, began))
+        extrapolation = Extrapolation() if extrapolate else None
+        found.append(_descend(problem, table, name, extrapolation, stop, began))
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
     best = min(found, key=lambda result: result.objective)
@@ -191,11 +196,15 @@ class _Stop:
 
 
 def _descend(
-    problem: RecoveryProblem, start: FloatArray, name: str, stop: _Stop, began: float
+    problem: RecoveryProblem,
+    start: FloatArray,
+    name: str,
+    extrapolation: Extrapolation | None,
+    stop: _Stop,
+    began: float,
 ) -> RecoveredFeatures:
     """Descend from one start; the numbers are those of `recover_features`."""
     table = _MovingTable(problem, start)
-    extrapolation = Extrapolation()
     objective = table.objective()
     records: list[Record] = []
     status: Status | None = None
@@ -208,11 +217,12 @@ def _descend(
             table.sweep()
             after = table.objective()
             # 2. Extrapolate.
-            if not table.same_codes(before):
-                extrapolation.forget()
-            guess = extrapolation.guess(before[table.numeric], table.columns[table.numeric])
-            if guess is not None:
-                after = table.try_cells(guess, after)
+            if extrapolation is not None:
+                if not table.same_codes(before):
+                    extrapolation.forget()
+                guess = extrapolation.guess(before[table.numeric], table.columns[table.numeric])
+                if guess is not None:
+                    after = table.try_cells(guess, after)
             step = float(np.linalg.norm((table.columns - before)[table.numeric]))
             decrease = objective - after
             objective = after

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
-from kernimpute.kernels import Gaussian, Laplacian
+from kernimpute.kernels import Gaussian, Laplacian, Linear
 from kernimpute.stage_two import cell_minimisers, compiled, recover_features, recover_new_rows
 from tests.unit.stage_two.problems import (
     DISTANCES,
@@ -40,6 +41,38 @@ def test_one_sweep_is_that_of_numpy(kernel, categorical, weighted):
     assert step == pytest.approx(cell_minimisers.sweep(problem, reference), abs=1e-12)
     assert step > 0.0
     np.testing.assert_allclose(rows.columns, reference, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "d"), [(4, 9), (9, 9), (30, 11), (40, 16)], ids=str)
+@pytest.mark.parametrize("categorical", [(), (2, 7)], ids=str)
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear()], ids=repr)
+def test_so_it_is_whatever_the_number_of_columns(kernel, categorical, n, d):
+    categorical = categorical if kernel.is_distance else ()
+    problem, start = small_problem(kernel, categorical=categorical, n=n, d=d, rate=0.4)
+    rows = problem.rows(start)
+    reference = rows.columns.copy()
+    for _ in range(2):
+        sweep(problem, rows)
+        cell_minimisers.sweep(problem, reference)
+        np.testing.assert_allclose(rows.columns, reference, rtol=0.0, atol=1e-11)
+
+
+def test_no_step_lowers_a_quartic_more():
+    generator = np.random.default_rng(0)
+    quartics = generator.normal(size=(2000, 4)) * 10.0 ** generator.integers(-9, 3, (2000, 4))
+    quartics[:, 3] = np.abs(quartics[:, 3])
+    quartics[:, :3][generator.random((2000, 3)) < 0.1] = 0.0
+    ends = np.sort(generator.random((2000, 2)), axis=1) * [-1.0, 1.0]
+    helper = compiled._quartic_step
+    step_of = numba.njit(lambda q, low, high: helper(q[0], q[1], q[2], q[3], low, high))
+    for quartic, (low, high) in zip(quartics, ends, strict=True):
+        step = step_of(quartic, low, high)
+        assert low <= step <= high
+        grid = np.linspace(low, high, 200)
+        grid = np.append(grid, cell_minimisers.quartic_step(quartic, low, high))
+        lowest = (grid * np.polyval(quartic[::-1], grid)).min()
+        scale = np.abs(quartic).max()
+        assert step * np.polyval(quartic[::-1], step) <= min(lowest, 0.0) + 1e-15 * scale
 
 
 @pytest.mark.parametrize("weighted", [False, True])
