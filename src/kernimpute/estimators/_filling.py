@@ -118,6 +118,8 @@ class Filling:
         Records of all subsets, one after the other.
     n_iter : int
         Rounds of the longest run, its start included.
+    n_subsets : int
+        How many subsets there were.
     """
 
     X: FloatArray
@@ -128,6 +130,7 @@ class Filling:
     gap: float
     trace: Trace
     n_iter: int
+    n_subsets: int
 
 
 def fitted_kernel(
@@ -246,6 +249,7 @@ def fill(
         gap=max(one.gap for one in done),
         trace=Trace(tuple(record for one in done for record in one.trace.records)),
         n_iter=max(1, *(len(one.trace) for one in done)),
+        n_subsets=len(subsets),
     )
 
 
