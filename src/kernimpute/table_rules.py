@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
-from kernimpute.columns import Column, TableError
+from kernimpute.columns import Column, TableError, observed_in_table
 from kernimpute.convergence import Status
 from kernimpute.estimators._labels import Labels
 from kernimpute.kernels import KERNELS, Kernel
@@ -41,6 +41,7 @@ __all__ = [
     "labels_of_table",
     "table_notes",
     "unfinished_subsets",
+    "unused_markers",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -266,4 +267,28 @@ def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int)
     return [
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"
         for (stage, status), count in counts.items()
+    ]
+
+
+def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
+    """Return a caution for each value that stands for a gap nowhere in a table.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table.
+    missing_values : sequence of str or number
+        The values.
+
+    Returns
+    -------
+    list of str
+        The cautions.
+    """
+    before = observed_in_table(table)
+    return [
+        f"no cell holds the missing value {marker!r}"
+        for marker in missing_values
+        if isinstance(marker, (str, int, float))
+        and (observed_in_table(table, [marker]) == before).all()
     ]

@@ -45,6 +45,7 @@ from kernimpute.table_rules import (
     labels_of_table,
     table_notes,
     unfinished_subsets,
+    unused_markers,
 )
 
 __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
@@ -282,7 +283,7 @@ def impute_table(
     options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
     cautions = [
         *labels.cautions,
-        *_unused_markers(table, missing_values),
+        *unused_markers(table, missing_values),
         *left_as_found([name for name in roles.features if not seen[name]], labelled),
         *encoded.code.cautions,
     ]
@@ -473,14 +474,3 @@ def _unfinished(done: _Filled) -> Iterator[str]:
         yield result.status.value
     if new_rows is not None and not new_rows.status.success:
         yield f"in the rows without a label: {new_rows.status.value}"
-
-
-def _unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
-    """Return a caution for the values that stand for a gap nowhere in the table."""
-    before = observed_in_table(table)
-    return [
-        f"no cell holds the missing value {marker!r}"
-        for marker in missing_values
-        if isinstance(marker, (str, int, float))
-        and (observed_in_table(table, [marker]) == before).all()
-    ]
