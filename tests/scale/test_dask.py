@@ -106,6 +106,8 @@ def test_a_search_is_the_same_on_every_backend(client, backend):
     np.testing.assert_allclose(search.decision_function(X), expected, rtol=0.0, atol=1e-10)
 
 
+# Dask's own reading, with pandas 3.1.
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index")
 def test_a_dask_dataframe(client, tmp_path):
     table = numeric_table(200).set_index(pd.RangeIndex(200, name="key") * 2)
     frame = dd.from_pandas(table, npartitions=12)

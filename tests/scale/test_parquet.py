@@ -126,7 +126,7 @@ def test_nothing_to_fill(tmp_path):
 
 
 def test_the_index_of_pandas_is_kept_and_not_used(tmp_path):
-    table = numeric_table(60).set_index(pd.Index(np.arange(60) * 10, name="key"))
+    table = numeric_table(60).set_index(pd.Index(np.arange(60) ** 2, name="key"))
     written(table, tmp_path / "table.parquet")
     done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", subset_size=20)
     assert pd.read_parquet(tmp_path / "out.parquet").index.equals(table.index)

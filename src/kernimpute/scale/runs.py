@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
@@ -143,9 +144,18 @@ def _finished(
         tasks = (
             delayed(on_one_thread)(_placed, (block.place, job.task(block))) for block in blocks
         )
-        yield from Parallel(
+        results = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2 * n_jobs", batch_size=1
         )(tasks)
+        try:
+            # `yield from` would close them before the warning is ignored.
+            for result in results:  # noqa: UP028
+                yield result
+        finally:
+            with warnings.catch_warnings():
+                # Of the tasks that are dropped: who interrupts knows it.
+                warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+                results.close()
 
 
 def _placed(
