@@ -76,7 +76,8 @@ def test_an_interrupted_run_says_how_it_goes_on(impute, table, folder, monkeypat
         code, out, err = impute("t.parquet", *GIVEN, "-o", "out.parquet")
     assert (code, out) == (130, "")
     assert err == (
-        "What is finished is kept in .out.parquet.work: the same call goes on from it.\n"
+        "kernimpute: interrupted; what is finished is kept in .out.parquet.work: the same call "
+        "goes on from it.\n"
     )
     assert not (folder / "out.parquet").exists()
     code, out, _ = impute("t.parquet", *GIVEN, "-o", "out.parquet")

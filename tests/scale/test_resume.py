@@ -55,7 +55,7 @@ def test_finished_blocks_are_not_filled_again(paths, tmp_path, filled_blocks):
     filled_blocks.clear()
     error = interrupt(paths)
     assert error.__notes__ == [
-        f"What is finished is kept in {tmp_path / '.out.parquet.work'}: the same call goes on "
+        f"what is finished is kept in {tmp_path / '.out.parquet.work'}: the same call goes on "
         "from it."
     ]
     assert not paths[2].exists() and filled_blocks == [8, 8]

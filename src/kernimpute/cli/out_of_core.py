@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.errors import InterruptedRunError, RefusedError
 from kernimpute.cli.options import column_lists
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.summary import print_summary, print_warnings
@@ -21,9 +19,6 @@ from kernimpute.scale.source import ParquetSource
 from kernimpute.tables import TableWarning
 
 __all__ = ["impute_out_of_core", "is_parquet"]
-
-INTERRUPTED = 130
-"""What a shell is told of a command that was interrupted."""
 
 
 def is_parquet(path: Path) -> bool:
@@ -75,8 +70,8 @@ def impute_out_of_core(
     ------
     RefusedError
         If the table can't be filled as it is.
-    typer.Exit
-        If the run is interrupted, once it was said how it goes on.
+    InterruptedRunError
+        If the run is interrupted and can be taken up again.
     """
     with warnings.catch_warnings(record=True) as caught, Progress(quiet=quiet) as progress:
         warnings.simplefilter("default")
@@ -101,11 +96,12 @@ def impute_out_of_core(
         except (ImportError, OSError, ValueError) as error:
             raise RefusedError(str(error)) from error
         except KeyboardInterrupt as error:
-            for note in getattr(error, "__notes__", ()):
-                typer.echo(note, err=True)
-            raise typer.Exit(INTERRUPTED) from error
+            notes = getattr(error, "__notes__", [])
+            if not notes:
+                raise
+            raise InterruptedRunError(" ".join(notes)) from error
     others = [str(each.message) for each in caught if not issubclass(each.category, TableWarning)]
-    print_warnings(dict.fromkeys([*imputation.warnings, *others]))
+    print_warnings(dict.fromkeys([*_once(imputation.warnings, missing_values or ()), *others]))
     if not quiet:
         print_summary(
             _facts(imputation),
@@ -125,6 +121,17 @@ def _markers(texts: Sequence[str]) -> list[object]:
         if reads_as_number(stripped):
             markers.append(float(stripped))
     return markers
+
+
+def _once(cautions: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the cautions; of a text that is a number, none as long as one of the two occurs."""
+    left = list(cautions)
+    for markers in map(_markers, ([text] for text in texts)):
+        said = [f"no cell holds the missing value {marker!r}" for marker in markers]
+        unused = [caution for caution in said if caution in left]
+        for caution in unused[1:] if len(unused) == len(said) else unused:
+            left.remove(caution)
+    return left
 
 
 def _facts(imputation: ParquetImputation) -> list[tuple[str, str]]:

@@ -282,7 +282,7 @@ def impute_parquet(
         )
     except BaseException as error:
         if work.has_blocks:
-            error.add_note(f"What is finished is kept in {folder}: the same call goes on from it.")
+            error.add_note(f"what is finished is kept in {folder}: the same call goes on from it.")
         else:
             work.remove()
         raise
