@@ -94,13 +94,13 @@ def test_what_is_saved_does_not_grow_with_the_table(tmp_path, factor):
     sizes = []
     for n_rows in (200, 200 * factor):
         X, y = problem(n_rows)
-        imputer = KernelImputer(subset_size=20, max_models=3, max_iter=1).fit(X, y)
-        imputer.trace_ = None
+        imputer = KernelImputer(subset_size=20, max_models=3, tol=0.9).fit(X, y)
         kernimpute.save(imputer, tmp_path / "imputer.skops")
         sizes.append((tmp_path / "imputer.skops").stat().st_size)
         same = kernimpute.load(tmp_path / "imputer.skops")
         assert np.array_equal(same.transform(X[:20]), imputer.transform(X[:20]))
-    assert abs(sizes[1] - sizes[0]) < 0.02 * sizes[0]
+    # The number of rounds differs, that of support vectors too.
+    assert abs(sizes[1] - sizes[0]) < 0.2 * sizes[0]
 
 
 def test_the_number_of_models_is_checked():

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning"
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -107,7 +107,7 @@ def test_a_search_is_the_same_on_every_backend(client, backend):
 
 
 # Dask's own reading, with pandas 3.1.
-@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index")
+@pytest.mark.filterwarnings("ignore:The inplace keyword in")
 def test_a_dask_dataframe(client, tmp_path):
     table = numeric_table(200).set_index(pd.RangeIndex(200, name="key") * 2)
     frame = dd.from_pandas(table, npartitions=12)

@@ -115,7 +115,7 @@ class Filling:
     gap : float
         Largest certificate of the subsets.
     trace : Trace
-        Records of all subsets, one after the other.
+        Records of the subsets that are kept, one after the other.
     n_iter : int
         Rounds of the longest run, its start included.
     n_subsets : int
@@ -201,7 +201,7 @@ def fill(
     settings : Settings
         The method's parameters.
     max_models : int or None, default=None
-        How many subsets are kept at the most, by `kept_subsets`; None keeps all, 0 none.
+        How many subsets are kept at the most, by `kept_subsets`; None keeps all.
     n_jobs : int or None, default=None
         Subsets at the same time, as joblib counts; None takes what ``parallel_config`` says.
     progress : callable or None, default=None
@@ -247,7 +247,7 @@ def fill(
         unfinished=unfinished,
         status=unfinished[0][1] if unfinished else done[0].status,
         gap=max(one.gap for one in done),
-        trace=Trace(tuple(record for one in done for record in one.trace.records)),
+        trace=Trace(tuple(record for place in kept for record in done[place].trace.records)),
         n_iter=max(1, *(len(one.trace) for one in done)),
         n_subsets=len(subsets),
     )

@@ -128,7 +128,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
-        A record of every round.
+        A record of every round, of the subsets that are kept.
     status_ : Status
         How the fit ended.
     n_disjoint_pairs_ : int

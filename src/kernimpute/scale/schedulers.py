@@ -88,7 +88,7 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
                 distributed.LocalCluster(
                     n_workers=n_workers,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
                     local_directory=str(folder),
                 )
             )
