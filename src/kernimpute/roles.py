@@ -63,11 +63,14 @@ class TableLabels:
         What they are.
     cautions : tuple of str
         What looks like a mistake.
+    numbers : ndarray of shape (n_labelled,) or None
+        The numbers in their own unit; None for classes.
     """
 
     values: NDArray[np.generic]
     task: Task
     cautions: tuple[str, ...]
+    numbers: NDArray[np.float64] | None = None
 
 
 def column_roles(
@@ -195,7 +198,10 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
             )
         numbers = encoded.matrix[:, 0]
         return TableLabels(
-            (numbers - numbers.mean()) / numbers.std(), chosen, encoded.code.cautions
+            (numbers - numbers.mean()) / numbers.std(),
+            chosen,
+            encoded.code.cautions,
+            rows.iloc[:, 0].to_numpy(dtype=float),
         )
     classes = coded.values
     if len(classes) == n_labelled and n_labelled > 2:

@@ -19,7 +19,7 @@ from pandas.api.types import is_float_dtype
 
 from kernimpute.columns import Column, TableError, observed_in_table
 from kernimpute.convergence import Status
-from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.kernels import KERNELS, Kernel
 from kernimpute.parameters import check_choice, refusal
 from kernimpute.roles import TableLabels, codes_note, has_few_values, plain
@@ -101,13 +101,13 @@ def labels_of_table(labels: TableLabels) -> Labels:
     Returns
     -------
     Labels
-        Class codes, or the standardised target; every row weighs 1.
+        Class codes, or the standardised target, to the last bit as `KernelImputer` has them; every
+        row weighs 1.
     """
-    weights = np.ones(labels.values.size)
-    if labels.task == "regression":
-        return Labels(labels.values, weights, weights, labels.task, None)
-    classes, codes = np.unique(labels.values, return_inverse=True)
-    return Labels(codes, weights, weights, labels.task, classes)
+    values = labels.values if labels.numbers is None else labels.numbers
+    return read_labels(
+        values, values, None, task=labels.task, class_weight=None, owner="labels_of_table"
+    )
 
 
 def default_options(

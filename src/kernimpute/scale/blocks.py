@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 SUBSETS = 8
-"""Subsets of a block: a second or two of work at 500 rows each, and a file of some 640 kB."""
+"""Subsets of a block: about a second of work at 500 rows and 20 columns, a file of 640 kB."""
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,8 @@ class WorkFolder:
         )
 
     def remove(self) -> None:
-        """Remove the folder and all in it."""
-        shutil.rmtree(self.path)
+        """Remove the folder and all in it, as far as nothing else is busy with it."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def fingerprint(source: ParquetSource, options: Mapping[str, Any]) -> str:
