@@ -38,7 +38,8 @@ def test_a_file_is_filled_as_in_memory(tmp_path, options):
     groups = pq.ParquetFile(tmp_path / "out.parquet").metadata
     assert [groups.row_group(k).num_rows for k in range(5)] == [90, 90, 90, 90, 40]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "table.parquet"]
-    assert done.n_rows == 400 and done.n_subsets == len(done.statuses and range(done.n_subsets))
+    n_labelled = 400 - source["y"].null_count
+    assert (done.n_rows, done.n_subsets) == (400, -(-n_labelled // 60))
     assert done.statuses == {Status.CONVERGED: done.n_subsets} and done.status.success
 
 
@@ -145,6 +146,7 @@ def test_refusals_leave_nothing(tmp_path):
         ({"kernel": "linear"}, TableError, "The linear kernel has no term for categories"),
         ({"output": tmp_path / "no" / "out.parquet"}, FileNotFoundError, "there is no folder"),
         ({"output": source, "force": True}, ValueError, "another one than the source"),
+        ({"source": tmp_path, "output": tmp_path / "o"}, ValueError, "outside of the source"),
         ({"source": tmp_path / "none"}, FileNotFoundError, "there is no such file or folder"),
         ({"C": -1.0}, ValueError, "'C' parameter"),
     ]:

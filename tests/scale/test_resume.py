@@ -7,7 +7,7 @@ import pytest
 from kernimpute.columns import TableError
 from kernimpute.scale import SubsetsDone, impute_parquet, runs
 from kernimpute.tables import TableWarning
-from tests.scale.tables import numeric_table, read, written
+from tests.scale.tables import numeric_table, read, written, written_folder
 
 SIZE = {"subset_size": 10}
 
@@ -106,6 +106,26 @@ def test_a_failure_leaves_no_output(paths, tmp_path, monkeypatch):
     assert names == [".out.parquet.work", "table.parquet"]
     monkeypatch.undo()
     assert impute_parquet(*paths, **SIZE).n_reused == 40
+
+
+def test_a_failure_leaves_the_folder_that_was_there(tmp_path, monkeypatch):
+    written_folder(numeric_table(60), tmp_path / "in")
+    paths = tmp_path / "in", "y", tmp_path / "out"
+    impute_parquet(*paths, **SIZE)
+    before = read(tmp_path / "out")
+
+    def failing(*arguments):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("kernimpute.scale.writing.with_filled_columns", failing)
+    with pytest.raises(OSError, match="the disk is full"):
+        impute_parquet(*paths, subset_size=20, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.work", "in", "out"]
+    assert read(tmp_path / "out").equals(before)
+    monkeypatch.undo()
+    impute_parquet(*paths, subset_size=20, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    assert not read(tmp_path / "out").equals(before)
 
 
 def test_a_failing_task_leaves_what_is_finished(paths, monkeypatch):

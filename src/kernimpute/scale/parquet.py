@@ -329,6 +329,8 @@ def _checked_output(output: Path, source: ParquetSource, force: bool) -> Path:
     """Return where to write, or refuse it before any work is done."""
     if not output.parent.is_dir():
         raise FileNotFoundError(f"{output}: there is no folder {str(output.parent)!r}.")
+    if source.is_folder and source.path.resolve() in output.resolve().parents:
+        raise ValueError(f"{output}: the output must lie outside of the source.")
     if output.exists():
         if output.resolve() == source.path.resolve():
             raise ValueError(f"{output}: the output must be another one than the source.")
