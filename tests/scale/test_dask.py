@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 
 import dask.dataframe as dd
@@ -130,6 +131,11 @@ def test_a_cluster_of_its_own(tmp_path):
     impute_parquet(*paths, tmp_path / "out.parquet", **options)
     assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
     assert not (tmp_path / ".out.parquet.work").exists()
+
+
+def test_dask_is_imported_only_where_it_is_asked_for():
+    script = "import sys, kernimpute.cli, kernimpute.scale; sys.exit('dask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_without_dask_the_extra_is_named(tmp_path, monkeypatch):
