@@ -140,6 +140,7 @@ def test_refusals_leave_nothing(tmp_path):
     out = tmp_path / "out.parquet"
     for options, error, match in [
         ({"target": "z"}, TableError, "there is no column 'z'"),
+        ({"drop": "zz"}, TableError, "drop: there is no column .zz."),
         ({"subset_size": 9}, ValueError, "'subset_size' parameter of impute_parquet"),
         ({"reference": "median"}, ValueError, "'reference' parameter of impute_parquet"),
         ({"scheduler": "far"}, ValueError, "'scheduler' parameter of impute_parquet"),

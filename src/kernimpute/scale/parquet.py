@@ -10,112 +10,28 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernimpute.convergence import Status
-from kernimpute.estimators._filling import Settings
-from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
 from kernimpute.kernels import Kernel
-from kernimpute.labels import Task
 from kernimpute.parameters import check_choice, check_integer
-from kernimpute.reference import typical_row
-from kernimpute.scale.blocks import FilledBlock, in_blocks, read_block
+from kernimpute.scale.filling import fill_table
 from kernimpute.scale.plan import Plan, make_plan
-from kernimpute.scale.runs import Job, SubsetsDone, run_blocks
-from kernimpute.scale.schedulers import check_scheduler, running_on
+from kernimpute.scale.results import ParquetImputation
+from kernimpute.scale.runs import SubsetsDone
+from kernimpute.scale.schedulers import check_scheduler
 from kernimpute.scale.source import ParquetSource
-from kernimpute.scale.work_folder import WorkFolder, fingerprint, open_work_folder
-from kernimpute.scale.writing import coded_rows, write_filled
-from kernimpute.stage_two import recover_new_rows
-from kernimpute.table_rules import (
-    check_kernel,
-    check_variant,
-    default_options,
-    labels_of_table,
-    table_notes,
-    unfinished_subsets,
-)
+from kernimpute.scale.work_folder import fingerprint, open_work_folder
+from kernimpute.table_rules import check_kernel, check_variant, table_notes, unfinished_subsets
 from kernimpute.tables import SMALLEST_SUBSET, TableWarning
 
-__all__ = ["ParquetImputation", "impute_parquet"]
+__all__ = ["OWNER", "impute_parquet"]
 
-FloatArray = NDArray[np.float64]
 OWNER = "impute_parquet"
-
-
-@dataclass(frozen=True)
-class ParquetImputation:
-    """What was written, and how it came about.
-
-    Parameters
-    ----------
-    output : Path
-        The filled table: a file, or a folder of files.
-    target : str
-        The label column.
-    task : {"classification", "regression"}
-        What the label is taken for.
-    n_rows, n_columns : int
-        Size of what was written.
-    filled : mapping of hashable to int
-        How many cells were filled in each column that had gaps and lost them.
-    n_unlabelled : int
-        Rows without a label; their label is left missing.
-    n_classes : int or None
-        Number of classes; None for a regression.
-    n_subsets, n_reused : int
-        Subsets, and those of them that an earlier run, which was interrupted, had filled.
-    statuses : mapping of Status to int
-        How the subsets ended.
-    n_iter : int
-        Rounds of the longest run, its start included.
-    gap : float
-        Largest certificate of the subsets.
-    settings : mapping of str to object
-        The options, as they were used.
-    notes, warnings : tuple of str
-        What was done that one would not expect, and what one should look at.
-    seconds : float
-        Wall-clock time.
-    """
-
-    output: Path
-    target: str
-    task: Task
-    n_rows: int
-    n_columns: int
-    filled: Mapping[Hashable, int]
-    n_unlabelled: int
-    n_classes: int | None
-    n_subsets: int
-    n_reused: int
-    statuses: Mapping[Status, int]
-    n_iter: int
-    gap: float
-    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def n_filled(self) -> int:
-        """Number of cells filled."""
-        return sum(self.filled.values())
-
-    @property
-    def status(self) -> Status:
-        """How the subsets ended: the first status that is no success, else the most frequent."""
-        failed = [status for status in self.statuses if not status.success]
-        most = max(self.statuses, key=lambda status: self.statuses[status], default=None)
-        return failed[0] if failed else most or Status.NOTHING_MISSING
 
 
 def impute_parquet(
@@ -254,9 +170,9 @@ def impute_parquet(
         "max_iter": max_iter,
     }
     columns: dict[str, Any] = {
-        "drop": tuple(drop),
-        "ignore": tuple(ignore),
-        "categorical": tuple(categorical),
+        "drop": _names(drop),
+        "ignore": _names(ignore),
+        "categorical": _names(categorical),
         "missing_values": tuple(missing_values),
         "task": task,
     }
@@ -268,7 +184,7 @@ def impute_parquet(
     folder = place.with_name(f".{place.name}.work") if work_dir is None else Path(work_dir)
     work = open_work_folder(folder, fingerprint(table, options))
     try:
-        ended = _filled(
+        ended = fill_table(
             plan,
             work,
             place,
@@ -344,99 +260,10 @@ def _checked_output(output: Path, source: ParquetSource, force: bool) -> Path:
     return output
 
 
+def _names(given: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """Return names of columns; a string is one name."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 def _index_kept(plan: Plan) -> list[str]:
     return [name for name in plan.source.index if name in plan.roles.ignored]
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """What came of the subsets."""
-
-    n_subsets: int = 0
-    n_reused: int = 0
-    statuses: Mapping[Status, int] = field(default_factory=dict)
-    unfinished: Mapping[tuple[str, Status], int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    n_iter: int = 0
-    gap: float = 0.0
-    has_new_rows: bool = False
-    found: Mapping[str, object] = field(default_factory=dict)
-
-
-def _filled(
-    plan: Plan,
-    work: WorkFolder,
-    output: Path,
-    method: Mapping[str, Any],
-    reference: str,
-    dealing: Mapping[str, int],
-    *,
-    max_models: int | None,
-    n_jobs: int | None,
-    scheduler: str | None,
-    callback: Callable[[SubsetsDone], object] | None,
-) -> _Ended:
-    """Fill the rows, write the table, and return what came of the subsets."""
-    X = work.matrix((plan.n_labelled, len(plan.code.features)))
-    has_gaps = _code_labelled(plan, X)
-    found = default_options(method, X, plan.code, plan.labels)
-    if not (has_gaps[0] or has_gaps[1]):
-        write_filled(plan, output, X, lambda rows: rows)
-        return _Ended(found=found)
-    options = {**method, **found}
-    kernel: Kernel = options.pop("kernel").with_categorical(plan.code.categorical, X.shape[1])
-    labels = labels_of_table(plan.labels)
-    subsets = stratified_subsets(labels, dealing["subset_size"], dealing["random_state"])
-    held = reference if reference == "expected" else typical_row(X, kernel, labels.weights)
-    job = Job(X, labels, subsets, kernel, held, Settings(**options))
-    with running_on(scheduler, n_jobs, work.path) as jobs:
-        n_reused = run_blocks(job, work, jobs, callback)
-    ended = _assembled(job, work)
-    kept = np.unique(np.concatenate([subsets[place] for place in _kept(subsets, max_models)]))
-    training = X[kept]
-
-    def fill_new(rows: FloatArray) -> FloatArray:
-        return recover_new_rows(rows, training, kernel=kernel).X
-
-    write_filled(plan, output, X, fill_new)
-    return _Ended(
-        n_subsets=len(subsets),
-        n_reused=n_reused,
-        statuses=Counter(status for one in ended for status in one.statuses),
-        unfinished=Counter(ending for one in ended for ending in one.unfinished),
-        notes=tuple(dict.fromkeys(note for one in ended for note in one.notes)),
-        n_iter=max(one.n_iter for one in ended),
-        gap=max(one.gap for one in ended),
-        has_new_rows=has_gaps[1],
-        found={**found, "kernel": kernel},
-    )
-
-
-def _kept(subsets: Sequence[NDArray[np.intp]], max_models: int | None) -> list[int]:
-    return [int(place) for place in kept_subsets(len(subsets), max_models)]
-
-
-def _code_labelled(plan: Plan, X: FloatArray) -> tuple[bool, bool]:
-    """Write the coded rows that have a label; return whether they, and the others, have gaps."""
-    first, in_labelled, in_others = 0, False, False
-    for matrix, labelled in coded_rows(plan):
-        rows = matrix[labelled]
-        X[first : first + rows.shape[0]] = rows
-        first += rows.shape[0]
-        in_labelled |= bool(np.isnan(rows).any())
-        in_others |= bool(np.isnan(matrix[~labelled]).any())
-    return in_labelled, in_others
-
-
-def _assembled(job: Job, work: WorkFolder) -> list[FilledBlock]:
-    """Write all finished blocks into the matrix, and return what else they hold."""
-    ended = []
-    # A row in several subsets is filled in the first.
-    for block in reversed([*in_blocks(job.subsets)]):
-        filled = read_block(work.block(block.place))
-        ends = np.cumsum([rows.size for rows in block.subsets])[:-1]
-        parts = np.split(filled.X, ends)
-        for rows, part in zip(reversed(block.subsets), reversed(parts), strict=True):
-            job.X[rows] = part
-        ended.append(filled)
-    return ended[::-1]
