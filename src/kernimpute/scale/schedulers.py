@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -90,6 +91,8 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
                     threads_per_worker=1,
                     dashboard_address="127.0.0.1:0",
                     local_directory=str(folder),
+                    # A task that is dropped at an interrupt is no news.
+                    silence_logs=logging.ERROR,
                 )
             )
         client = stack.enter_context(distributed.Client(address, set_as_default=False))
