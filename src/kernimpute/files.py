@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["replacing"]
+__all__ = ["replacing", "replacing_folder"]
 
 
 @contextlib.contextmanager
@@ -40,3 +40,32 @@ def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
     finally:
         for place in temporary:
             place.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary folder beside a path, and put it in place at the end.
+
+    Parameters
+    ----------
+    path : Path
+        The folder to write or replace.
+
+    Yields
+    ------
+    Path
+        The temporary folder, which is empty; it is removed if the block does not end well.
+    """
+    final = Path(os.path.realpath(path))
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+    former = final.with_name(f".{final.name}.{secrets.token_hex(4)}.old")
+    temporary.mkdir()
+    try:
+        yield temporary
+        # No call replaces a folder that holds something.
+        if final.exists():
+            os.replace(final, former)
+        os.replace(temporary, final)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)

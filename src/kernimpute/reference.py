@@ -24,6 +24,7 @@ __all__ = [
     "mean_kernel_of_completions",
     "reference_kernel",
     "reference_table",
+    "typical_row",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -94,13 +95,7 @@ def reference_table(
     numeric = kernel.numeric(X.shape[1])
     if reference is None or (isinstance(reference, str) and reference == "mean"):
         weights = check_sample_weight(owner, sample_weight, X.shape[0])
-        fill = np.array(
-            [
-                _typical_value(X[known, p], weights[known], numeric=bool(numeric[p]))
-                for p, known in enumerate(observed.T)
-            ]
-        )
-        return np.where(observed, X, fill)
+        return np.where(observed, X, typical_row(X, kernel, weights))
     if isinstance(reference, str):
         must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
         raise ValueError(refusal(owner, "reference", must_be, reference))
@@ -124,6 +119,30 @@ def reference_table(
             must_be = f"a table whose column {column} holds only observed codes"
             raise ValueError(refusal(owner, "reference", must_be, "another code"))
     return table
+
+
+def typical_row(X: FloatArray, kernel: Kernel, weights: FloatArray) -> FloatArray:
+    """Return what the reference "mean" has for every column.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps; read column by column.
+    kernel : Kernel
+        Says which columns are categorical.
+    weights : ndarray of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Means and most frequent codes of the observed cells.
+    """
+    values = []
+    for column, numeric in enumerate(kernel.numeric(X.shape[1])):
+        known = ~np.isnan(X[:, column])
+        values.append(_typical_value(X[known, column], weights[known], numeric=bool(numeric)))
+    return np.array(values)
 
 
 def _typical_value(values: FloatArray, weights: FloatArray, *, numeric: bool) -> float:

@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.columns import TableError, check_column_names, check_table
+from kernimpute.columns import Column, TableError, check_column_names, check_table
 from kernimpute.labels import MOST_CLASSES, Task, task_of_numbers
 from kernimpute.table_code import TableCode, encode_table
 
 __all__ = [
     "ColumnRoles",
     "TableLabels",
+    "codes_note",
     "column_roles",
+    "has_few_values",
     "infer_task",
     "left_as_found",
     "looks_like_codes",
@@ -61,11 +63,14 @@ class TableLabels:
         What they are.
     cautions : tuple of str
         What looks like a mistake.
+    numbers : ndarray of shape (n_labelled,) or None
+        The numbers in their own unit; None for classes.
     """
 
     values: NDArray[np.generic]
     task: Task
     cautions: tuple[str, ...]
+    numbers: NDArray[np.float64] | None = None
 
 
 def column_roles(
@@ -193,7 +198,10 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
             )
         numbers = encoded.matrix[:, 0]
         return TableLabels(
-            (numbers - numbers.mean()) / numbers.std(), chosen, encoded.code.cautions
+            (numbers - numbers.mean()) / numbers.std(),
+            chosen,
+            encoded.code.cautions,
+            rows.iloc[:, 0].to_numpy(dtype=float),
         )
     classes = coded.values
     if len(classes) == n_labelled and n_labelled > 2:
@@ -250,18 +258,51 @@ def looks_like_codes(
     list of str
         One note; none where there is no such column.
     """
-    found = [
-        str(column.name)
-        for column in code.columns
-        if column.kind == "whole"
-        and column.name in names
-        and frame[column.name].nunique() <= MOST_CLASSES
-    ]
-    if not found:
+    return codes_note(
+        [
+            column.name
+            for column in code.columns
+            if column.name in names and has_few_values(column, frame[column.name])
+        ]
+    )
+
+
+def has_few_values(column: Column, series: pd.Series) -> bool:
+    """Return whether a column is one of few whole numbers, which may be codes.
+
+    Parameters
+    ----------
+    column : Column
+        How it is coded.
+    series : Series of shape (n_rows,)
+        The column.
+
+    Returns
+    -------
+    bool
+        True if it may need to be named as categorical.
+    """
+    return column.kind == "whole" and series.nunique() <= MOST_CLASSES
+
+
+def codes_note(names: Sequence[Hashable]) -> list[str]:
+    """Return a note on columns of few whole numbers, which are taken for quantities.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        The columns.
+
+    Returns
+    -------
+    list of str
+        One note; none where there is no such column.
+    """
+    if not names:
         return []
     return [
         "few whole numbers, filled as quantities; name those that are codes as categorical "
-        "(--categorical): " + ", ".join(found)
+        "(--categorical): " + ", ".join(map(str, names))
     ]
 
 

@@ -52,6 +52,9 @@ CLASSIFIER_C = 4.0
 CLASSIFIER_ETA = 32.0
 """Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""
 
+_BLOCK = 2**16
+"""Rows that are counted at once."""
+
 
 def imputer_eta(task: Task) -> float:
     """Return the weight of an imputer's anchor, in units of C / (observed share), a machine.
@@ -104,7 +107,10 @@ def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -
     float
         In (0, inf]; inf where nothing is observed.
     """
-    observed = float(weights @ (~np.isnan(X)).mean(axis=1)) / float(weights.sum())
+    # By blocks, for X may be larger than the memory.
+    blocks = (X[first : first + _BLOCK] for first in range(0, X.shape[0], _BLOCK))
+    shares = np.concatenate([(~np.isnan(block)).mean(axis=1) for block in blocks])
+    observed = float(weights @ shares) / float(weights.sum())
     return factor * C / observed if observed > 0.0 else math.inf
 
 

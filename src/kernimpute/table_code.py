@@ -36,7 +36,14 @@ from kernimpute.indicators import IndicatorColumn, indicator_columns
 from kernimpute.missing import ObservedRange, observed_range
 from kernimpute.parameters import check_choice, refusal
 
-__all__ = ["EncodedTable", "TableCode", "checked_range", "encode_table", "learn_code"]
+__all__ = [
+    "EncodedTable",
+    "TableCode",
+    "checked_range",
+    "encode_table",
+    "joined_code",
+    "learn_code",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -363,7 +370,25 @@ def _learned(
         )
         for position, name in enumerate(names)
     )
-    return TableCode(columns, _scale(columns), _cautions(columns, observed))
+    return joined_code(columns, [int(count) for count in observed.sum(axis=0)])
+
+
+def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCode:
+    """Return the code of a table whose columns were read one by one.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        How each column is coded, in the table's order.
+    n_observed : sequence of int
+        How many cells of each are observed.
+
+    Returns
+    -------
+    TableCode
+        The code.
+    """
+    return TableCode(tuple(columns), _scale(columns), _cautions(columns, n_observed))
 
 
 def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
@@ -433,13 +458,13 @@ def _encoded(
 # ---------------------------------------------------------------------- what the user is told
 
 
-def _cautions(columns: Sequence[Column], observed: BoolArray) -> tuple[str, ...]:
+def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ...]:
     """Return what looks like a mistake in columns of categories."""
     identifiers, alike = [], []
-    for position, column in enumerate(columns):
+    for column, n_observed in zip(columns, counts, strict=True):
         if column.kind != "category":
             continue
-        n_categories, n_observed = len(column.values), int(observed[:, position].sum())
+        n_categories = len(column.values)
         if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
             continue

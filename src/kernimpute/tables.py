@@ -7,50 +7,54 @@ rows, and writes the result back into the table.
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_float_dtype
 
 from kernimpute.columns import TableError, observed_in_table
 from kernimpute.convergence import Callback, Status
+from kernimpute.estimators._filling import Filling, Settings, fill
+from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.imputation import ImputationResult, impute
-from kernimpute.kernels import KERNELS, Kernel
+from kernimpute.kernels import Kernel
 from kernimpute.labels import Task
-from kernimpute.parameters import check_choice
-from kernimpute.reference import Reference
+from kernimpute.parameters import check_choice, check_integer
+from kernimpute.reference import Reference, reference_table
 from kernimpute.roles import (
     TableLabels,
     column_roles,
     infer_task,
     left_as_found,
-    looks_like_codes,
-    plain,
     table_labels,
 )
-from kernimpute.rules import (
-    SMOOTH,
-    anchor_weight,
-    default_kernel,
-    imputer_eta,
-    number_of_machines,
-)
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
-from kernimpute.table_code import EncodedTable, TableCode, encode_table
+from kernimpute.table_code import EncodedTable, encode_table
+from kernimpute.table_rules import (
+    check_kernel,
+    check_variant,
+    column_facts,
+    default_options,
+    labels_of_table,
+    table_notes,
+    unfinished_subsets,
+    unused_markers,
+)
 
 __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+OWNER = "impute_table"
+SMALLEST_SUBSET = 10
+"""Fewest rows of a subset, as in `KernelImputer`."""
 
 
 class TableWarning(UserWarning):
@@ -86,6 +90,10 @@ class TableImputation:
         What was done that one would not expect, and what one should look at.
     seconds : float
         Wall-clock time.
+    filling : Filling or None
+        What came of the subsets, in place of `result`; None where all rows were filled at once.
+    n_classes : int or None
+        Number of classes; None for a regression.
     """
 
     table: pd.DataFrame
@@ -100,6 +108,8 @@ class TableImputation:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
+    filling: Filling | None = None
+    n_classes: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -114,7 +124,8 @@ class TableImputation:
     @property
     def status(self) -> Status:
         """How the solver ended on the rows with a label."""
-        return Status.NOTHING_MISSING if self.result is None else self.result.status
+        how = self.result or self.filling
+        return Status.NOTHING_MISSING if how is None else how.status
 
     def filled_cells(self, name: Hashable) -> BoolArray:
         """Return where a column was filled.
@@ -154,6 +165,10 @@ def impute_table(
     reference: Reference = None,
     tol: float | None = None,
     max_iter: int | None = None,
+    subset_size: int | None = None,
+    max_models: int | None = 10,
+    random_state: int = 0,
+    n_jobs: int | None = None,
     callback: Callback | None = None,
 ) -> TableImputation:
     """Return a labelled table with its gaps filled.
@@ -198,8 +213,20 @@ def impute_table(
         (n_labelled, n_features).
     tol, max_iter : float or None, int or None, default=None
         The stop rule, as in `kernimpute.impute`.
+    subset_size : int or None, default=None
+        Rows with a label imputed at once at the most, at least 10: more of them are dealt out to
+        stratified subsets, as by `KernelImputer`. None takes all at once.
+    max_models : int or None, default=10
+        From the filled rows of how many subsets, at least 1, the rows without a label are filled
+        at the most; None takes all.
+    random_state : int, default=0
+        Of the dealing, at least 0.
+    n_jobs : int or None, default=None
+        Subsets at the same time, as joblib counts; None takes what ``joblib.parallel_config``
+        says. The result is the same.
     callback : callable or None, default=None
-        Called with the `Record` of each round; a true answer stops the stage.
+        Called with the `Record` of each round, where subsets run one after the other; a true
+        answer stops the stage.
 
     Returns
     -------
@@ -233,7 +260,8 @@ def impute_table(
         "tol": tol,
         "max_iter": max_iter,
     }
-    check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
+    subsets = _Subsets(subset_size, max_models, random_state, n_jobs)
+    check_choice(OWNER, "task", task, ("auto", "classification", "regression"))
     roles = column_roles(table, target, drop, ignore, categorical)
     observed = observed_in_table(table, missing_values)
     at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
@@ -250,47 +278,59 @@ def impute_table(
         )
     as_category = [name for name in roles.categorical if name in used]
     encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
-    _check_kernel(kernel, encoded)
-    _check_variant(variant, encoded)
-    options |= _defaults(options, encoded.matrix[labelled], encoded.code, labels)
+    check_kernel(OWNER, kernel, encoded.code)
+    check_variant(variant, encoded.code)
+    options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
     cautions = [
         *labels.cautions,
-        *_unused_markers(table, missing_values),
+        *unused_markers(table, missing_values),
         *left_as_found([name for name in roles.features if not seen[name]], labelled),
         *encoded.code.cautions,
     ]
 
-    X, result, new_rows = _filled(encoded, labelled, labels, options, reference, callback)
+    done = _filled(encoded, labelled, labels, options, reference, subsets, callback)
 
     kept = [name for name in table.columns if name not in roles.dropped]
     n_gaps = {name: int((~observed[:, at[name]]).sum()) for name in used}
     filled = MappingProxyType({name: count for name, count in n_gaps.items() if count})
     imputation = TableImputation(
-        table=_written_back(table[kept], encoded.decode(X), filled),
+        table=_written_back(table[kept], encoded.decode(done.X), filled),
         target=target,
         task=labels.task,
         observed=observed[:, [at[name] for name in kept]],
         filled=filled,
         n_unlabelled=int((~labelled).sum()),
-        result=result,
-        new_rows=new_rows,
+        result=done.result,
+        new_rows=done.new_rows,
         settings=MappingProxyType(
             {
                 **options,
-                "kernel": kernel if result is None else result.kernel,
+                "kernel": options["kernel"] if done.result is None else done.result.kernel,
                 "categorical": tuple(as_category),
                 "ignore": roles.ignored,
                 "drop": roles.dropped,
                 "missing_values": tuple(missing_values),
             }
         ),
-        notes=_notes(encoded, filled, labelled, result, new_rows is not None),
-        warnings=tuple(dict.fromkeys([*cautions, *_unfinished(result, new_rows)])),
+        notes=_notes(encoded, n_gaps, labelled, done),
+        warnings=tuple(dict.fromkeys([*cautions, *_unfinished(done)])),
         seconds=time.perf_counter() - start,
+        filling=done.filling,
+        n_classes=np.unique(labels.values).size if labels.task == "classification" else None,
     )
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
     return imputation
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """The coded matrix without gaps, and what the solvers returned."""
+
+    X: FloatArray
+    result: ImputationResult | None = None
+    filling: Filling | None = None
+    new_rows: RecoveredFeatures | None = None
 
 
 def _filled(
@@ -299,8 +339,9 @@ def _filled(
     labels: TableLabels,
     options: Mapping[str, Any],
     reference: Reference,
+    subsets: _Subsets,
     callback: Callback | None,
-) -> tuple[FloatArray, ImputationResult | None, RecoveredFeatures | None]:
+) -> _Filled:
     """Return the coded matrix without gaps, and what the solvers returned.
 
     Parameters
@@ -315,78 +356,83 @@ def _filled(
         Options of `impute`.
     reference, callback
         As in `impute_table`.
+    subsets : _Subsets
+        How rows are dealt out.
     """
     X = encoded.matrix.copy()
     gaps = np.isnan(X)
     if not gaps.any():
-        return X, None, None
-    result = impute(
-        X[labelled],
-        labels.values,
-        **options,
-        task=labels.task,
-        categorical=encoded.code.categorical,
-        reference=reference,
-        callback=callback,
-    )
-    X[labelled] = result.X
-    if not gaps[~labelled].any():
-        return X, result, None
-    new_rows = recover_new_rows(
-        X[~labelled], result.X, kernel=result.kernel, categorical=encoded.code.categorical
-    )
-    X[~labelled] = new_rows.X
-    return X, result, new_rows
-
-
-def _defaults(
-    options: Mapping[str, Any], X: FloatArray, code: TableCode, labels: TableLabels
-) -> dict[str, Any]:
-    """Return kernel and eta by the rules for tables, where they are left open."""
-    found: dict[str, Any] = {}
-    task = labels.task
-    n_classes = np.unique(labels.values).size if task == "classification" else None
-    kernel, C = options["kernel"], options["C"]
-    if kernel is None or isinstance(kernel, str):
-        columns = tuple(int(column) for column in np.flatnonzero(code.categorical))
-        found["kernel"] = default_kernel(kernel or "gaussian", X, columns, part=SMOOTH)
-    # What is no penalty is refused by `impute`, in its words.
-    if options["eta"] is None and options["variant"] == "direct" and _is_positive(C):
-        factor = number_of_machines(n_classes) * imputer_eta(task)
-        found["eta"] = anchor_weight(float(C), X, factor, np.ones(X.shape[0]))
-    return found
-
-
-def _is_positive(value: object) -> bool:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and 0.0 < float(value) < math.inf  # type: ignore[arg-type]
-
-
-def _check_variant(variant: str, encoded: EncodedTable) -> None:
-    """Refuse the one variant that has no categories where a column needs them."""
-    names = [column.name for column in encoded.code.features if column.kind == "category"]
-    if names and variant == "released":
-        raise TableError(
-            "The released variant has no categories. Got the categorical columns "
-            f"{', '.join(map(repr, names))}: use another variant, or drop or ignore these columns."
+        return _Filled(X)
+    categorical = encoded.code.categorical
+    result: ImputationResult | None = None
+    filling: Filling | None = None
+    if subsets.size is None or labels.values.size <= subsets.size:
+        result = impute(
+            X[labelled],
+            labels.values,
+            **options,
+            task=labels.task,
+            categorical=categorical,
+            reference=reference,
+            callback=callback,
         )
-
-
-def _check_kernel(kernel: Kernel | str | None, encoded: EncodedTable) -> None:
-    """Refuse a kernel without a categorical term where a column needs one."""
-    if kernel is None:
-        return
-    if isinstance(kernel, str):
-        kind = KERNELS[check_choice("impute_table", "kernel", kernel, KERNELS)]
+        kernel, training = result.kernel, result.X
+        X[labelled] = training
     else:
-        kind = type(kernel)
-    names = [column.name for column in encoded.code.features if column.kind == "category"]
-    if names and not kind.is_distance:
-        raise TableError(
-            f"The {kind.__name__.lower()} kernel has no term for categories. Got the "
-            f"categorical columns {', '.join(map(repr, names))}: use the gaussian or the "
-            "laplacian kernel, or drop or ignore these columns."
+        kernel = options["kernel"].with_categorical(categorical, X.shape[1])
+        filling = _filled_by_subsets(
+            X[labelled], labels, {**options, "kernel": kernel}, reference, subsets, callback
         )
+        training = filling.X[filling.kept]
+        X[labelled] = filling.X
+    if not gaps[~labelled].any():
+        return _Filled(X, result, filling)
+    new_rows = recover_new_rows(X[~labelled], training, kernel=kernel, categorical=categorical)
+    X[~labelled] = new_rows.X
+    return _Filled(X, result, filling, new_rows)
+
+
+@dataclass(frozen=True)
+class _Subsets:
+    """How rows are dealt out to subsets; see `impute_table`."""
+
+    size: int | None
+    max_models: int | None
+    random_state: int
+    n_jobs: int | None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers outside their range."""
+        if self.size is not None:
+            check_integer(OWNER, "subset_size", self.size, SMALLEST_SUBSET)
+        if self.max_models is not None:
+            check_integer(OWNER, "max_models", self.max_models, 1)
+        check_integer(OWNER, "random_state", self.random_state, 0)
+
+
+def _filled_by_subsets(
+    X: FloatArray,
+    labels: TableLabels,
+    options: Mapping[str, Any],
+    reference: Reference,
+    subsets: _Subsets,
+    callback: Callback | None,
+) -> Filling:
+    """Return the rows that have a label filled, subset by subset."""
+    kernel: Kernel = options["kernel"]
+    dealt = labels_of_table(labels)
+    is_expected = isinstance(reference, str) and reference == "expected"
+    return fill(
+        X,
+        dealt,
+        kernel,
+        "expected" if is_expected else reference_table(X, kernel, reference, OWNER),
+        stratified_subsets(dealt, subsets.size, subsets.random_state),
+        Settings(**{name: value for name, value in options.items() if name != "kernel"}),
+        max_models=subsets.max_models,
+        n_jobs=subsets.n_jobs,
+        progress=callback,
+    )
 
 
 # ---------------------------------------------------------------------- result
@@ -404,56 +450,27 @@ def _written_back(
 
 
 def _notes(
-    encoded: EncodedTable,
-    filled: Mapping[Hashable, int],
-    labelled: BoolArray,
-    result: ImputationResult | None,
-    has_new_rows: bool,
+    encoded: EncodedTable, n_gaps: Mapping[Hashable, int], labelled: BoolArray, done: _Filled
 ) -> tuple[str, ...]:
     """Return what was done that one would not expect."""
-    notes = []
-    if not filled:
-        notes.append("the table has no gap to fill: it is returned unchanged")
-    if not labelled.all():
-        how = ", filled as new rows from those that have one" if has_new_rows else ""
-        count = int((~labelled).sum())
-        notes.append(f"rows without a label: {count}{how}; the label is left missing")
-    constant = [column for column in encoded.code.columns if column.kind == "constant"]
-    if constant:
-        listed = ", ".join(f"{column.name} = {plain(column.values[0])}" for column in constant)
-        notes.append(f"columns with one observed value were not used: {listed}")
-    whole = [
-        column.name
+    facts = [
+        column_facts(encoded.frame[column.name], column, n_gaps[column.name])
         for column in encoded.code.columns
-        if column.kind == "whole" and column.name in filled
     ]
-    rounded = [str(name) for name in whole if is_float_dtype(encoded.frame[name].dtype)]
-    if rounded:
-        notes.append(
-            "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
-        )
-    notes.extend(looks_like_codes(encoded.code, encoded.frame, filled))
-    if result is not None and result.stage_one is not None:
-        notes.extend(result.stage_one.trace.notes)
+    notes = table_notes(facts, int((~labelled).sum()), done.new_rows is not None)
+    if done.result is not None and done.result.stage_one is not None:
+        notes.extend(done.result.stage_one.trace.notes)
+    if done.filling is not None:
+        notes.extend(done.filling.trace.notes)
     return tuple(notes)
 
 
-def _unfinished(
-    result: ImputationResult | None, new_rows: RecoveredFeatures | None
-) -> Iterator[str]:
+def _unfinished(done: _Filled) -> Iterator[str]:
     """Yield a caution for each solver that ended before its stop rule was met."""
+    result, new_rows = done.result, done.new_rows
+    if done.filling is not None:
+        yield from unfinished_subsets(Counter(done.filling.unfinished), done.filling.n_subsets)
     if result is not None and not result.status.success:
         yield result.status.value
     if new_rows is not None and not new_rows.status.success:
         yield f"in the rows without a label: {new_rows.status.value}"
-
-
-def _unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
-    """Return a caution for the values that stand for a gap nowhere in the table."""
-    before = observed_in_table(table)
-    return [
-        f"no cell holds the missing value {marker!r}"
-        for marker in missing_values
-        if isinstance(marker, (str, int, float))
-        and (observed_in_table(table, [marker]) == before).all()
-    ]

@@ -253,8 +253,8 @@ def with_format(text, number, writer):
 
 
 REFUSED = [
-    (2, "9.9.9", r"must have format 1, which kernimpute \S+ reads. Got format 2, written by"),
-    (0, "0.0.1", r"Got format 0, written by kernimpute 0.0.1 instead: fit again, or install"),
+    (3, "9.9.9", r"must have format 2, which kernimpute \S+ reads. Got format 3, written by"),
+    (1, "0.0.1", r"Got format 1, written by kernimpute 0.0.1 instead: fit again, or install"),
     (None, None, "Got a state without a format, written by kernimpute an unknown version instead"),
 ]
 
@@ -280,7 +280,7 @@ def test_a_pickle_of_another_format_is_refused(imputer, monkeypatch):
     monkeypatch.setattr("kernimpute.estimators._persistence.FORMAT", 7)
     data = pickle.dumps(imputer)
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="The saved KernelImputer must have format 1.*Got format"):
+    with pytest.raises(ValueError, match="The saved KernelImputer must have format 2.*Got format"):
         pickle.loads(data)
 
 
@@ -288,7 +288,7 @@ def test_another_version_of_the_same_format_loads(imputer, monkeypatch, tmp_path
     X, _ = related_rows(n_samples=30)
     path = tmp_path / "a.skops"
     kernimpute.save(imputer, path)
-    doctored(path, lambda text: with_format(text, 1, "0.0.9"))
+    doctored(path, lambda text: with_format(text, 2, "0.0.9"))
     assert_same_answers(imputer, kernimpute.load(path), X)
     monkeypatch.setattr("kernimpute.estimators._persistence.version", lambda name: "0.0.9")
     data = pickle.dumps(imputer)

@@ -29,7 +29,7 @@ def nothing(estimator, X, y):
 def linear_only(estimator, X, y):
     """Return a score of machines with a linear kernel alone."""
     machine = estimator.decide
-    machine = machine.machines[0] if hasattr(machine, "machines") else machine
+    machine = machine.members[0] if hasattr(machine, "members") else machine
     return 0.5 if type(machine.kernel).__name__ == "Linear" else -np.inf
 
 

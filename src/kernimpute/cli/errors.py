@@ -8,6 +8,7 @@ __all__ = [
     "EXIT_OK",
     "EXIT_REFUSED",
     "EXIT_USAGE",
+    "InterruptedRunError",
     "RefusedError",
 ]
 
@@ -31,3 +32,7 @@ class RefusedError(Exception):
     message : str
         What is wrong and what to do about it.
     """
+
+
+class InterruptedRunError(Exception):
+    """A run was interrupted and can be taken up again; the message says how."""

@@ -24,12 +24,14 @@ from kernimpute.cli.options import (
     ForceOption,
     GammaOption,
     IgnoreOption,
+    JobsOption,
     KernelName,
     KernelOption,
     MaxIterOption,
     MissingValuesOption,
     PenaltyOption,
     QuietOption,
+    SubsetSizeOption,
     TableArgument,
     TargetOption,
     TaskName,
@@ -61,12 +63,6 @@ def _share(value: float | None) -> float | None:
     return value
 
 
-def _jobs(value: int) -> int:
-    if value == 0:
-        raise typer.BadParameter("0 is no number of jobs: 1 or more, or -1 for all cores.")
-    return value
-
-
 def fit_command(
     table: TableArgument,
     target: TargetOption,
@@ -91,16 +87,11 @@ def fit_command(
     eta: EtaOption = None,
     tol: TolOption = None,
     max_iter: MaxIterOption = None,
-    subset_size: Annotated[
-        int | None,
-        typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
-    ] = None,
+    subset_size: SubsetSizeOption = None,
     max_memory: Annotated[
         float, typer.Option(callback=_share, help="Share of the free memory that may be taken.")
     ] = 0.75,
-    jobs: Annotated[
-        int, typer.Option(callback=_jobs, help="Subsets at the same time; -1: one a core.")
-    ] = 1,
+    jobs: JobsOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:

@@ -20,12 +20,14 @@ from kernimpute.cli.options import (
     ForceOption,
     GammaOption,
     IgnoreOption,
+    JobsOption,
     KernelName,
     KernelOption,
     MaxIterOption,
     MissingValuesOption,
     PenaltyOption,
     QuietOption,
+    SubsetSizeOption,
     TableArgument,
     TargetOption,
     TaskName,
@@ -36,6 +38,7 @@ from kernimpute.cli.options import (
     chosen_kernel,
     column_lists,
 )
+from kernimpute.cli.out_of_core import impute_out_of_core, is_parquet
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_source, read_table
 from kernimpute.cli.summary import print_summary, print_warnings
@@ -66,6 +69,15 @@ def impute_command(
     eta: EtaOption = None,
     tol: TolOption = None,
     max_iter: MaxIterOption = None,
+    subset_size: SubsetSizeOption = None,
+    jobs: JobsOption = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Fill subsets of a Parquet table on Dask's workers: local, or tcp://host:port.",
+        ),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")
     ] = None,
@@ -78,9 +90,40 @@ def impute_command(
     a column is numeric if more than half of its cells look like numbers; codes with leading
     zeros are categories.
 
+    With --subset-size, a Parquet file, or a folder of such, is not held in memory if it is written
+    as one; a run that was interrupted goes on if it is started again.
+
     Example: `kernimpute impute patients.csv --target outcome -o filled.csv --ignore patient_id`
     """
     made = chosen_kernel(kernel, gamma)
+    if subset_size is None and (jobs is not None or scheduler is not None):
+        raise RefusedError("--jobs and --scheduler are for subsets: give --subset-size, too.")
+    method = {"variant": variant.value, "kernel": made, "C": C, "eta": eta}
+    limits = {"tol": tol, "max_iter": max_iter, "subset_size": subset_size, "n_jobs": jobs}
+    if subset_size is not None and is_parquet(table) and (is_parquet(output) or table.is_dir()):
+        if report is not None:
+            raise RefusedError(
+                "--report needs the table in memory, where --subset-size does not hold one of "
+                "Parquet: leave one of them out."
+            )
+        impute_out_of_core(
+            table,
+            target,
+            output,
+            drop=drop,
+            ignore=ignore,
+            categorical=categorical,
+            missing_values=missing_values,
+            quiet=quiet,
+            task=task.value,
+            **method,
+            **limits,
+            scheduler=scheduler,
+            force=force,
+        )
+        return
+    if scheduler is not None:
+        raise RefusedError("--scheduler is for tables that are read and written as Parquet.")
     output_format = table_format(output)
     outputs = [output] if report is None else [output, report]
     if report is not None and report.absolute() in (output.absolute(), table.absolute()):
@@ -106,12 +149,8 @@ def impute_command(
             ignore=[*ignored, *(name for name in file.index if name not in dropped)],
             categorical=codes,
             task=task.value,
-            variant=variant.value,
-            kernel=made,
-            C=C,
-            eta=eta,
-            tol=tol,
-            max_iter=max_iter,
+            **method,
+            **limits,
             callback=progress.callback,
         )
     others = [str(each.message) for each in caught if not issubclass(each.category, TableWarning)]

@@ -17,6 +17,7 @@ from kernimpute.cli.errors import (
     EXIT_OK,
     EXIT_REFUSED,
     EXIT_USAGE,
+    InterruptedRunError,
     RefusedError,
 )
 from kernimpute.cli.fit import fit_command
@@ -99,6 +100,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _ended(EXIT_REFUSED, str(error))
     except MemoryError:
         return _ended(EXIT_REFUSED, "not enough memory for a table of this size.")
+    except InterruptedRunError as error:
+        return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
     except (KeyboardInterrupt, typer.Abort):
         return _ended(EXIT_INTERRUPTED, "interrupted; nothing was written.")
     except BrokenPipeError:

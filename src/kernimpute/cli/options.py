@@ -21,12 +21,14 @@ __all__ = [
     "ForceOption",
     "GammaOption",
     "IgnoreOption",
+    "JobsOption",
     "KernelName",
     "KernelOption",
     "MaxIterOption",
     "MissingValuesOption",
     "PenaltyOption",
     "QuietOption",
+    "SubsetSizeOption",
     "TableArgument",
     "TargetOption",
     "TaskName",
@@ -82,6 +84,12 @@ def _positive_or_infinite(value: float | None) -> float | None:
 def _not_negative(value: float | None) -> float | None:
     if value is not None and not 0.0 <= value < math.inf:
         raise typer.BadParameter(f"{value:g} is not a number of at least 0.")
+    return value
+
+
+def _jobs(value: int | None) -> int | None:
+    if value == 0:
+        raise typer.BadParameter("0 is no number of jobs: 1 or more, or -1 for all cores.")
     return value
 
 
@@ -152,6 +160,19 @@ TolOption = Annotated[
 MaxIterOption = Annotated[
     int | None,
     typer.Option(min=1, help="Stop after so many rounds; by default the variant's own number."),
+]
+SubsetSizeOption = Annotated[
+    int | None,
+    typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "--n-jobs",
+        callback=_jobs,
+        help="Subsets at the same time; -1: one a core. By default 1.",
+    ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 QuietOption = Annotated[

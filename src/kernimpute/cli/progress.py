@@ -85,6 +85,16 @@ class Progress:
         bool
             False: never stop.
         """
-        if self._spinner is not None:
-            self._spinner.update(progress_text(record))
+        self.show(progress_text(record))
         return False
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the one before.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        """
+        if self._spinner is not None:
+            self._spinner.update(text)

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernimpute.arrow_tables import as_frame
 from kernimpute.cli.arff_tables import ArffTable, parse_arff, read_attributes
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import Format, table_format
@@ -201,7 +202,7 @@ def _arrow_values(
     source: ArrowTable, form: Format, missing_values: Collection[str], unused: set[str]
 ) -> TableFile:
     """Return the values of a Parquet file, every type kept; a gap of the user's is a null."""
-    frame = source.table.to_pandas(ignore_metadata=True, types_mapper=_pandas_type)
+    frame = as_frame(source.table)
     cautions = []
     used = [name for name in frame.columns if name not in unused]
     before = observed_in_table(frame[used])
@@ -218,8 +219,3 @@ def _arrow_values(
             frame[name] = frame[name].mask(gaps[:, place])
     notes = [f"kept and not used, for it is the index: {name}" for name in source.index]
     return TableFile(source, form, frame, source.index, {}, tuple(notes), tuple(cautions))
-
-
-def _pandas_type(kind: pa.DataType) -> pd.ArrowDtype | None:
-    """Return pandas' type for an Arrow type: Arrow's own, but categories for dictionaries."""
-    return None if pa.types.is_dictionary(kind) else pd.ArrowDtype(kind)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
 
+from kernimpute.arrow_tables import with_filled_columns
 from kernimpute.cli.arff_tables import ArffTable, Attribute, arff_quoted, unquoted
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import Format
@@ -246,14 +247,4 @@ def _arrow(filled: FilledTable, file: TableFile) -> pa.Table:
     table = file.source.table
     kept = [str(name) for name in frame.columns]
     table = table.drop_columns([name for name in table.column_names if name not in kept])
-    for name in filled.filled:
-        place = table.column_names.index(name)
-        column = table.schema.field(place)
-        values = pa.Array.from_pandas(frame[name])
-        if pa.types.is_null(column.type):
-            # A column of gaps only had no type of its own.
-            column = column.with_type(values.type)
-        if values.type != column.type:
-            values = values.cast(column.type)
-        table = table.set_column(place, column, values)
-    return table
+    return with_filled_columns(table, frame, map(str, filled.filled))

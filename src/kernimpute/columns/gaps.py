@@ -62,6 +62,10 @@ def _equal(series: pd.Series, missing: BoolArray, marker: object) -> BoolArray:
     elif source in ("integer", "float"):
         if isinstance(marker, Real):
             equal[~missing] = np.asarray(series.array[~missing], dtype=float) == float(marker)
+    elif source == "text":
+        # Each text once: a column may hold millions of cells.
+        codes, texts = pd.factorize(series.array[~missing])
+        equal[~missing] = np.array([_same(text, marker) for text in texts], dtype=bool)[codes]
     elif source != "boolean":
         equal[~missing] = [_same(value, marker) for value in series.array[~missing]]
     return equal

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,7 +33,7 @@ from kernimpute.estimators._coding import (
     IndicatorColumns,
     within_reach,
 )
-from kernimpute.estimators._filling import Settings, fill, fitted_kernel
+from kernimpute.estimators._filling import Filling, Settings, fill, fitted_kernel
 from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
@@ -58,6 +59,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "handle_unknown": [StrOptions({"error", "missing"})],
     "new_rows": [StrOptions({"auto", "similar", "reference"})],
     "subset_size": [None, Interval(Integral, 10, None, closed="left")],
+    "max_models": [None, Interval(Integral, 1, None, closed="left")],
     "max_memory": [
         Interval(RealNotInt, 0, 1, closed="right"),
         Interval(Integral, 1, None, closed="left"),
@@ -78,6 +80,28 @@ METHOD_CONSTRAINTS: dict[str, list[Any]] = {
     "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
 }
 """Constraints of the parameters that the CV estimators choose."""
+
+
+@dataclass(frozen=True)
+class FittedRows:
+    """The training rows of a fit: what is needed once, and not kept.
+
+    Parameters
+    ----------
+    rows : EncodedTable
+        The rows of positive weight.
+    reference : ndarray of shape (n_counted, n_matrix_columns) or "expected"
+        What they are held at.
+    subsets : sequence of ndarray of int
+        Rows of each subset.
+    filling : Filling
+        Them filled.
+    """
+
+    rows: EncodedTable
+    reference: FloatArray | str
+    subsets: Sequence[NDArray[np.intp]]
+    filling: Filling
 
 
 class KernelImputation(Persistent, BaseEstimator):
@@ -139,7 +163,7 @@ class KernelImputation(Persistent, BaseEstimator):
         """Return the machines' decision values of new rows, of shape (n_rows, n_problems)."""
         check_is_fitted(self)
         _, frame = self._read(X, reset=False)
-        return self._filling.decision(self._new_rows.fill(self._matrix(self._encode(frame))))
+        return self._machines.decision(self._new_rows.fill(self._matrix(self._encode(frame))))
 
     def _matrix(self, rows: EncodedTable) -> FloatArray:
         """Return new rows as the kernel takes them; numbers no farther off than it can hold."""
@@ -244,16 +268,8 @@ class KernelImputation(Persistent, BaseEstimator):
             return IndicatorColumns(code)
         return CodeColumns(code)
 
-    def _fit_frame(self, frame: Any, labels: Labels) -> tuple[EncodedTable, FloatArray | str]:
-        """Learn the table's code, fill its rows of positive weight, keep what new rows need.
-
-        Returns
-        -------
-        rows : EncodedTable
-            These rows.
-        reference : ndarray of shape (n_counted, n_matrix_columns) or "expected"
-            What they are held at.
-        """
+    def _fit_frame(self, frame: Any, labels: Labels) -> FittedRows:
+        """Learn the table's code, fill its rows of positive weight, keep what new rows need."""
         for stale in ("eta_", "classes_", "_calibration"):
             self.__dict__.pop(stale, None)
         every, frame, labels = frame, frame.iloc[labels.counted], labels.of(labels.counted)
@@ -278,13 +294,14 @@ class KernelImputation(Persistent, BaseEstimator):
             reference,
             subsets,
             self._settings(eta),
+            max_models=self.max_models,
             n_jobs=self.n_jobs,
             progress=self._progress(),
         )
-        self._code, self._coding, self._filling = code, coding, filling
+        self._code, self._coding, self._machines = code, coding, filling.machines
         self._new_rows = NewRows(
-            None if self._fills_by_reference(eta) else filling.X,
-            labels.weights,
+            None if self._fills_by_reference(eta) else filling.X[filling.kept],
+            labels.weights[filling.kept],
             Gaussian(categorical=coding.categorical),
             filler,
         )
@@ -298,14 +315,16 @@ class KernelImputation(Persistent, BaseEstimator):
         self.status_ = filling.status
         if labels.classes is not None:
             self.classes_ = labels.classes
-        return rows, reference
+        return FittedRows(rows, reference, subsets, filling)
 
-    def _fit_whole(self, frame: Any, labels: Labels) -> tuple[EncodedTable, FloatArray | str]:
+    def _fit_whole(self, frame: Any, labels: Labels) -> FittedRows:
         """Fit as `_fit_frame` does, to what the user gave and not to a fold of it, and warn."""
-        rows, reference = self._fit_frame(frame, labels)
-        self.n_disjoint_pairs_ = disjoint_pairs(rows.observed)
-        self._warn_of_fit()
-        return rows, reference
+        fitted = self._fit_frame(frame, labels)
+        observed = fitted.rows.observed
+        # Rows of different subsets never meet.
+        self.n_disjoint_pairs_ = sum(disjoint_pairs(observed[rows]) for rows in fitted.subsets)
+        self._warn_of_fit(fitted.filling)
+        return fitted
 
     def _fills_by_reference(self, eta: float | None) -> bool:
         """Return whether new rows are filled by the reference, with such a weight on the anchor."""
@@ -382,7 +401,7 @@ class KernelImputation(Persistent, BaseEstimator):
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=_callers_level())
 
-    def _warn_of_fit(self) -> None:
+    def _warn_of_fit(self, filling: Filling) -> None:
         """Warn of what the fit left out or did not finish."""
         empty = self._code.left_missing
         if empty and not getattr(self, "keep_empty_features", False):
@@ -390,7 +409,7 @@ class KernelImputation(Persistent, BaseEstimator):
             self._warn(f"columns without any observed value are left out: {listed}.")
         for caution in self._code.cautions:
             self._warn(f"{caution}.")
-        unfinished = dict.fromkeys(self._filling.unfinished)
+        unfinished = dict.fromkeys(filling.unfinished)
         if unfinished:
             self._warn(
                 " ".join(f"{stage}: {status.value}" for stage, status in unfinished),

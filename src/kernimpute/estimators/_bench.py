@@ -18,7 +18,6 @@ from kernimpute.dual import Dual
 from kernimpute.estimators._candidates import Candidate
 from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._filling import (
-    Filling,
     Settings,
     dual_of,
     fill,
@@ -26,7 +25,7 @@ from kernimpute.estimators._filling import (
 )
 from kernimpute.estimators._folds import Fold
 from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._machines import Machine, make_machine
+from kernimpute.estimators._machines import Machine, Machines, make_machine
 from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.kernels import Gaussian, Kernel
@@ -70,7 +69,7 @@ class Bench:
 
     def judged(
         self, candidates: Sequence[Candidate]
-    ) -> Iterator[tuple[int, FloatArray, Filling | Machine]]:
+    ) -> Iterator[tuple[int, FloatArray, Machines | Machine]]:
         """Yield each candidate's place, the held-out rows filled its way, and what decides.
 
         Parameters
@@ -84,7 +83,7 @@ class Bench:
             The place among them.
         Z : ndarray of shape (n_held_out, n_coded_columns)
             The held-out rows.
-        decide : Filling or Machine
+        decide : Machines or Machine
             What has their decision values.
         """
         by_setting = groupby(
@@ -95,7 +94,7 @@ class Bench:
 
     def _of_one_kernel(
         self, group: list[tuple[int, Candidate]]
-    ) -> Iterator[tuple[int, FloatArray, Filling | Machine]]:
+    ) -> Iterator[tuple[int, FloatArray, Machines | Machine]]:
         """Yield the candidates of one reference and one kernel, gamma by gamma."""
         first = group[0][1]
         self.template.set_params(kernel=first.kernel, reference=first.reference)
@@ -109,10 +108,12 @@ class Bench:
         )
         plain = NewRows(None, self.labels.weights, metric, filler).fill(new)
 
-        def filled_new(training: FloatArray, candidate: Candidate) -> FloatArray:
+        def filled_new(
+            training: FloatArray, kept: NDArray[np.intp], candidate: Candidate
+        ) -> FloatArray:
             if self.template._fills_by_reference(self._settings(candidate).eta):
                 return plain
-            return NewRows(training, self.labels.weights, metric, filler).fill(new)
+            return NewRows(training[kept], self.labels.weights[kept], metric, filler).fill(new)
 
         # The machines of eta = inf share one table; not so where there is none, or are subsets.
         table = None if isinstance(reference, str) or len(self.subsets) > 1 else reference
@@ -124,12 +125,23 @@ class Bench:
                 sums = kernel.sums(table, table) if sums is None else sums
                 plain_ones = [item for item in chosen if item[1].is_plain]
                 for index, machine in self._along_C(plain_ones, kernel, table, sums):
-                    yield index, filled_new(table, plain_ones[0][1]), machine
+                    every = np.arange(table.shape[0])
+                    yield index, filled_new(table, every, plain_ones[0][1]), machine
                 chosen = [item for item in chosen if not item[1].is_plain]
             for index, candidate in chosen:
                 settings = self._settings(candidate)
-                filling = fill(matrix, self.labels, kernel, reference, self.subsets, settings)
-                yield index, filled_new(filling.X, candidate), filling
+                filling = fill(
+                    matrix,
+                    self.labels,
+                    kernel,
+                    reference,
+                    self.subsets,
+                    settings,
+                    max_models=self.template.max_models,
+                    n_jobs=self.template.n_jobs,
+                )
+                filled = filled_new(filling.X, filling.kept, candidate)
+                yield index, filled, filling.machines
 
     def _along_C(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
@@ -17,6 +16,7 @@ from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._folds import Fold, folds_of
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import decided, shown
+from kernimpute.estimators._parallel import run_all
 from kernimpute.rules import (
     CLASSIFIER_C,
     CLASSIFIER_ETA,
@@ -79,6 +79,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
         Rows imputed at once at the most; the subsets' decision values are averaged.
+    max_models : int or None, default=10
+        Of how many subsets, at least 1, machines and filled rows are kept for prediction at the
+        most: those in the middle of as many equal shares of the subsets. None keeps all.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol, max_iter : float or None, int or None, default=None
@@ -109,11 +112,11 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
-        A record of every round.
+        A record of every round, of the subsets that are kept.
     status_ : Status
         How the fit ended.
     n_disjoint_pairs_ : int
-        Pairs of training rows that share no observed column.
+        Pairs of training rows of a subset that share no observed column.
 
     See Also
     --------
@@ -162,6 +165,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         handle_unknown: str = "error",
         new_rows: str = "auto",
         subset_size: int | None = None,
+        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -183,6 +187,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         self.handle_unknown = handle_unknown
         self.new_rows = new_rows
         self.subset_size = subset_size
+        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter
@@ -313,10 +318,10 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         """Return sigmoids fitted to the decision values of held-out rows, if there are any."""
         if not folds:
             return UNCALIBRATED
-        template = clone(self).set_params(cv=None, n_jobs=None)
-        values = Parallel(n_jobs=self.n_jobs)(
-            delayed(_held_out_decision)(template, frame, labels, fold) for fold in folds
-        )
+        # The folds are what is shared out, not the subsets in them.
+        template = clone(self).set_params(cv=None, n_jobs=1)
+        calls = [(template, frame, labels, fold) for fold in folds]
+        values = run_all(_held_out_decision, calls, self.n_jobs)
         held_out = np.concatenate([fold.test for fold in folds])
         return fit_calibration(
             np.concatenate(values), labels.values[held_out], labels.weights[held_out]
@@ -331,4 +336,4 @@ def _held_out_decision(
     classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
     rows = classifier._coded(classifier._code, frame.iloc[fold.test], "missing")
     matrix = within_reach(classifier._coding.matrix(rows))
-    return classifier._filling.decision(classifier._new_rows.fill(matrix))
+    return classifier._machines.decision(classifier._new_rows.fill(matrix))

@@ -42,7 +42,7 @@ class KernelImputationClassifierCV(ClassifierMixin, KernelImputationSearch):
     search : {"all", "eta_last"}, default="all"
         Which candidates are judged, as in `KernelImputerCV`.
     variant, class_weight, missing_values, categorical_features, feature_range, handle_unknown, \
-new_rows, subset_size, max_memory, tol, max_iter, random_state : object
+new_rows, subset_size, max_models, max_memory, tol, max_iter, random_state : object
         As in `KernelImputationClassifier`.
     n_jobs : int or None, default=None
         Folds at the same time, as joblib counts.
@@ -105,6 +105,7 @@ status_, n_disjoint_pairs_ : object
         handle_unknown: str = "error",
         new_rows: str = "auto",
         subset_size: int | None = None,
+        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -128,6 +129,7 @@ status_, n_disjoint_pairs_ : object
         self.handle_unknown = handle_unknown
         self.new_rows = new_rows
         self.subset_size = subset_size
+        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter

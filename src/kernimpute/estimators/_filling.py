@@ -7,22 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from kernimpute.convergence import Record, Status, Trace
 from kernimpute.dual import Dual, make_dual
 from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._machines import Machine, make_machine
+from kernimpute.estimators._machines import Machine, Machines, make_machine
+from kernimpute.estimators._parallel import run_all, runs_alone
+from kernimpute.estimators._subsets import kept_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import KERNELS, Kernel, make_kernel
 from kernimpute.rules import default_kernel
 
 __all__ = [
+    "FilledSubset",
     "Filling",
     "Settings",
     "dual_of",
     "fill",
+    "fill_subset",
     "fitted_kernel",
     "for_all_classes",
 ]
@@ -50,6 +54,8 @@ class Settings:
         Stop rule; None is the variant's default.
     max_iter : int or None
         Rounds at the most; None is the variant's default.
+    rho, radius : float or None
+        The perturbation's, as in `kernimpute.learn_kernel`.
     """
 
     variant: str = "direct"
@@ -58,6 +64,36 @@ class Settings:
     epsilon: float = 0.1
     tol: float | None = None
     max_iter: int | None = None
+    rho: float | None = None
+    radius: float | None = None
+
+
+@dataclass(frozen=True)
+class FilledSubset:
+    """The filled rows of one subset and how they came about.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The filled rows.
+    machine : Machine or None
+        The machine on them; None where it was not asked for.
+    unfinished : tuple of (str, Status)
+        Stage and status of what did not meet its stop rule.
+    status : Status
+        How the run ended.
+    gap : float
+        Its certificate.
+    trace : Trace
+        A record of every round.
+    """
+
+    X: FloatArray
+    machine: Machine | None
+    unfinished: tuple[tuple[str, Status], ...]
+    status: Status
+    gap: float
+    trace: Trace
 
 
 @dataclass(frozen=True)
@@ -68,8 +104,10 @@ class Filling:
     ----------
     X : ndarray of shape (n_samples, n_columns)
         The filled rows.
-    machines : tuple of Machine
-        One for each subset.
+    machines : Machines
+        Those of the subsets that are kept.
+    kept : ndarray of int of shape (n_kept,)
+        The rows of these subsets, ascending.
     unfinished : tuple of (str, Status)
         Stage and status of each run that did not meet its stop rule.
     status : Status
@@ -77,25 +115,22 @@ class Filling:
     gap : float
         Largest certificate of the subsets.
     trace : Trace
-        Records of all subsets, one after the other.
+        Records of the subsets that are kept, one after the other.
     n_iter : int
         Rounds of the longest run, its start included.
+    n_subsets : int
+        How many subsets there were.
     """
 
     X: FloatArray
-    machines: tuple[Machine, ...]
+    machines: Machines
+    kept: Rows
     unfinished: tuple[tuple[str, Status], ...]
     status: Status
     gap: float
     trace: Trace
     n_iter: int
-
-    def decision(self, Z: FloatArray) -> FloatArray:
-        """Return the mean of the machines' decision values, of shape (n_rows, n_problems)."""
-        values = self.machines[0].decision(Z)
-        for machine in self.machines[1:]:
-            values += machine.decision(Z)
-        return values / len(self.machines)
+    n_subsets: int
 
 
 def fitted_kernel(
@@ -145,6 +180,7 @@ def fill(
     subsets: Sequence[Rows],
     settings: Settings,
     *,
+    max_models: int | None = None,
     n_jobs: int | None = None,
     progress: Progress = None,
 ) -> Filling:
@@ -164,56 +200,92 @@ def fill(
         Rows of each subset; a row in several of them is filled in the first.
     settings : Settings
         The method's parameters.
+    max_models : int or None, default=None
+        How many subsets are kept at the most, by `kept_subsets`; None keeps all.
     n_jobs : int or None, default=None
-        Subsets at the same time, as joblib counts.
+        Subsets at the same time, as joblib counts; None takes what ``parallel_config`` says.
     progress : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other.
 
     Returns
     -------
     Filling
-        The filled rows.
+        The filled rows; the same bits whatever runs the subsets.
     """
-    alone = n_jobs in (None, 1) or len(subsets) == 1
-    done = Parallel(n_jobs=None if alone else n_jobs)(
-        delayed(_fill_subset)(
+    kept = kept_subsets(len(subsets), max_models)
+    has_machine = np.isin(np.arange(len(subsets)), kept)
+    shown = progress if len(subsets) == 1 or runs_alone(n_jobs) else None
+    calls = (
+        (
             matrix[rows],
             labels.of(rows),
             kernel,
             reference if isinstance(reference, str) else reference[rows],
             settings,
-            progress if alone else None,
+            bool(is_kept),
+            shown,
         )
-        for rows in subsets
+        for rows, is_kept in zip(subsets, has_machine, strict=True)
     )
+    if len(subsets) == 1:
+        # All cores serve the only one.
+        done = [fill_subset(*call) for call in calls]
+    else:
+        # Sums depend on the number of threads that BLAS makes them with.
+        with threadpool_limits(1, user_api="blas"):
+            done = run_all(fill_subset, calls, n_jobs)
     X = np.empty_like(matrix)
-    for rows, (filled, _, _) in zip(reversed(subsets), reversed(done), strict=True):
-        X[rows] = filled
-    results = [result for _, _, result in done]
-    unfinished = tuple(ending for result in results for ending in _unfinished(result))
-    gaps = [
-        float(r.stage_one.gap if r.stage_one is not None else _last_gap(r.trace)) for r in results
-    ]
+    for rows, one in zip(reversed(subsets), reversed(done), strict=True):
+        X[rows] = one.X
+    machines = tuple(one.machine for one in done if one.machine is not None)
+    rows_kept = [subsets[place] for place in kept]
+    unfinished = tuple(ending for one in done for ending in one.unfinished)
     return Filling(
         X=X,
-        machines=tuple(machine for _, machine, _ in done),
+        machines=Machines(machines),
+        kept=np.unique(np.concatenate(rows_kept)) if rows_kept else np.arange(0),
         unfinished=unfinished,
-        status=unfinished[0][1] if unfinished else results[0].status,
-        gap=max(gaps),
-        trace=Trace(tuple(record for r in results for record in r.trace.records)),
-        n_iter=max(1, *(len(r.trace) for r in results)),
+        status=unfinished[0][1] if unfinished else done[0].status,
+        gap=max(one.gap for one in done),
+        trace=Trace(tuple(record for place in kept for record in done[place].trace.records)),
+        n_iter=max(1, *(len(one.trace) for one in done)),
+        n_subsets=len(subsets),
     )
 
 
-def _fill_subset(
+def fill_subset(
     matrix: FloatArray,
     labels: Labels,
     kernel: Kernel,
     reference: FloatArray | str,
     settings: Settings,
-    progress: Progress,
-) -> tuple[FloatArray, Machine, ImputationResult]:
-    """Return the filled rows of one subset, the machine on them, and the run."""
+    has_machine: bool = True,
+    progress: Progress = None,
+) -> FilledSubset:
+    """Fill the rows of one subset.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_columns)
+        The rows, NaN at the gaps.
+    labels : Labels
+        Their labels, coded and weighted as the whole table's.
+    kernel : Kernel
+        The kernel.
+    reference : ndarray of shape (n_rows, n_columns) or "expected"
+        The completed rows.
+    settings : Settings
+        The method's parameters.
+    has_machine : bool, default=True
+        Whether the machine on the filled rows is wanted.
+    progress : callable or None, default=None
+        Called with the `Record` of each round.
+
+    Returns
+    -------
+    FilledSubset
+        The filled rows.
+    """
     result = impute(
         matrix,
         labels.values,
@@ -221,6 +293,8 @@ def _fill_subset(
         kernel=kernel,
         C=settings.C,
         eta=settings.eta,
+        rho=settings.rho,
+        radius=settings.radius,
         epsilon=settings.epsilon,
         task=labels.task,
         reference=reference,
@@ -229,7 +303,15 @@ def _fill_subset(
         sample_weight=labels.weights,
         callback=progress,
     )
-    return result.X, _machine(result, labels, settings), result
+    one = result.stage_one
+    return FilledSubset(
+        X=result.X,
+        machine=_machine(result, labels, settings) if has_machine else None,
+        unfinished=tuple(_unfinished(result)),
+        status=result.status,
+        gap=float(one.gap if one is not None else _last_gap(result.trace)),
+        trace=result.trace,
+    )
 
 
 def _machine(result: ImputationResult, labels: Labels, settings: Settings) -> Machine:

@@ -12,13 +12,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
+from kernimpute.estimators._base import (
+    METHOD_CONSTRAINTS,
+    TABLE_CONSTRAINTS,
+    FittedRows,
+    KernelImputation,
+)
 from kernimpute.frames import as_library, like, with_columns
 from kernimpute.table_code import EncodedTable, TableCode
 
 __all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
-
-FloatArray = NDArray[np.float64]
 
 IMPUTER_CONSTRAINTS: dict[str, list[Any]] = {
     "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -91,6 +94,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10: larger tables are dealt out to stratified
         subsets. None takes all rows at once, with matrices of n_samples x n_samples.
+    max_models : int or None, default=10
+        From the filled rows of how many subsets, at least 1, new rows are filled at the most:
+        those in the middle of as many equal shares of the subsets. None keeps all.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol, max_iter : float or None, int or None, default=None
@@ -98,7 +104,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
     random_state : int, RandomState or None, default=None
         Of the dealing into subsets; None is 0. Nothing else is random.
     n_jobs : int or None, default=None
-        Subsets imputed at the same time, as joblib counts.
+        Subsets imputed at the same time, as joblib counts; None takes what
+        ``joblib.parallel_config`` says, and so does the backend. The result is the same.
     verbose : bool or int, default=False
         Whether every round prints a line on stderr.
 
@@ -121,12 +128,12 @@ class KernelImputer(TransformerMixin, KernelImputation):
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
-        A record of every round.
+        A record of every round, of the subsets that are kept.
     status_ : Status
         How the fit ended.
     n_disjoint_pairs_ : int
-        Pairs of training rows that share no observed column: what they have in common is
-        unknown.
+        Pairs of training rows of a subset that share no observed column: what they have in
+        common is unknown.
 
     See Also
     --------
@@ -139,7 +146,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     The container comes back that went in: pandas with its index and dtypes, polars with its
     schema, arrays with theirs (integer arrays as float64, for filled cells are not whole).
     Observed cells are not changed. A fit takes O(n_samples^2) memory and O(n_samples^2) to
-    O(n_samples^3) time; a new row O(n_samples n_features).
+    O(n_samples^3) time; a new row O(n_samples n_features). With subsets a fit takes time and
+    memory linear in n_samples, and a new row and a saved imputer at most those of `max_models`
+    subsets.
 
     References
     ----------
@@ -187,6 +196,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         add_indicator: bool = False,
         new_rows: str = "auto",
         subset_size: int | None = None,
+        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -211,6 +221,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self.add_indicator = add_indicator
         self.new_rows = new_rows
         self.subset_size = subset_size
+        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter
@@ -269,9 +280,10 @@ class KernelImputer(TransformerMixin, KernelImputation):
         table of shape (n_samples, n_features_out)
             The filled rows, in the container that came. Not what ``fit(X, y).transform(X)`` gives.
         """
-        table, frame, rows, reference, counted = self._fit(X, y, sample_weight)
+        table, frame, fitted, counted = self._fit(X, y, sample_weight)
+        rows, reference = fitted.rows, fitted.reference
         anchor = None if isinstance(reference, str) else reference
-        codes = self._coding.codes(self._filling.X, rows, anchor)
+        codes = self._coding.codes(fitted.filling.X, rows, anchor)
         if counted.size < len(frame):
             # Rows of weight zero guide nothing, and are filled as new rows are.
             rows = self._encode(frame)
@@ -327,16 +339,16 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     def _fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Any, Any, EncodedTable, FloatArray | str, NDArray[np.intp]]:
-        """Fit, and return table and frame, and the counted rows, their reference, their places."""
+    ) -> tuple[Any, Any, FittedRows, NDArray[np.intp]]:
+        """Fit, and return table and frame, and the rows that counted and their places."""
         table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
         self._refuse_taken_names(frame)
-        rows, reference = self._fit_whole(frame, labels)
+        fitted = self._fit_whole(frame, labels)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
-        has_gaps = ~rows.observed.all(axis=0)
+        has_gaps = ~fitted.rows.observed.all(axis=0)
         self._indicated = has_gaps & self._kept if self.add_indicator else np.zeros_like(has_gaps)
-        return table, frame, rows, reference, labels.counted
+        return table, frame, fitted, labels.counted
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
         """Refuse rows of weight zero that could not be returned filled."""

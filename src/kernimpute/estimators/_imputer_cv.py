@@ -53,8 +53,8 @@ class KernelImputerCV(TransformerMixin, KernelImputationSearch):
         twentieth of the time on 276 rows (11 values of C, 11 of gamma), and may miss a C and
         gamma that are best with another eta; there it did.
     variant, epsilon, task, class_weight, missing_values, categorical_features, feature_range, \
-handle_unknown, keep_empty_features, add_indicator, new_rows, subset_size, max_memory, tol, \
-max_iter, random_state : object
+handle_unknown, keep_empty_features, add_indicator, new_rows, subset_size, max_models, \
+max_memory, tol, max_iter, random_state : object
         As in `KernelImputer`.
     n_jobs : int or None, default=None
         Folds at the same time, as joblib counts.
@@ -130,6 +130,7 @@ status_, n_disjoint_pairs_ : object
         add_indicator: bool = False,
         new_rows: str = "auto",
         subset_size: int | None = None,
+        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -157,6 +158,7 @@ status_, n_disjoint_pairs_ : object
         self.add_indicator = add_indicator
         self.new_rows = new_rows
         self.subset_size = subset_size
+        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernimpute.kernels import Kernel
 
-__all__ = ["Machine", "decided", "make_machine", "shown"]
+__all__ = ["Machine", "Machines", "decided", "make_machine", "shown"]
 
 FloatArray = NDArray[np.float64]
 
@@ -58,6 +58,37 @@ class Machine:
                 chunk = slice(first, first + size)
                 values[chunk] += self.kernel(Z[chunk], self.support) @ self.dual_coef
         return values
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Machines that decide together, by the mean of their decision values.
+
+    Parameters
+    ----------
+    members : tuple of Machine
+        The machines; at least one, to decide.
+    """
+
+    members: tuple[Machine, ...]
+
+    def decision(self, Z: FloatArray) -> FloatArray:
+        """Return the mean of the machines' decision values.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n_rows, n_columns)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_problems)
+            The values.
+        """
+        values = self.members[0].decision(Z)
+        for machine in self.members[1:]:
+            values += machine.decision(Z)
+        return values / len(self.members)
 
 
 def make_machine(

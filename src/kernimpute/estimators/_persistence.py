@@ -10,7 +10,7 @@ from kernimpute.stored import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent"]
 
-FORMAT = 1
+FORMAT = 2
 """Number of the layout of fitted state; raised whenever an older one can't be used as it is."""
 
 KEY = "_kernimpute_format"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kernimpute.kernels import Gaussian, Kernel
-from kernimpute.reference import FittedImputer, reference_table
+from kernimpute.reference import FittedImputer, reference_table, typical_row
 from kernimpute.stage_two import recover_new_rows
 
 __all__ = ["NewRows", "fitted_reference"]
@@ -64,12 +64,10 @@ def fitted_reference(
                 f"{matrix.shape[1]} columns, instead."
             )
         return reference_table(matrix, kernel, table, owner), imputer
-    # A row of gaps gets what the reference has for every column.
-    gaps = np.full((1, matrix.shape[1]), np.nan)
-    table = reference_table(
-        np.vstack([matrix, gaps]), kernel, "mean", sample_weight=np.append(weights, 0.0)
-    )
-    return ("expected" if reference == "expected" else table[:-1]), table[-1]
+    row = typical_row(matrix, kernel, weights)
+    if reference == "expected":
+        return "expected", row
+    return np.where(np.isnan(matrix), row, matrix), row
 
 
 @dataclass(frozen=True)

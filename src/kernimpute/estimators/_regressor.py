@@ -58,6 +58,9 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
         Rows imputed at once at the most; the subsets' predictions are averaged.
+    max_models : int or None, default=10
+        Of how many subsets, at least 1, machines and filled rows are kept for prediction at the
+        most: those in the middle of as many equal shares of the subsets. None keeps all.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol, max_iter : float or None, int or None, default=None
@@ -86,11 +89,11 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
-        A record of every round.
+        A record of every round, of the subsets that are kept.
     status_ : Status
         How the fit ended.
     n_disjoint_pairs_ : int
-        Pairs of training rows that share no observed column.
+        Pairs of training rows of a subset that share no observed column.
 
     See Also
     --------
@@ -130,6 +133,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         handle_unknown: str = "error",
         new_rows: str = "auto",
         subset_size: int | None = None,
+        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -150,6 +154,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         self.handle_unknown = handle_unknown
         self.new_rows = new_rows
         self.subset_size = subset_size
+        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter

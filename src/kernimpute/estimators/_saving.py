@@ -22,10 +22,9 @@ from kernimpute.estimators._calibration import Calibration
 from kernimpute.estimators._classifier import KernelImputationClassifier
 from kernimpute.estimators._classifier_cv import KernelImputationClassifierCV
 from kernimpute.estimators._coding import CodeColumns, IndicatorColumns
-from kernimpute.estimators._filling import Filling
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators._imputer_cv import KernelImputerCV
-from kernimpute.estimators._machines import Machine
+from kernimpute.estimators._machines import Machine, Machines
 from kernimpute.estimators._references import NewRows
 from kernimpute.estimators._regressor import KernelImputationRegressor
 from kernimpute.estimators._regressor_cv import KernelImputationRegressorCV
@@ -48,9 +47,9 @@ _OWN_TYPES: tuple[type, ...] = (
     Calibration,
     CodeColumns,
     Column,
-    Filling,
     IndicatorColumns,
     Machine,
+    Machines,
     NewRows,
     ObservedRange,
     Record,

@@ -11,7 +11,6 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -22,6 +21,7 @@ from kernimpute.estimators._candidates import Candidate
 from kernimpute.estimators._folds import Fold
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import decided, shown
+from kernimpute.estimators._parallel import run_all
 from kernimpute.estimators._search_results import SearchResults
 
 __all__ = ["accuracy", "judge_all", "judge_eta_last"]
@@ -91,9 +91,10 @@ def judge_all(
     """
     if score_weights is not None and not _takes_weights(scorer):
         score_weights = None
-    columns = Parallel(n_jobs=template.n_jobs, verbose=int(template.verbose))(
-        delayed(_judge_fold)(
-            clone(template).set_params(n_jobs=None, verbose=False),
+    calls = [
+        (
+            # The folds are what is shared out, not the subsets in them.
+            clone(template).set_params(n_jobs=1, verbose=False),
             frame,
             labels,
             fold,
@@ -102,7 +103,8 @@ def judge_all(
             score_weights,
         )
         for fold in folds
-    )
+    ]
+    columns = run_all(_judge_fold, calls, template.n_jobs, verbose=int(template.verbose))
     return SearchResults(tuple(candidates), np.column_stack(columns))
 
 

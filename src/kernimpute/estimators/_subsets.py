@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernimpute.estimators._labels import Labels
 
-__all__ = ["stratified_subsets"]
+__all__ = ["kept_subsets", "stratified_subsets"]
 
 Rows = NDArray[np.intp]
 
@@ -45,11 +45,39 @@ def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> li
     order = shuffled[np.argsort(labels.values[shuffled], kind="stable")]
     dealt = [order[first::n_subsets] for first in range(n_subsets)]
     if labels.classes is not None:
-        for code in range(labels.classes.size):
-            members = shuffled[labels.values[shuffled] == code]
-            if 0 < members.size < n_subsets:
-                dealt = [_with_lent(rows, members, turn) for turn, rows in enumerate(dealt)]
+        counts = np.bincount(labels.values.astype(np.intp), minlength=labels.classes.size)
+        ends = np.cumsum(counts)
+        for code in np.flatnonzero((counts > 0) & (counts < n_subsets)):
+            members = order[ends[code] - counts[code] : ends[code]]
+            dealt = [_with_lent(rows, members, turn) for turn, rows in enumerate(dealt)]
     return [np.sort(rows) for rows in dealt]
+
+
+def kept_subsets(n_subsets: int, max_models: int | None) -> Rows:
+    """Return the subsets that new rows are filled from and predicted by.
+
+    The smallest targets of each round of dealing go to the first subsets, so the ones kept are
+    spread evenly: the middle ones of equal shares.
+
+    Parameters
+    ----------
+    n_subsets : int
+        How many there are.
+    max_models : int or None
+        How many are kept at the most; None keeps all.
+
+    Returns
+    -------
+    ndarray of int of shape (n_kept,)
+        Their places, ascending.
+
+    Examples
+    --------
+    >>> kept_subsets(10, 2)
+    array([2, 7])
+    """
+    n_kept = n_subsets if max_models is None else min(n_subsets, max_models)
+    return (2 * np.arange(n_kept) + 1) * n_subsets // (2 * n_kept)
 
 
 def _with_lent(rows: Rows, members: Rows, turn: int) -> Rows:

@@ -77,6 +77,11 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
     if result is not None:
         facts.append(("method", f"{imputation.settings['variant']}, {kernel_text(result.kernel)}"))
         facts.extend(_solver_facts(result))
+    if imputation.filling is not None:
+        variant, kernel = (imputation.settings[name] for name in ("variant", "kernel"))
+        facts.append(("method", f"{variant}, {kernel_text(kernel)}"))  # type: ignore[arg-type]
+        facts.append(("subsets", str(imputation.filling.n_subsets)))
+        facts.append(("solver", f"{imputation.filling.n_iter} rounds at the most"))
     new = imputation.new_rows
     if new is not None and new.n_sweeps:
         facts.append(("new rows", f"{new.n_sweeps} sweeps, objective {new.objective:.6g}"))
@@ -87,10 +92,9 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
 
 
 def _label(imputation: TableImputation) -> str:
-    result = imputation.result
-    if result is None or result.classes is None:
+    if imputation.n_classes is None:
         return f"{imputation.target} ({imputation.task})"
-    return f"{imputation.target} ({imputation.task}, {len(result.classes)} classes)"
+    return f"{imputation.target} ({imputation.task}, {imputation.n_classes} classes)"
 
 
 def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:

@@ -1,0 +1,161 @@
+"""Parquet tables that `kernimpute impute` fills without holding them in memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernimpute.cli.errors import InterruptedRunError, RefusedError
+from kernimpute.cli.options import column_lists
+from kernimpute.cli.progress import Progress
+from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.text_columns import reads_as_number
+from kernimpute.kernels import Kernel
+from kernimpute.report.facts import kernel_text
+from kernimpute.scale import ParquetImputation, SubsetsDone, impute_parquet
+from kernimpute.scale.source import ParquetSource
+from kernimpute.tables import TableWarning
+
+__all__ = ["impute_out_of_core", "is_parquet"]
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a path is a Parquet file by its name, or a folder, which may hold some.
+
+    Parameters
+    ----------
+    path : Path
+        The path.
+
+    Returns
+    -------
+    bool
+        True for a file of Parquet and for a folder.
+    """
+    return path.is_dir() or path.name.lower().endswith(".parquet")
+
+
+def impute_out_of_core(
+    table: Path,
+    target: str,
+    output: Path,
+    *,
+    drop: Sequence[str] | None,
+    ignore: Sequence[str] | None,
+    categorical: Sequence[str] | None,
+    missing_values: Sequence[str] | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Fill a Parquet table subset by subset, and say what was done.
+
+    Parameters
+    ----------
+    table : Path
+        A Parquet file, or a folder of such.
+    target : str
+        The label column.
+    output : Path
+        What to write.
+    drop, ignore, categorical, missing_values : sequence of str or None
+        What the options say.
+    quiet : bool
+        Whether only warnings are printed.
+    **options : object
+        The others of `kernimpute.scale.impute_parquet`.
+
+    Raises
+    ------
+    RefusedError
+        If the table can't be filled as it is.
+    InterruptedRunError
+        If the run is interrupted and can be taken up again.
+    """
+    with warnings.catch_warnings(record=True) as caught, Progress(quiet=quiet) as progress:
+        warnings.simplefilter("default")
+
+        def show(done: SubsetsDone) -> None:
+            progress.show(f"subsets: {done.n_done} of {done.n_subsets}")
+
+        try:
+            names = ParquetSource(table).names
+            dropped, ignored, codes = column_lists(names, target, drop, ignore, categorical)
+            imputation = impute_parquet(
+                table,
+                target,
+                output,
+                drop=dropped,
+                ignore=ignored,
+                categorical=codes,
+                missing_values=_markers(missing_values or ()),
+                callback=show,
+                **options,
+            )
+        except (ImportError, OSError, ValueError) as error:
+            raise RefusedError(str(error)) from error
+        except KeyboardInterrupt as error:
+            notes = getattr(error, "__notes__", [])
+            if not notes:
+                raise
+            raise InterruptedRunError(" ".join(notes)) from error
+    others = [str(each.message) for each in caught if not issubclass(each.category, TableWarning)]
+    print_warnings(dict.fromkeys([*_once(imputation.warnings, missing_values or ()), *others]))
+    if not quiet:
+        print_summary(
+            _facts(imputation),
+            [output],
+            filled=imputation.filled,
+            n_rows=imputation.n_rows,
+            notes=imputation.notes,
+        )
+
+
+def _markers(texts: Sequence[str]) -> list[object]:
+    """Return the values that texts stand for: themselves, and the numbers that they spell."""
+    markers: list[object] = []
+    for text in texts:
+        stripped = text.strip()
+        markers.append(stripped)
+        if reads_as_number(stripped):
+            markers.append(float(stripped))
+    return markers
+
+
+def _once(cautions: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the cautions; of a text that is a number, none as long as one of the two occurs."""
+    left = list(cautions)
+    for markers in map(_markers, ([text] for text in texts)):
+        said = [f"no cell holds the missing value {marker!r}" for marker in markers]
+        unused = [caution for caution in said if caution in left]
+        for caution in unused[1:] if len(unused) == len(said) else unused:
+            left.remove(caution)
+    return left
+
+
+def _facts(imputation: ParquetImputation) -> list[tuple[str, str]]:
+    """Return the facts of a run, as pairs of name and text."""
+    n_cells = imputation.n_rows * imputation.n_columns
+    share = 100.0 * imputation.n_filled / n_cells
+    label = f"{imputation.target} ({imputation.task}"
+    if imputation.n_classes is not None:
+        label += f", {imputation.n_classes} classes"
+    facts = [
+        ("table", f"{imputation.n_rows} rows, {imputation.n_columns} columns"),
+        ("label", f"{label})"),
+        ("filled", f"{imputation.n_filled} of {n_cells} cells ({share:.3g} %)"),
+    ]
+    if imputation.n_unlabelled:
+        facts.append(("rows without a label", str(imputation.n_unlabelled)))
+    if imputation.n_subsets:
+        kernel = imputation.settings["kernel"]
+        assert isinstance(kernel, Kernel)
+        facts.append(("method", f"{imputation.settings['variant']}, {kernel_text(kernel)}"))
+        reused = f", {imputation.n_reused} of an earlier run" if imputation.n_reused else ""
+        facts.append(("subsets", f"{imputation.n_subsets}{reused}"))
+        facts.append(("solver", f"{imputation.n_iter} rounds at the most"))
+    # The causes that some statuses go on to list are among the warnings.
+    facts.append(("status", imputation.status.value.partition(" Causes:")[0]))
+    facts.append(("seconds", f"{imputation.seconds:.2f}"))
+    return facts

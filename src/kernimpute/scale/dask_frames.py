@@ -1,0 +1,72 @@
+"""Dask DataFrames, filled by way of Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from kernimpute.scale.parquet import OWNER, impute_parquet
+from kernimpute.scale.schedulers import check_scheduler, on_client, the_distributed
+
+__all__ = ["impute_dask"]
+
+
+def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> Any:
+    """Fill the gaps of a labelled Dask DataFrame.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The table.
+    target : str
+        Name of the label column.
+    output : str or Path
+        The folder to write, of Parquet files, one for each partition. Every worker must see the
+        folder that it lies in.
+    **options : object
+        As in `impute_parquet`; the frame is written anew each time, so no run is taken up again.
+        Without `scheduler` and `n_jobs` it runs on the current client of
+        Dask's, if there is one, else as joblib says.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        The filled table, read from `output`: partitions, order, index and types as in `frame`,
+        and divisions, where they were known.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    TypeError, ValueError, OSError, TableError
+        As `impute_parquet`.
+
+    Warns
+    -----
+    TableWarning
+        As `impute_parquet`.
+    """
+    check_scheduler(OWNER, "local")
+    import dask.dataframe as dd
+
+    place = Path(output)
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
+        source = Path(folder, "source")
+        frame.to_parquet(source, name_function=lambda part: f"part-{part:06d}.parquet")
+        given = {"work_dir": Path(folder, "work"), **options}
+        with _on_current_client(options):
+            impute_parquet(source, target, place, **given)
+    return dd.read_parquet(place, calculate_divisions=bool(frame.known_divisions))
+
+
+def _on_current_client(options: dict[str, Any]) -> Any:
+    """Return a context in which joblib asks the current client of Dask's, where none is named."""
+    if options.get("scheduler") is not None or options.get("n_jobs") is not None:
+        return contextlib.nullcontext()
+    try:
+        client = the_distributed().get_client()
+    except ValueError:
+        return contextlib.nullcontext()
+    return on_client(client)

@@ -1,0 +1,80 @@
+"""What a run over Parquet returns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from kernimpute.convergence import Status
+from kernimpute.labels import Task
+
+__all__ = ["ParquetImputation"]
+
+
+@dataclass(frozen=True)
+class ParquetImputation:
+    """What was written, and how it came about.
+
+    Parameters
+    ----------
+    output : Path
+        The filled table: a file, or a folder of files.
+    target : str
+        The label column.
+    task : {"classification", "regression"}
+        What the label is taken for.
+    n_rows, n_columns : int
+        Size of what was written.
+    filled : mapping of hashable to int
+        How many cells were filled in each column that had gaps and lost them.
+    n_unlabelled : int
+        Rows without a label; their label is left missing.
+    n_classes : int or None
+        Number of classes; None for a regression.
+    n_subsets, n_reused : int
+        Subsets, and those of them that an earlier run, which was interrupted, had filled.
+    statuses : mapping of Status to int
+        How the subsets ended.
+    n_iter : int
+        Rounds of the longest run, its start included.
+    gap : float
+        Largest certificate of the subsets.
+    settings : mapping of str to object
+        The options, as they were used.
+    notes, warnings : tuple of str
+        What was done that one would not expect, and what one should look at.
+    seconds : float
+        Wall-clock time.
+    """
+
+    output: Path
+    target: str
+    task: Task
+    n_rows: int
+    n_columns: int
+    filled: Mapping[Hashable, int]
+    n_unlabelled: int
+    n_classes: int | None
+    n_subsets: int
+    n_reused: int
+    statuses: Mapping[Status, int]
+    n_iter: int
+    gap: float
+    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def n_filled(self) -> int:
+        """Number of cells filled."""
+        return sum(self.filled.values())
+
+    @property
+    def status(self) -> Status:
+        """How the subsets ended: the first status that is no success, else the most frequent."""
+        failed = [status for status in self.statuses if not status.success]
+        most = max(self.statuses, key=lambda status: self.statuses[status], default=None)
+        return failed[0] if failed else most or Status.NOTHING_MISSING

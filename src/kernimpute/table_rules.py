@@ -1,0 +1,294 @@
+"""What is decided for a labelled table where no option says it, and what its user is told.
+
+Shared by tables that are filled at once and by those that are filled batch by batch, so that both
+decide and say the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_float_dtype
+
+from kernimpute.columns import Column, TableError, observed_in_table
+from kernimpute.convergence import Status
+from kernimpute.estimators._labels import Labels, read_labels
+from kernimpute.kernels import KERNELS, Kernel
+from kernimpute.parameters import check_choice, refusal
+from kernimpute.roles import TableLabels, codes_note, has_few_values, plain
+from kernimpute.rules import (
+    SMOOTH,
+    anchor_weight,
+    default_kernel,
+    imputer_eta,
+    number_of_machines,
+)
+from kernimpute.table_code import TableCode
+
+__all__ = [
+    "ColumnFacts",
+    "check_kernel",
+    "check_variant",
+    "column_facts",
+    "default_options",
+    "labels_of_table",
+    "table_notes",
+    "unfinished_subsets",
+    "unused_markers",
+]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is said of a column that is used.
+
+    Parameters
+    ----------
+    column : Column
+        How it is coded.
+    n_gaps : int
+        Cells that are filled.
+    is_float : bool
+        Whether its dtype is one of floats.
+    has_few : bool
+        Whether it is a column of few whole numbers, which may be codes.
+    """
+
+    column: Column
+    n_gaps: int
+    is_float: bool
+    has_few: bool
+
+
+def column_facts(series: pd.Series, column: Column, n_gaps: int) -> ColumnFacts:
+    """Return what is said of a column.
+
+    Parameters
+    ----------
+    series : Series of shape (n_rows,)
+        The column.
+    column : Column
+        How it is coded.
+    n_gaps : int
+        Its gaps.
+
+    Returns
+    -------
+    ColumnFacts
+        The facts.
+    """
+    has_few = n_gaps > 0 and has_few_values(column, series)
+    return ColumnFacts(column, n_gaps, is_float_dtype(series.dtype), has_few)
+
+
+def labels_of_table(labels: TableLabels) -> Labels:
+    """Return the labels of a table as subsets take them.
+
+    Parameters
+    ----------
+    labels : TableLabels
+        The labels of the rows that have one.
+
+    Returns
+    -------
+    Labels
+        Class codes, or the standardised target, to the last bit as `KernelImputer` has them; every
+        row weighs 1.
+    """
+    values = labels.values if labels.numbers is None else labels.numbers
+    return read_labels(
+        values, values, None, task=labels.task, class_weight=None, owner="labels_of_table"
+    )
+
+
+def default_options(
+    options: Mapping[str, Any], X: FloatArray, code: TableCode, labels: TableLabels
+) -> dict[str, Any]:
+    """Return kernel and eta by the rules for tables, where they are left open.
+
+    Parameters
+    ----------
+    options : mapping of str to object
+        The options of `kernimpute.tables.impute_table`.
+    X : ndarray of shape (n_labelled, n_features)
+        The coded rows that have a label, NaN at the gaps; read by columns and by blocks of rows.
+    code : TableCode
+        Their code.
+    labels : TableLabels
+        Their labels.
+
+    Returns
+    -------
+    dict
+        What is found: "kernel", "eta", both or neither.
+    """
+    found: dict[str, Any] = {}
+    n_classes = np.unique(labels.values).size if labels.task == "classification" else None
+    kernel, C = options["kernel"], options["C"]
+    if kernel is None or isinstance(kernel, str):
+        columns = tuple(int(column) for column in np.flatnonzero(code.categorical))
+        found["kernel"] = default_kernel(kernel or "gaussian", X, columns, part=SMOOTH)
+    # What is no penalty is refused by `impute`, in its words.
+    if options["eta"] is None and options["variant"] == "direct" and _is_positive(C):
+        factor = number_of_machines(n_classes) * imputer_eta(labels.task)
+        found["eta"] = anchor_weight(float(C), X, factor, np.ones(X.shape[0]))
+    return found
+
+
+def _is_positive(value: object) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and 0.0 < float(value) < math.inf  # type: ignore[arg-type]
+
+
+def check_variant(variant: str, code: TableCode) -> None:
+    """Refuse the one variant that has no categories where a column needs them.
+
+    Parameters
+    ----------
+    variant : str
+        The variant.
+    code : TableCode
+        The columns that are used.
+
+    Raises
+    ------
+    TableError
+        If it is refused.
+    """
+    names = [column.name for column in code.features if column.kind == "category"]
+    if names and variant == "released":
+        raise TableError(
+            "The released variant has no categories. Got the categorical columns "
+            f"{', '.join(map(repr, names))}: use another variant, or drop or ignore these columns."
+        )
+
+
+def check_kernel(owner: str, kernel: Kernel | str | None, code: TableCode) -> None:
+    """Refuse a kernel without a categorical term where a column needs one.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameter it is, for the message.
+    kernel : Kernel, str or None
+        The kernel.
+    code : TableCode
+        The columns that are used.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such kernel.
+    TableError
+        If it is refused.
+    """
+    if kernel is None:
+        return
+    if isinstance(kernel, str):
+        kind = KERNELS[check_choice(owner, "kernel", kernel, KERNELS)]
+    elif isinstance(kernel, Kernel):
+        kind = type(kernel)
+    else:
+        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
+    names = [column.name for column in code.features if column.kind == "category"]
+    if names and not kind.is_distance:
+        raise TableError(
+            f"The {kind.__name__.lower()} kernel has no term for categories. Got the "
+            f"categorical columns {', '.join(map(repr, names))}: use the gaussian or the "
+            "laplacian kernel, or drop or ignore these columns."
+        )
+
+
+def table_notes(columns: Sequence[ColumnFacts], n_unlabelled: int, has_new_rows: bool) -> list[str]:
+    """Return what was done that one would not expect.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnFacts
+        The columns that are used.
+    n_unlabelled : int
+        Rows without a label.
+    has_new_rows : bool
+        Whether some of them were filled.
+
+    Returns
+    -------
+    list of str
+        The notes.
+    """
+    notes = []
+    if not any(facts.n_gaps for facts in columns):
+        notes.append("the table has no gap to fill: it is returned unchanged")
+    if n_unlabelled:
+        how = ", filled as new rows from those that have one" if has_new_rows else ""
+        notes.append(f"rows without a label: {n_unlabelled}{how}; the label is left missing")
+    constant = [facts.column for facts in columns if facts.column.kind == "constant"]
+    if constant:
+        listed = ", ".join(f"{column.name} = {plain(column.values[0])}" for column in constant)
+        notes.append(f"columns with one observed value were not used: {listed}")
+    rounded = [
+        facts.column.name
+        for facts in columns
+        if facts.column.kind == "whole" and facts.n_gaps and facts.is_float
+    ]
+    if rounded:
+        notes.append(
+            "filled with whole numbers, because every observed value is one: "
+            + ", ".join(map(str, rounded))
+        )
+    few: list[Hashable] = [facts.column.name for facts in columns if facts.has_few]
+    return [*notes, *codes_note(few)]
+
+
+def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int) -> list[str]:
+    """Return a caution for each way in which subsets did not meet their stop rule.
+
+    Parameters
+    ----------
+    counts : mapping of (str, Status) to int
+        How many ended so, by stage and status.
+    n_subsets : int
+        How many there are.
+
+    Returns
+    -------
+    list of str
+        The cautions.
+    """
+    return [
+        f"{stage} in {count} of {n_subsets} subsets: {status.value}"
+        for (stage, status), count in counts.items()
+    ]
+
+
+def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
+    """Return a caution for each value that stands for a gap nowhere in a table.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table.
+    missing_values : sequence of str or number
+        The values.
+
+    Returns
+    -------
+    list of str
+        The cautions.
+    """
+    before = observed_in_table(table)
+    return [
+        f"no cell holds the missing value {marker!r}"
+        for marker in missing_values
+        if isinstance(marker, (str, int, float))
+        and (observed_in_table(table, [marker]) == before).all()
+    ]

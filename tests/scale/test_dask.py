@@ -1,0 +1,145 @@
+"""Dask: worker processes, one of which dies, threads and processes of joblib's, and DataFrames."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import dask.dataframe as dd
+import distributed
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernimpute import KernelImputationClassifierCV, KernelImputer
+from kernimpute.scale import impute_dask, impute_parquet
+from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written
+
+pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def test_the_death_of_a_worker_changes_nothing(client, tmp_path):
+    written(numeric_table(1600), tmp_path / "table.parquet")
+    paths = tmp_path / "table.parquet", "y"
+    impute_parquet(*paths, tmp_path / "alone.parquet", subset_size=10)
+    pids = list(client.run(os.getpid).values())
+    assert len(set(pids)) == 2 and os.getpid() not in pids
+    killed = []
+
+    def kill(done):
+        if done.n_done >= 24 and not killed:
+            killed.append(pids[0])
+            os.kill(pids[0], signal.SIGKILL)
+
+    scheduler = client.scheduler.address
+    done = impute_parquet(
+        *paths, tmp_path / "out.parquet", subset_size=10, scheduler=scheduler, callback=kill
+    )
+    assert killed and done.n_subsets == 160 and done.n_reused == 0
+    assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
+
+
+def test_an_interrupted_run_on_workers_goes_on(client, tmp_path):
+    written(numeric_table(480), tmp_path / "table.parquet")
+    paths = tmp_path / "table.parquet", "y"
+    impute_parquet(*paths, tmp_path / "alone.parquet", subset_size=10)
+
+    def interrupt(done):
+        if done.n_done >= 16:
+            raise KeyboardInterrupt
+
+    options = {"subset_size": 10, "scheduler": client.scheduler.address}
+    with pytest.raises(KeyboardInterrupt):
+        impute_parquet(*paths, tmp_path / "out.parquet", **options, callback=interrupt)
+    done = impute_parquet(*paths, tmp_path / "out.parquet", **options)
+    assert done.n_reused == 16
+    assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "dask"])
+def test_the_backend_and_the_jobs_change_nothing(client, tmp_path, backend):
+    source = written(mixed_table(300), tmp_path / "table.parquet")
+    table = numeric_table(120)
+    X, y = table.drop(columns="y"), table["y"]
+    options = {"client": client} if backend == "dask" else {"n_jobs": 2}
+    expected = KernelImputer(subset_size=20).fit(X, y)
+    rows = in_memory(source, ignore=["id"], subset_size=20)
+    with joblib.parallel_config(backend=backend, **options):
+        imputer = KernelImputer(subset_size=20)
+        assert imputer.fit_transform(X, y).equals(KernelImputer(subset_size=20).fit_transform(X, y))
+        assert imputer.transform(X).equals(expected.transform(X))
+        assert in_memory(source, ignore=["id"], subset_size=20).equals(rows)
+        impute_parquet(
+            tmp_path / "table.parquet",
+            "y",
+            tmp_path / "out.parquet",
+            ignore=["id"],
+            subset_size=20,
+        )
+    got = read(tmp_path / "out.parquet").to_pandas()
+    for name in "abc":
+        np.testing.assert_allclose(got[name], rows[name].to_numpy(float), rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("backend", ["threading", "dask"])
+def test_a_search_is_the_same_on_every_backend(client, backend):
+    table = numeric_table(60)
+    X, y = table.drop(columns="y"), table["y"]
+    search = KernelImputationClassifierCV(kernels=["linear"], Cs=[0.5, 1.0], subset_size=20)
+    expected = search.fit(X, y).decision_function(X)
+    scores = search.cv_results_["mean_test_score"]
+    options = {"client": client} if backend == "dask" else {"n_jobs": 2}
+    with joblib.parallel_config(backend=backend, **options):
+        search.fit(X, y)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, atol=1e-10)
+    np.testing.assert_allclose(search.decision_function(X), expected, rtol=0.0, atol=1e-10)
+
+
+# Dask's own reading, with pandas 3.1.
+@pytest.mark.filterwarnings("ignore:The inplace keyword in")
+def test_a_dask_dataframe(client, tmp_path):
+    table = numeric_table(200).set_index(pd.RangeIndex(200, name="key") * 2)
+    frame = dd.from_pandas(table, npartitions=12)
+    with client.as_current():
+        filled = impute_dask(frame, "y", tmp_path / "out", subset_size=20)
+        got = filled.compute()
+    assert filled.divisions == frame.divisions and filled.npartitions == 12
+    X = table.drop(columns="y")
+    expected = KernelImputer(subset_size=20).fit_transform(X, table["y"])
+    pd.testing.assert_frame_equal(got.drop(columns="y"), expected, rtol=0.0, atol=1e-10)
+    assert (got["y"] == table["y"]).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_cluster_of_its_own(tmp_path):
+    written(numeric_table(200), tmp_path / "table.parquet")
+    paths = tmp_path / "table.parquet", "y"
+    impute_parquet(*paths, tmp_path / "alone.parquet", subset_size=10)
+    options = {"subset_size": 10, "scheduler": "local", "n_jobs": 1}
+    impute_parquet(*paths, tmp_path / "out.parquet", **options)
+    assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
+    assert not (tmp_path / ".out.parquet.work").exists()
+
+
+def test_dask_is_imported_only_where_it_is_asked_for():
+    script = "import sys, kernimpute.cli, kernimpute.scale; sys.exit('dask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_without_dask_the_extra_is_named(tmp_path, monkeypatch):
+    written(numeric_table(40), tmp_path / "table.parquet")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'kernimpute\[dask\]'"):
+        impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", scheduler="local")

@@ -1,0 +1,179 @@
+"""Out of core is in memory: the same table comes back, and nothing else is left behind."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kernimpute import KernelImputer
+from kernimpute.arrow_tables import as_frame
+from kernimpute.columns import TableError
+from kernimpute.convergence import Status
+from kernimpute.scale import impute_parquet
+from kernimpute.scale import source as source_module
+from kernimpute.tables import TableWarning, impute_table
+from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written, written_folder
+
+MIXED = {"ignore": ["id"], "subset_size": 60}
+pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
+
+
+def assert_same(got: pa.Table, source: pa.Table, expected: pd.DataFrame) -> None:
+    """Assert that a written table is the source's, filled as expected."""
+    assert got.schema.equals(source.schema, check_metadata=True)
+    frame, before = as_frame(got), as_frame(source)
+    for name in frame:
+        pd.testing.assert_series_equal(frame[name], expected[name], rtol=0.0, atol=0.0)
+        kept = before[name].notna()
+        assert frame.loc[kept, name].equals(before.loc[kept, name])
+
+
+@pytest.mark.parametrize("options", [{}, {"max_models": 2}, {"random_state": 3, "C": 0.5}])
+def test_a_file_is_filled_as_in_memory(tmp_path, options):
+    source = written(mixed_table(), tmp_path / "table.parquet")
+    options = {**MIXED, **options}
+    done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", **options)
+    assert_same(read(tmp_path / "out.parquet"), source, in_memory(source, **options))
+    groups = pq.ParquetFile(tmp_path / "out.parquet").metadata
+    assert [groups.row_group(k).num_rows for k in range(5)] == [90, 90, 90, 90, 40]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "table.parquet"]
+    n_labelled = 400 - source["y"].null_count
+    assert (done.n_rows, done.n_subsets) == (400, -(-n_labelled // 60))
+    assert done.statuses == {Status.CONVERGED: done.n_subsets} and done.status.success
+
+
+def test_what_is_said_is_what_is_said_in_memory(tmp_path):
+    source = written(mixed_table(), tmp_path / "table.parquet")
+    options = {**MIXED, "missing_values": ["u", "nowhere"]}
+    with pytest.warns(TableWarning) as caught:
+        done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", **options)
+    table = impute_table(as_frame(source), "y", **options)
+    assert (done.notes, done.warnings) == (table.notes, table.warnings)
+    assert [str(each.message) for each in caught][: len(done.warnings)] == [*done.warnings]
+    assert dict(done.filled) == dict(table.filled)
+    assert (done.task, done.n_classes, done.n_unlabelled) == (
+        table.task,
+        table.n_classes,
+        table.n_unlabelled,
+    )
+    assert done.settings["kernel"] == table.settings["kernel"]
+
+
+def test_several_files_are_one_table(tmp_path):
+    source = written_folder(mixed_table(), tmp_path / "in")
+    (tmp_path / "in" / "_SUCCESS").touch()
+    impute_parquet(tmp_path / "in", "y", tmp_path / "out", **MIXED)
+    assert_same(read(tmp_path / "out"), source, in_memory(source, **MIXED))
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        f"part-{k}.parquet" for k in range(3)
+    ]
+    impute_parquet(tmp_path / "in", "y", tmp_path / "out", force=True, drop=["id"], subset_size=60)
+    assert_same(read(tmp_path / "out"), source.drop_columns(["id"]), in_memory(source, **MIXED))
+
+
+@pytest.mark.parametrize("n_classes", [2, None])
+def test_labelled_rows_are_those_of_the_imputer(tmp_path, n_classes):
+    table = numeric_table(300)
+    if n_classes is None:
+        table["y"] = np.random.default_rng(1).normal(size=300)
+    written(table, tmp_path / "table.parquet")
+    impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", subset_size=50)
+    X = table.drop(columns="y")
+    expected = KernelImputer(subset_size=50, random_state=0).fit_transform(X, table["y"])
+    got = pd.read_parquet(tmp_path / "out.parquet").drop(columns="y")
+    np.testing.assert_allclose(got, expected, rtol=0.0, atol=1e-10)
+
+
+def test_pieces_of_a_row_group_make_no_difference(tmp_path, monkeypatch):
+    source = written(mixed_table(), tmp_path / "table.parquet", rows=400)
+    monkeypatch.setattr(source_module, "SLICE_ROWS", 37)
+    impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", **MIXED)
+    assert_same(read(tmp_path / "out.parquet"), source, in_memory(source, **MIXED))
+
+
+@pytest.mark.parametrize("variant", ["anchored", "direct"])
+@pytest.mark.parametrize("reference", ["mean", "expected"])
+def test_variants_and_references(tmp_path, variant, reference):
+    source = written(numeric_table(60), tmp_path / "table.parquet")
+    options = {"subset_size": 20, "variant": variant, "reference": reference, "max_iter": 5}
+    paths = tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
+    if (variant, reference) == ("direct", "expected"):
+        with pytest.raises(ValueError, match="'reference' parameter"):
+            impute_parquet(*paths, **options)
+        assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
+        return
+    impute_parquet(*paths, **options)
+    assert_same(read(paths[2]), source, in_memory(source, **options))
+
+
+def test_a_table_that_fits_one_subset(tmp_path):
+    source = written(mixed_table(80), tmp_path / "table.parquet")
+    impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", ignore=["id"])
+    expected = in_memory(source, ignore=["id"])
+    got = as_frame(read(tmp_path / "out.parquet"))
+    for name in "abc":
+        np.testing.assert_allclose(got[name], expected[name], rtol=0.0, atol=1e-10)
+    assert got["text"].equals(expected["text"])
+
+
+def test_nothing_to_fill(tmp_path):
+    table = numeric_table(40).fillna(0.0)
+    source = written(table, tmp_path / "table.parquet")
+    done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet")
+    assert read(tmp_path / "out.parquet").equals(source)
+    assert done.status is Status.NOTHING_MISSING and done.n_subsets == 0
+    assert done.notes == ("the table has no gap to fill: it is returned unchanged",)
+
+
+def test_the_index_of_pandas_is_kept_and_not_used(tmp_path):
+    table = numeric_table(60).set_index(pd.Index(np.arange(60) ** 2, name="key"))
+    written(table, tmp_path / "table.parquet")
+    done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", subset_size=20)
+    assert pd.read_parquet(tmp_path / "out.parquet").index.equals(table.index)
+    assert done.notes[0] == "kept and not used, for it is the index: key"
+
+
+def test_refusals_leave_nothing(tmp_path):
+    source = tmp_path / "table.parquet"
+    written(mixed_table(60), source)
+    out = tmp_path / "out.parquet"
+    for options, error, match in [
+        ({"target": "z"}, TableError, "there is no column 'z'"),
+        ({"drop": "zz"}, TableError, "drop: there is no column .zz."),
+        ({"subset_size": 9}, ValueError, "'subset_size' parameter of impute_parquet"),
+        ({"reference": "median"}, ValueError, "'reference' parameter of impute_parquet"),
+        ({"scheduler": "far"}, ValueError, "'scheduler' parameter of impute_parquet"),
+        ({"kernel": "linear"}, TableError, "The linear kernel has no term for categories"),
+        ({"output": tmp_path / "no" / "out.parquet"}, FileNotFoundError, "there is no folder"),
+        ({"output": source, "force": True}, ValueError, "another one than the source"),
+        ({"source": tmp_path, "output": tmp_path / "o"}, ValueError, "outside of the source"),
+        ({"source": tmp_path / "none"}, FileNotFoundError, "there is no such file or folder"),
+        ({"C": -1.0}, ValueError, "'C' parameter"),
+    ]:
+        given = {"source": source, "target": "y", "output": out, "ignore": ["id"], **options}
+        with pytest.raises(error, match=match):
+            impute_parquet(**given)
+        assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
+    out.write_text("mine")
+    with pytest.raises(FileExistsError, match="exists"):
+        impute_parquet(source, "y", out)
+    assert out.read_text() == "mine"
+
+
+def test_folders_that_are_no_table(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with pytest.raises(TableError, match="Got a folder without any"):
+        impute_parquet(folder, "y", tmp_path / "out")
+    (folder / "a.parquet").write_text("text")
+    with pytest.raises(TableError, match="is not a Parquet file that can be read"):
+        impute_parquet(folder, "y", tmp_path / "out")
+    numeric_table(20).to_parquet(folder / "a.parquet")
+    numeric_table(20).astype({"y": float}).to_parquet(folder / "b.parquet")
+    with pytest.raises(TableError, match="b.parquet must have the columns and types of a.parquet"):
+        impute_parquet(folder, "y", tmp_path / "out")
+    (folder / "b.parquet").unlink()
+    (folder / "c").mkdir()
+    with pytest.raises(TableError, match="Got the folder 'c' in it"):
+        impute_parquet(folder, "y", tmp_path / "out")

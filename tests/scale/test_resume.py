@@ -1,0 +1,155 @@
+"""A run that is interrupted goes on where it was, and one that fails leaves no output."""
+
+import os
+
+import pytest
+
+from kernimpute.columns import TableError
+from kernimpute.scale import SubsetsDone, impute_parquet, runs
+from kernimpute.tables import TableWarning
+from tests.scale.tables import numeric_table, read, written, written_folder
+
+SIZE = {"subset_size": 10}
+
+
+@pytest.fixture
+def paths(tmp_path):
+    written(numeric_table(400), tmp_path / "table.parquet")
+    return tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
+
+
+@pytest.fixture
+def filled_blocks(monkeypatch):
+    """Return a list that counts the blocks as they are filled."""
+    counted = []
+
+    def counting(subsets, *rest):
+        counted.append(len(subsets))
+        return original(subsets, *rest)
+
+    original = runs.fill_block
+    monkeypatch.setattr(runs, "fill_block", counting)
+    return counted
+
+
+def interrupting(after):
+    """Return a callback that interrupts once so many subsets are filled."""
+
+    def callback(done):
+        if done.n_done >= after:
+            raise KeyboardInterrupt
+
+    return callback
+
+
+def interrupt(paths, **options):
+    with pytest.raises(KeyboardInterrupt) as caught:
+        impute_parquet(*paths, **SIZE, callback=interrupting(16), **options)
+    return caught.value
+
+
+def test_finished_blocks_are_not_filled_again(paths, tmp_path, filled_blocks):
+    impute_parquet(*paths, **SIZE)
+    expected = read(paths[2])
+    paths[2].unlink()
+    filled_blocks.clear()
+    error = interrupt(paths)
+    assert error.__notes__ == [
+        f"what is finished is kept in {tmp_path / '.out.parquet.work'}: the same call goes on "
+        "from it."
+    ]
+    assert not paths[2].exists() and filled_blocks == [8, 8]
+    told = []
+    done = impute_parquet(*paths, **SIZE, callback=told.append)
+    assert read(paths[2]).equals(expected)
+    assert filled_blocks == [8] * 5 and (done.n_subsets, done.n_reused) == (40, 16)
+    assert [one.n_done for one in told] == [16, 24, 32, 40]
+    assert isinstance(told[0], SubsetsDone) and told[0].n_reused == 16
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "table.parquet"]
+
+
+def test_jobs_and_models_kept_may_change_in_between(paths, filled_blocks):
+    interrupt(paths)
+    done = impute_parquet(*paths, **SIZE, n_jobs=1, max_models=1)
+    assert done.n_reused == 16
+
+
+@pytest.mark.parametrize("change", ["option", "file"])
+def test_another_table_or_option_starts_over(paths, filled_blocks, change):
+    interrupt(paths)
+    filled_blocks.clear()
+    options = dict(SIZE)
+    if change == "option":
+        options["C"] = 2.0
+    else:
+        os.utime(paths[0], ns=(1, 1))
+    with pytest.warns(TableWarning, match="all were filled anew"):
+        done = impute_parquet(*paths, **options)
+    assert done.n_reused == 0 and filled_blocks == [8] * 5
+
+
+def test_a_half_written_block_does_not_count(paths, tmp_path, filled_blocks):
+    interrupt(paths)
+    work = tmp_path / ".out.parquet.work"
+    (work / "block-000001.npz").rename(work / "block-000001.partial")
+    assert impute_parquet(*paths, **SIZE).n_reused == 8
+
+
+def test_a_failure_leaves_no_output(paths, tmp_path, monkeypatch):
+    def failing(*arguments):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("kernimpute.scale.writing.with_filled_columns", failing)
+    with pytest.raises(OSError, match="the disk is full"):
+        impute_parquet(*paths, **SIZE)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [".out.parquet.work", "table.parquet"]
+    monkeypatch.undo()
+    assert impute_parquet(*paths, **SIZE).n_reused == 40
+
+
+def test_a_failure_leaves_the_folder_that_was_there(tmp_path, monkeypatch):
+    written_folder(numeric_table(60), tmp_path / "in")
+    paths = tmp_path / "in", "y", tmp_path / "out"
+    impute_parquet(*paths, **SIZE)
+    before = read(tmp_path / "out")
+
+    def failing(*arguments):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("kernimpute.scale.writing.with_filled_columns", failing)
+    with pytest.raises(OSError, match="the disk is full"):
+        impute_parquet(*paths, subset_size=20, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.work", "in", "out"]
+    assert read(tmp_path / "out").equals(before)
+    monkeypatch.undo()
+    impute_parquet(*paths, subset_size=20, force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    assert not read(tmp_path / "out").equals(before)
+
+
+def test_a_failing_task_leaves_what_is_finished(paths, monkeypatch):
+    original, left = runs.fill_block, [3]
+
+    def failing(*arguments):
+        left[0] -= 1
+        if left[0] == 0:
+            raise MemoryError
+        return original(*arguments)
+
+    monkeypatch.setattr(runs, "fill_block", failing)
+    with pytest.raises(MemoryError):
+        impute_parquet(*paths, **SIZE)
+    assert not paths[2].exists()
+    monkeypatch.undo()
+    assert impute_parquet(*paths, **SIZE).n_reused == 16
+
+
+def test_a_folder_of_other_things_is_no_place_to_work(paths, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(TableError, match="a folder of its own for the work"):
+        impute_parquet(*paths, **SIZE, work_dir=tmp_path / "mine")
+    assert (tmp_path / "mine" / "letter.txt").exists()
+    impute_parquet(*paths, **SIZE, work_dir=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
