@@ -30,6 +30,9 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.recovery
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.acceleration
+	$(BIN)/python -m benchmarks.rivals
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.anchor
 	$(BIN)/python -m benchmarks.defaults
