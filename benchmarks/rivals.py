@@ -40,14 +40,14 @@ IMPUTERS: dict[str, Callable[[], Any]] = {
     "IterativeImputer": lambda: IterativeImputer(random_state=0),
     "missForest": _forest,
 }
-MOST_ROWS = {"missForest": 5000}
-"""What would take over a quarter of an hour is left out, and its row says so."""
+MOST_ROWS = {"missForest": 1000}
+"""Where an imputer would take many minutes it is left out, and its row says so."""
 
 
 def measure(n_samples: int, name: str) -> dict[str, Any]:
     """Measure one imputer on a table of so many rows."""
     if n_samples > MOST_ROWS.get(name, n_samples):
-        return {"n_samples": n_samples, "imputer": name, "skipped": "over a quarter of an hour"}
+        return {"n_samples": n_samples, "imputer": name, "skipped": "it would take many minutes"}
     complete, labels = simulated(2 * n_samples)
     holed = amputed(complete, MISSING_RATE, "rivals", n_samples)
     # Every other row has the other label.
