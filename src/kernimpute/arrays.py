@@ -201,10 +201,11 @@ def is_positive_definite(M: FloatArray, jitter: float = 0.0, *, overwrite: bool 
         work = (M if overwrite else M.copy()).T
         work[np.diag_indices_from(work)] += jitter
         try:
-            cholesky(work, lower=True, check_finite=False, overwrite_a=True)
+            factor = cholesky(work, lower=True, check_finite=False, overwrite_a=True)
         except LinAlgError:
             return False
-        return True
+        # LAPACK takes a NaN for a pivot that is not negative.
+        return bool(np.isfinite(np.diagonal(factor)).all())
     xp = namespace(M)
     raised = M + jitter * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
     try:

@@ -277,7 +277,7 @@ class Dual:
             return self._solve_with_room(gram, self.targets[:, k], lower, upper, tol, start)
         rows = np.flatnonzero(room)
         column[rows] = self._solve_with_room(
-            gram.among(rows),
+            gram.among(rows).held(),
             self.targets[rows, k],
             lower[rows],
             upper[rows],

@@ -59,10 +59,27 @@ def test_many_rows_stay_below_the_estimate_with_every_coefficient_free(monkeypat
     imputer = KernelImputer(gamma=1000.0, C=100.0, max_iter=3).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    machine = imputer._filling.machines[0]
+    machine = imputer._machines.members[0]
     assert machine.support.shape[0] > 570
     tables = 36 * 8 * 600 * 5
     assert peak <= 8 * 3.5 * 600**2 + tables
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+def test_a_search_over_many_rows_holds_no_matrix_of_them(kernel, monkeypatch):
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 100)
+    monkeypatch.setattr("kernimpute.estimators._bench.HELD_ROWS", 100)
+    # Small chunks, which would else be as large as these matrices.
+    monkeypatch.setattr("kernimpute.kernel_gram.CHUNK_CELLS", 2**14)
+    X, y = table(900, 5)
+    grid = {"kernels": [kernel], "Cs": [1.0], "etas": [np.inf], "cv": 3}
+    held = KernelImputationClassifierCV(**grid).fit(X[:90], y[:90])
+    tracemalloc.start()
+    KernelImputationClassifierCV(**grid).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held.best_score_ > 0.5
+    assert peak <= 8 * 0.6 * 900**2
 
 
 @pytest.mark.parametrize("estimator_class", [KernelImputationClassifier])

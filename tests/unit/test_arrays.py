@@ -61,3 +61,11 @@ def test_positive_definite_is_what_the_spectrum_says(convert):
         assert is_positive_definite(convert(shifted)) is expected
         np.testing.assert_array_equal(shifted, kept)
     assert is_positive_definite(convert(M - 1.01 * least * np.eye(6)), jitter=0.02 * least)
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf])
+def test_what_is_no_number_is_not_positive_definite(convert, entry):
+    M = np.eye(3)
+    M[1, 1] = entry
+    assert not is_positive_definite(convert(M))
+    assert not is_positive_definite(convert(np.full((3, 3), entry)))

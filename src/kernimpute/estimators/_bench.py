@@ -1,7 +1,8 @@
 """One fold of a search: candidates that share a kernel matrix are fitted together.
 
 With eta = inf a fold needs one table per reference, one matrix of sums per kernel, one matrix of
-kernel values per gamma, and along a fine grid of C each machine starts from the one before.
+kernel values per gamma (none of the two where there are many rows), and along a fine grid of C each
+machine starts from the one before.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, Machines, make_machine
 from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
+from kernimpute.gram import DenseGram, Gram
+from kernimpute.kernel_gram import HELD_ROWS, KernelGram
 from kernimpute.kernels import Gaussian, Kernel
 
 __all__ = ["Bench"]
@@ -122,9 +125,12 @@ class Bench:
             kernel = self.template.set_params(gamma=gamma)._kernel_for(matrix, coding, self.labels)
             chosen = list(members)
             if table is not None:
-                sums = kernel.sums(table, table) if sums is None else sums
+                gram: Gram = KernelGram(kernel, table)
+                if table.shape[0] <= HELD_ROWS or not kernel.is_positive_semidefinite:
+                    sums = kernel.sums(table, table) if sums is None else sums
+                    gram = DenseGram(kernel.link(sums))
                 plain_ones = [item for item in chosen if item[1].is_plain]
-                for index, machine in self._along_C(plain_ones, kernel, table, sums):
+                for index, machine in self._along_C(plain_ones, kernel, table, gram):
                     every = np.arange(table.shape[0])
                     yield index, filled_new(table, every, plain_ones[0][1]), machine
                 chosen = [item for item in chosen if not item[1].is_plain]
@@ -148,10 +154,9 @@ class Bench:
         members: Iterable[tuple[int, Candidate]],
         kernel: Kernel,
         table: FloatArray,
-        sums: FloatArray,
+        K: Gram,
     ) -> Iterator[tuple[int, Machine]]:
         """Yield the machines on the reference, each started from that of a C a little smaller."""
-        K = kernel.link(sums)
         before: tuple[float, FloatArray] | None = None
         for index, candidate in members:
             # One a C: to make it takes a tenth of the time to solve it.
