@@ -302,7 +302,7 @@ def test_regression_and_task(typical, impute, folder):
         (["absent.csv", "-t", "y", "-o", "o.csv"], "absent.csv: there is no such file."),
         (["t.xlsx", "-t", "y", "-o", "o.csv"], "t.xlsx: the extension must be one of .csv, .tsv"),
         (["t.csv", "-t", "y", "-o", "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
-        (["d.csv", "-t", "y", "-o", "o.csv"], "d.csv is a directory, not a table."),
+        (["d.csv", "-t", "y", "-o", "o.csv"], "d.csv is a directory, not a table:"),
         (["t.csv", "-t", "y", "-o", "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         (["t.csv", "-t", "y", "-o", "d.csv"], "d.csv is a directory."),
         (["t.csv", "-t", "y", "-o", "t.csv"], "t.csv exists: give another name, or --force"),

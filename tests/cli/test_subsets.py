@@ -96,10 +96,17 @@ def test_an_interrupted_run_says_how_it_goes_on(impute, table, folder, monkeypat
         (("t.parquet", *GIVEN, "-o", "t.parquet", "--force"), "another one than the source"),
         (("none.parquet", *GIVEN, "-o", "o.parquet"), "there is no such file"),
         (("t.parquet", *GIVEN, "-o", "o.parquet", "--drop", "z"), "there is no column 'z'"),
+        (("t.parquet", *GIVEN, "-o", "t.csv.parquet"), "or --force to replace it"),
+        (("in", *GIVEN, "-o", "o.csv"), "a folder gives a folder of Parquet files"),
+        (("in", "-t", "y", "-o", "o"), "only `impute` with --subset-size takes one"),
     ],
 )
-def test_refusals(refused, table, arguments, said):
+def test_refusals(refused, table, folder, arguments, said):
+    (folder / "in").mkdir()
+    table.to_parquet("in/0.parquet")
+    table.to_parquet("t.csv.parquet")
     assert said in refused(*arguments)
+    assert not (folder / "o.csv").exists() and not (folder / "o").exists()
 
 
 def test_without_dask_the_extra_is_named(refused, table, monkeypatch):

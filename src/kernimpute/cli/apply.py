@@ -20,7 +20,7 @@ from kernimpute.cli.formats import table_format
 from kernimpute.cli.models import Model, read_model
 from kernimpute.cli.new_tables import read_new_table
 from kernimpute.cli.options import ForceOption, QuietOption
-from kernimpute.cli.readers import Source, TableFile, read_source
+from kernimpute.cli.readers import Source, TableFile, read_source, refuse_folder
 from kernimpute.cli.summary import print_summary, print_warnings
 from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.columns import listed, observed_in_table
@@ -75,6 +75,7 @@ def apply_command(
     Example: `kernimpute apply patients.skops new_patients.csv -o filled.csv`
     """
     start = time.perf_counter()
+    refuse_folder(new)
     output_format = table_format(output)
     fitted = read_model(model, trust=trust)
     source = read_source(new)

@@ -40,7 +40,7 @@ from kernimpute.cli.options import (
 )
 from kernimpute.cli.out_of_core import impute_out_of_core, is_parquet
 from kernimpute.cli.progress import Progress
-from kernimpute.cli.readers import TableFile, read_source, read_table
+from kernimpute.cli.readers import TableFile, read_source, read_table, refuse_folder
 from kernimpute.cli.summary import print_summary, print_warnings
 from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.files import replacing
@@ -124,6 +124,7 @@ def impute_command(
         return
     if scheduler is not None:
         raise RefusedError("--scheduler is for tables that are read and written as Parquet.")
+    refuse_folder(table)
     output_format = table_format(output)
     outputs = [output] if report is None else [output, report]
     if report is not None and report.absolute() in (output.absolute(), table.absolute()):

@@ -94,7 +94,11 @@ def _jobs(value: int | None) -> int | None:
 
 
 TableArgument = Annotated[
-    Path, typer.Argument(help="The table: .csv, .tsv (also .gz), .parquet or .arff.")
+    Path,
+    typer.Argument(
+        help="The table: .csv, .tsv (also .gz), .parquet or .arff; for impute with --subset-size "
+        "also a folder of .parquet."
+    ),
 ]
 TargetOption = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column.")

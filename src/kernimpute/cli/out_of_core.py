@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kernimpute.cli.errors import InterruptedRunError, RefusedError
+from kernimpute.cli.formats import FORMATS
 from kernimpute.cli.options import column_lists
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.summary import print_summary, print_warnings
@@ -80,6 +82,7 @@ def impute_out_of_core(
             progress.show(f"subsets: {done.n_done} of {done.n_subsets}")
 
         try:
+            _check_names(table, output, force=options["force"])
             names = ParquetSource(table).names
             dropped, ignored, codes = column_lists(names, target, drop, ignore, categorical)
             imputation = impute_parquet(
@@ -109,6 +112,18 @@ def impute_out_of_core(
             filled=imputation.filled,
             n_rows=imputation.n_rows,
             notes=imputation.notes,
+        )
+
+
+def _check_names(table: Path, output: Path, *, force: bool) -> None:
+    """Refuse an output that has the name of something else than what it will be."""
+    if output.exists() and not force:
+        raise RefusedError(f"{output} exists: give another name, or --force to replace it.")
+    text_format = any(output.name.lower().endswith(extension) for extension in FORMATS)
+    if table.is_dir() and text_format and not output.name.lower().endswith(".parquet"):
+        raise RefusedError(
+            f"{output}: a folder gives a folder of Parquet files; give it a name without an "
+            "extension."
         )
 
 
@@ -154,7 +169,9 @@ def _facts(imputation: ParquetImputation) -> list[tuple[str, str]]:
         facts.append(("method", f"{imputation.settings['variant']}, {kernel_text(kernel)}"))
         reused = f", {imputation.n_reused} of an earlier run" if imputation.n_reused else ""
         facts.append(("subsets", f"{imputation.n_subsets}{reused}"))
-        facts.append(("solver", f"{imputation.n_iter} rounds at the most"))
+        measure = "slope" if imputation.settings["variant"] == "direct" else "gap"
+        known = "" if math.isnan(imputation.gap) else f", {measure} {imputation.gap:.3g}"
+        facts.append(("solver", f"at the most {imputation.n_iter} rounds{known}"))
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputation.status.value.partition(" Causes:")[0]))
     facts.append(("seconds", f"{imputation.seconds:.2f}"))

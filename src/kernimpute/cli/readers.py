@@ -78,6 +78,26 @@ class TableFile:
     cautions: tuple[str, ...] = ()
 
 
+def refuse_folder(path: Path) -> None:
+    """Refuse a folder where one file is read whole.
+
+    Parameters
+    ----------
+    path : Path
+        What is to be read.
+
+    Raises
+    ------
+    RefusedError
+        If it is a folder.
+    """
+    if path.is_dir():
+        raise RefusedError(
+            f"{path} is a directory, not a table: only `impute` with --subset-size takes one, of "
+            "Parquet files."
+        )
+
+
 def read_source(path: Path) -> Source:
     """Return the cells of a table file.
 
@@ -96,11 +116,10 @@ def read_source(path: Path) -> Source:
     RefusedError
         If there is no such file, it is of no format of ours, or it is malformed.
     """
+    refuse_folder(path)
     form = table_format(path)
     if not path.exists():
         raise RefusedError(f"{path}: there is no such file.")
-    if path.is_dir():
-        raise RefusedError(f"{path} is a directory, not a table.")
     if form.name == "parquet":
         return _read_parquet(path)
     text = _read_text(path, form)

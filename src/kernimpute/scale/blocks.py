@@ -21,8 +21,8 @@ __all__ = ["Block", "FilledBlock", "Subset", "fill_block", "in_blocks", "read_bl
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-SUBSETS = 8
-"""Subsets of a block: about a second of work at 500 rows and 20 columns, a file of 640 kB."""
+SUBSETS = 4
+"""Subsets of a block: about half a second of work at 500 rows and 20 columns, a file of 320 kB."""
 
 
 @dataclass(frozen=True)
