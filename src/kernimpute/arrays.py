@@ -7,14 +7,17 @@ rest is here. Eigenvalues are taken to come in ascending order, as they do from 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import array_api_compat
+import array_api_compat.numpy as numpy_namespace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 
 __all__ = [
+    "by_rows",
     "clip",
     "inner",
     "is_array",
@@ -23,6 +26,8 @@ __all__ = [
     "namespace",
     "norm",
     "on_diagonal",
+    "row_blocks",
+    "squared_distance",
     "to_numpy",
 ]
 
@@ -42,6 +47,9 @@ def namespace(*arrays: FloatArray) -> Any:
     module
         The library, with the names of the array API standard.
     """
+    if all(type(array) is np.ndarray for array in arrays):
+        # The rule, and asked for thousands of times a run.
+        return numpy_namespace
     return array_api_compat.array_namespace(*arrays)
 
 
@@ -115,6 +123,72 @@ def norm(A: FloatArray) -> float:
         The root of the sum of its squares.
     """
     return float(namespace(A).linalg.vector_norm(A))
+
+
+def row_blocks(n_rows: int) -> Iterator[slice]:
+    """Return slices that part the rows of a matrix into blocks that are small beside it.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+
+    Yields
+    ------
+    slice
+        Rows that follow each other: an eighth of all, but at least 16 and at most 128.
+    """
+    size = max(16, min(128, n_rows // 8))
+    for first in range(0, n_rows, size):
+        yield slice(first, min(first + size, n_rows))
+
+
+def by_rows(compute: Callable[[slice], FloatArray], n_rows: int) -> FloatArray:
+    """Return a matrix computed a block of rows at a time, so that its summands are never held.
+
+    Parameters
+    ----------
+    compute : callable
+        Returns the rows of a slice, as an array of shape (n_block, n_columns).
+    n_rows : int
+        Number of rows.
+
+    Returns
+    -------
+    array of shape (n_rows, n_columns)
+        The matrix, in the namespace of its rows.
+    """
+    blocks = row_blocks(n_rows)
+    first = compute(next(blocks))
+    if not isinstance(first, np.ndarray):
+        joined: FloatArray = namespace(first).concat([first, *map(compute, blocks)])
+        return joined
+    # A list of all blocks would be the matrix a second time.
+    matrix = np.empty((n_rows, first.shape[1]))
+    matrix[: first.shape[0]] = first
+    for rows in blocks:
+        matrix[rows] = compute(rows)
+    return matrix
+
+
+def squared_distance(A: FloatArray, B: FloatArray) -> float:
+    """Return the squared Frobenius norm of a difference, which is never held.
+
+    Parameters
+    ----------
+    A, B : array of one shape (n_rows, n_columns)
+        The matrices.
+
+    Returns
+    -------
+    float
+        ``||A - B||^2``.
+    """
+    total = 0.0
+    for rows in row_blocks(A.shape[0]):
+        offset = A[rows, :] - B[rows, :]
+        total += inner(offset, offset)
+    return total
 
 
 def on_diagonal(M: FloatArray) -> NDArray[np.bool_]:

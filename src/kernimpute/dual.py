@@ -154,10 +154,23 @@ class Dual:
         float
             ``sum over k of y_k'b_k - epsilon ||b_k||_1 - b_k'K b_k / 2``.
         """
-        xp = namespace(dual_coef)
-        linear = inner(self.targets, dual_coef)
-        tube = self.epsilon * float(xp.sum(xp.abs(dual_coef)))
-        return linear - tube - 0.5 * as_gram(K).quadratic(dual_coef)
+        return self.linear_value(dual_coef) - 0.5 * as_gram(K).quadratic(dual_coef)
+
+    def linear_value(self, dual_coef: FloatArray) -> float:
+        """Return the part of the sum of the dual objectives that no kernel enters.
+
+        Parameters
+        ----------
+        dual_coef : ndarray of shape (n_samples, n_problems)
+            Signed coefficients.
+
+        Returns
+        -------
+        float
+            ``sum over k of y_k'b_k - epsilon ||b_k||_1``.
+        """
+        size = float(namespace(dual_coef).sum(namespace(dual_coef).abs(dual_coef)))
+        return inner(self.targets, dual_coef) - self.epsilon * size
 
     def gradient(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
         """Return ``y - K b``, the gradient of the smooth part of the objectives.

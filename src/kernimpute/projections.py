@@ -51,9 +51,9 @@ def symmetrise(M: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray of shape (n, n)
-        ``(M + M') / 2``, symmetric to the last bit.
+        ``(M + M') / 2``, symmetric to the last bit; M itself if it is that already.
     """
-    return 0.5 * (M + M.T)
+    return M if bool(namespace(M).all(M == M.T)) else 0.5 * (M + M.T)
 
 
 def project_psd(M: FloatArray) -> FloatArray:

@@ -281,12 +281,13 @@ def mean_kernel_of_completions(
     """
     generator = np.random.default_rng(seed)
     observed = observed_cells(X)
-    total = np.zeros((X.shape[0], X.shape[0]))
+    mean = np.zeros((X.shape[0], X.shape[0]))
     for _ in range(n_completions):
         drawn = generator.random(X.shape)
         for column in kernel.categorical:
             codes = np.unique(X[observed[:, column], column])
             drawn[:, column] = generator.choice(codes, size=X.shape[0])
         completion = np.where(observed, X, drawn)
-        total += kernel(completion, completion)
-    return total / n_completions
+        mean += kernel(completion, completion)
+    mean /= n_completions
+    return mean

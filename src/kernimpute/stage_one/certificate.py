@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import clip, inner, is_positive_definite, namespace
-from kernimpute.projections import project_psd
+from kernimpute.arrays import by_rows, clip, is_positive_definite, namespace, squared_distance
+from kernimpute.projections import project_psd, symmetrise
 from kernimpute.stage_one.problem import Relaxation, StageOneProblem
 
 __all__ = ["SaddleCertificate", "certify"]
@@ -80,13 +80,15 @@ def certify(
         With K projected on the cone, brought back between the bounds, and mixed with as little
         as suffices of the interior point.
     """
-    K = adjustment
-    if not _is_psd(adjustment):
+    if _is_psd(adjustment):
+        K = symmetrise(adjustment)
+    else:
         if _hopeless(problem, adjustment, dual_coef, bound, tol):
             return _unsolved(problem, adjustment, dual_coef, math.inf)
-        mixture = _least_mixture(
-            _nearly_feasible(problem.relaxation, adjustment), problem.relaxation.inner_point
-        )
+        # Before the projection, for as it is computed it takes three matrices.
+        interior = problem.interior()
+        mixture = _least_mixture(_nearly_feasible(problem.relaxation, adjustment), interior)
+        del interior
         if mixture is None:
             return _unsolved(problem, adjustment, dual_coef, math.inf)
         K = mixture
@@ -104,8 +106,7 @@ def _hopeless(
 
     Those of the exact machine only raise it.
     """
-    offset = K - problem.relaxation.anchor
-    value = problem.dual.value(K, dual_coef) + problem.eta * inner(offset, offset)
+    value = problem.dual.value(K, dual_coef) + _cost(problem, K)
     return _relative_gap(value, bound) > tol
 
 
@@ -123,8 +124,12 @@ def _bounded(problem: StageOneProblem, K: FloatArray, dual_coef: FloatArray) -> 
 
     The primal value at any coefficients bounds it, and costs no solve.
     """
-    offset = K - problem.relaxation.anchor
-    return problem.dual.primal_value(K, dual_coef) + problem.eta * inner(offset, offset)
+    return problem.dual.primal_value(K, dual_coef) + _cost(problem, K)
+
+
+def _cost(problem: StageOneProblem, K: FloatArray) -> float:
+    """Return what the distance from the anchor costs."""
+    return problem.eta * squared_distance(K, problem.relaxation.anchor)
 
 
 def _relative_gap(value: float, bound: float) -> float:
@@ -156,25 +161,32 @@ def _nearly_feasible(relaxation: Relaxation, adjustment: FloatArray) -> FloatArr
         positive, diagonal, xp.ones_like(diagonal)
     )
     scale = xp.sqrt(xp.maximum(ratio, xp.zeros_like(ratio)))
-    scaled = projected * (scale[:, None] * scale[None, :])
-    del projected
-    return clip(scaled, relaxation.lower, relaxation.upper)
+
+    def scaled(rows: slice) -> FloatArray:
+        entries = projected[rows, :] * (scale[rows, None] * scale[None, :])
+        return clip(entries, relaxation.lower[rows, :], relaxation.upper[rows, :])
+
+    return by_rows(scaled, projected.shape[0])
 
 
-def _least_mixture(K: FloatArray, inner_point: FloatArray) -> FloatArray | None:
-    """Return K moved towards a point just far enough to be positive semidefinite."""
-    if not _is_psd(inner_point):
+def _least_mixture(K: FloatArray, interior: FloatArray) -> FloatArray | None:
+    """Return K moved towards the interior just far enough to be positive semidefinite."""
+    if not _is_psd(interior):
         return None
     short, enough = 1e-9, 1.0
     while enough > 1.5 * short:
         share = math.sqrt(short * enough)
-        if _is_psd(_mixture(K, inner_point, share), overwrite=True):
+        if _is_psd(_mixture(K, interior, share), overwrite=True):
             enough = share
         else:
             short = share
-    return _mixture(K, inner_point, enough)
+    return _mixture(K, interior, enough)
 
 
-def _mixture(K: FloatArray, inner_point: FloatArray, share: float) -> FloatArray:
-    """Return K moved by a share of the way to a point."""
-    return share * (inner_point - K) + K
+def _mixture(K: FloatArray, interior: FloatArray, share: float) -> FloatArray:
+    """Return K moved by a share of the way to the interior."""
+
+    def mixed(rows: slice) -> FloatArray:
+        return share * (interior[rows, :] - K[rows, :]) + K[rows, :]
+
+    return by_rows(mixed, K.shape[0])

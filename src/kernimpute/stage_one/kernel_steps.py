@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import clip, inner, namespace, to_numpy
-from kernimpute.dual import coupling
+from kernimpute.arrays import by_rows, clip, inner, namespace, row_blocks, to_numpy
 from kernimpute.projections import (
     BoxConeProjection,
     Multiplier,
@@ -258,9 +257,22 @@ def clipped_adjustment(
     ndarray of shape (n_samples, n_samples)
         ``clip(anchor + (coupling + 2 Z) / (4 eta), lower, upper)``.
     """
-    relaxation, eta = problem.relaxation, problem.eta
-    pulled = relaxation.anchor + (coupling(dual_coef) + 2.0 * multiplier) / (4.0 * eta)
-    return clip(pulled, relaxation.lower, relaxation.upper)
+
+    def some(rows: slice) -> FloatArray:
+        return _clipped_rows(problem, dual_coef, multiplier[rows, :], rows)
+
+    return by_rows(some, problem.n_samples)
+
+
+def _clipped_rows(
+    problem: StageOneProblem, dual_coef: FloatArray, multiplier: FloatArray, rows: slice
+) -> FloatArray:
+    """Return some rows of the `clipped_adjustment`, from those of the multiplier."""
+    relaxation = problem.relaxation
+    # The product first, which is symmetric: its factors scaled one by one would not be.
+    pull = (dual_coef[rows, :] @ dual_coef.T + 2.0 * multiplier) / (4.0 * problem.eta)
+    pulled = pull + relaxation.anchor[rows, :]
+    return clip(pulled, relaxation.lower[rows, :], relaxation.upper[rows, :])
 
 
 def saddle_value(problem: StageOneProblem, dual_coef: FloatArray, multiplier: FloatArray) -> float:
@@ -283,10 +295,13 @@ def saddle_value(problem: StageOneProblem, dual_coef: FloatArray, multiplier: Fl
     float
         ``D(b; A) + eta ||A - anchor||^2 - <Z, A>`` at the clipped adjustment A.
     """
-    A = clipped_adjustment(problem, dual_coef, multiplier)
-    value = problem.dual.value(A, dual_coef) - inner(multiplier, A)
-    offset = A - problem.relaxation.anchor
-    return value + problem.eta * inner(offset, offset)
+    value = problem.dual.linear_value(dual_coef)
+    for rows in row_blocks(problem.n_samples):
+        A = _clipped_rows(problem, dual_coef, multiplier[rows, :], rows)
+        offset = A - problem.relaxation.anchor[rows, :]
+        value -= 0.5 * inner(dual_coef[rows, :], A @ dual_coef)
+        value += problem.eta * inner(offset, offset) - inner(multiplier[rows, :], A)
+    return value
 
 
 def spectrum_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -318,20 +333,24 @@ def spectrum_step(problem: StageOneProblem, state: StageOneState) -> Move:
     pace = moments.pace if value >= moments.value else 1.0
     next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
 
-    def extrapolated() -> FloatArray:
-        return Z + ((pace - 1.0) / next_pace) * (Z - moments.previous)
+    ahead = (pace - 1.0) / next_pace
 
-    raised = project_psd(_descent(problem, state.dual_coef, extrapolated()))
-    # Computed anew, for to be held meanwhile it would be one matrix more at the peak.
-    overshoot = extrapolated() - raised
-    if inner(overshoot, raised - Z) > 0.0:
+    def extrapolated(rows: slice) -> FloatArray:
+        return Z[rows, :] + ahead * (Z[rows, :] - moments.previous[rows, :])
+
+    def descended(rows: slice) -> FloatArray:
+        multiplier = extrapolated(rows)
+        A = _clipped_rows(problem, state.dual_coef, multiplier, rows)
+        return multiplier - 2.0 * problem.eta * A
+
+    raised = project_psd(by_rows(descended, problem.n_samples))
+    # What was extrapolated is computed anew: held, it would be one matrix more at the peak.
+    overshoot = sum(
+        inner(extrapolated(rows) - raised[rows, :], raised[rows, :] - Z[rows, :])
+        for rows in row_blocks(problem.n_samples)
+    )
+    if overshoot > 0.0:
         next_pace = 1.0
-    del overshoot
     adjustment = clipped_adjustment(problem, state.dual_coef, raised)
     moments_next = SpectrumMoments(raised, Z, next_pace, value)
     return Move(adjustment, moments_next, inner_iterations=1)
-
-
-def _descent(problem: StageOneProblem, dual_coef: FloatArray, multiplier: FloatArray) -> FloatArray:
-    """Return ``Z - 2 eta A(Z)``, whose positive part is the next multiplier."""
-    return multiplier - 2.0 * problem.eta * clipped_adjustment(problem, dual_coef, multiplier)

@@ -19,7 +19,7 @@ from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference
-from kernimpute.stage_one.assessments import Assessment, relative_steps
+from kernimpute.stage_one.assessments import Assessment, Progress
 from kernimpute.stage_one.options import StageOneOptions, check_extremes, stage_one_options
 from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
@@ -261,7 +261,8 @@ def _loop(
     """Run Steps 1 to 3 until the stop rule is met."""
     began = time.perf_counter()
     state = variant.start(problem)
-    best: Assessment | None = None
+    objective = math.nan
+    assessment: Assessment | None = None
     status = Status.MAX_ITER
     records: list[Record] = []
     for iteration in range(1, stop.max_iter + 1):
@@ -273,17 +274,20 @@ def _loop(
             state, moves = _stepped(problem, variant, replace(state, iteration=iteration))
             halted = _halt(moves)
             if halted is None:
-                # 4) the stop rule
-                last = iteration == stop.max_iter
-                assessment = variant.assess(problem, before, state, stop.tol, last=last)
-                norms = relative_steps(before, state)
-                halted = _halt_at(problem, assessment)
-        if halted is not None:
-            state, status = before, halted
-            records.append(_record(iteration, moves, began))
-            break
-        best = _better(best, assessment)
-        record = _record(iteration, moves, began, norms, assessment)
+                objective, objective_before = variant.objective(problem, state), objective
+                halted = _halt_at(problem, objective)
+            if halted is not None:
+                state, status = before, halted
+                assessment = None
+                records.append(_record(iteration, moves, began))
+                break
+            # 4) the stop rule
+            progress = Progress.between(before, state, objective, objective_before)
+            # Its adjustment is a matrix, which a certificate has better use for.
+            del before
+            last = iteration == stop.max_iter
+            assessment = variant.assess(problem, state, progress, stop.tol, last=last)
+        record = _record(iteration, moves, began, progress.norms, assessment)
         records.append(record)
         asked_to_stop = callback is not None and bool(callback(record))
         if assessment.watched <= stop.tol:
@@ -292,11 +296,14 @@ def _loop(
         if asked_to_stop:
             status = Status.INTERRUPTED
             break
-    if best is None or not math.isfinite(best.gap):
-        best = variant.assess(problem, state, state, stop.tol, last=True)
+    if assessment is None or assessment.certificate is None:
+        objective = variant.objective(problem, state)
+        still = Progress.between(state, state, objective, objective)
+        assessment = variant.assess(problem, state, still, stop.tol, last=True)
     if status is Status.CONVERGED:
         status = _settled(problem)
-    return variant.finish(problem, state, best), status, best.gap, Trace(tuple(records))
+    solution = variant.finish(problem, state, assessment)
+    return solution, status, assessment.gap, Trace(tuple(records))
 
 
 def _stepped(
@@ -325,17 +332,10 @@ def _is_finite(array: FloatArray) -> bool:
     return bool(xp.all(xp.isfinite(array)))
 
 
-def _halt_at(problem: StageOneProblem, assessment: Assessment) -> Status | None:
+def _halt_at(problem: StageOneProblem, objective: float) -> Status | None:
     """Return ``DIVERGED`` where the objective is no number though no weight is infinite."""
     weighed = math.isfinite(problem.eta) and math.isfinite(problem.rho)
-    return Status.DIVERGED if weighed and not math.isfinite(assessment.objective) else None
-
-
-def _better(best: Assessment | None, new: Assessment) -> Assessment:
-    """Return the assessment to keep: the smallest gap if any is known, else the newest."""
-    if best is None or math.isnan(best.gap):
-        return new
-    return new if new.gap < best.gap else best
+    return Status.DIVERGED if weighed and not math.isfinite(objective) else None
 
 
 def _record(
@@ -365,11 +365,10 @@ def _learned(
         K = K - problem.relaxation.ridge * np.eye(problem.n_samples)
     target = solution.target
     if target is None:
-        lower, upper = problem.kernel.bounds(problem.X, problem.observed)
         # Of a tiny gamma the sums may be beyond all numbers, and so beyond their bounds.
         with np.errstate(over="ignore"):
             sums = problem.kernel.inverse_link(K)
-        target = np.clip(sums, lower, upper)
+        target = np.clip(sums, *problem.kernel.bounds(problem.X, problem.observed))
     return _shaped(problem.dual, K, target, dual_coef, solution.intercept, status, gap, trace)
 
 

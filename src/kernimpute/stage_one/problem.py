@@ -30,7 +30,7 @@ from kernimpute.arrays import inner, like, to_numpy
 from kernimpute.dual import Dual, coupling
 from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows
-from kernimpute.reference import Reference, reference_kernel
+from kernimpute.reference import Reference, mean_kernel_of_completions, reference_kernel
 
 __all__ = ["ReferenceMachine", "Relaxation", "StageOneProblem", "StageOneState"]
 
@@ -82,8 +82,6 @@ class Relaxation:
     ridge : float
         Multiple of the identity by which kernel matrices are raised where the set would have no
         interior, and which the learned kernel gives back; 0 otherwise.
-    interior : ndarray of shape (n_samples, n_samples) or None
-        A matrix of the set with room on every side, for `anchored`'s certificate.
     """
 
     base: FloatArray
@@ -91,12 +89,6 @@ class Relaxation:
     lower: FloatArray
     upper: FloatArray
     ridge: float = 0.0
-    interior: FloatArray | None = None
-
-    @property
-    def inner_point(self) -> FloatArray:
-        """A matrix of the set to mix others with: the interior one, or else the anchor."""
-        return self.anchor if self.interior is None else self.interior
 
     def converted(self, convert: Callable[[FloatArray], FloatArray]) -> Relaxation:
         """Return the set with its matrices in another namespace.
@@ -117,7 +109,6 @@ class Relaxation:
             anchor=convert(self.anchor),
             lower=convert(self.lower),
             upper=convert(self.upper),
-            interior=None if self.interior is None else convert(self.interior),
         )
 
 
@@ -182,6 +173,19 @@ class StageOneProblem:
             relaxation=self.relaxation.converted(convert),
             guess=None if self.guess is None else convert(self.guess),
         )
+
+    def interior(self) -> FloatArray:
+        """Return a matrix of `anchored`'s set with room on every side, computed on the CPU.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples)
+            The mean kernel of random completions, always the same, raised by the ridge; in the
+            namespace of the bounds. It is not kept: few rounds ask for it.
+        """
+        mean = mean_kernel_of_completions(self.X, self.kernel)
+        mean[np.diag_indices_from(mean)] += self.relaxation.ridge
+        return like(mean, self.relaxation.lower)
 
     def solve(self, K: FloatArray) -> FloatArray:
         """Return the coefficients of the exact machine, solved on the CPU.

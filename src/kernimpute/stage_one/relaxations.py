@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.arrays import is_positive_definite
 from kernimpute.kernels import Kernel
 from kernimpute.parameters import refusal
 from kernimpute.reference import mean_kernel_of_completions
@@ -152,22 +153,28 @@ def kernel_itself(
         positive semidefinite in general, or because complete rows repeat or, for some kernels,
         depend on each other linearly; all matrices of the set are then singular.
     """
-    lower, upper = (kernel.link(sums) for sums in kernel.bounds(X, observed))
+    lower, upper = kernel.bounds(X, observed)
+    # One after the other, so that the sums of both are never held beside both.
+    lower = kernel.link(lower)
+    upper = kernel.link(upper)
     if kernel.is_decreasing:
         lower, upper = upper, lower
     # A matrix product's rounding may leave the reference outside by the last digits.
     anchor = np.clip(reference.K, lower, upper)
-    interior = mean_kernel_of_completions(X, kernel)
-    room = float(np.linalg.eigvalsh(interior)[0])
-    scale = float(np.diagonal(interior).mean())
-    ridge = 0.0
-    if room < LEAST_ROOM * scale:
-        ridge = RIDGE * scale + max(0.0, -room)
+    ridge = _ridge(mean_kernel_of_completions(X, kernel))
     if not kernel.is_positive_semidefinite:
         ridge = max(ridge, -1.01 * float(np.linalg.eigvalsh(anchor)[0]))
     if ridge == 0.0:
-        return Relaxation(ONES, anchor, lower, upper, interior=interior)
+        return Relaxation(ONES, anchor, lower, upper)
     raised = ridge * np.eye(X.shape[0])
-    return Relaxation(
-        ONES, anchor + raised, lower + raised, upper + raised, ridge, interior + raised
-    )
+    return Relaxation(ONES, anchor + raised, lower + raised, upper + raised, ridge)
+
+
+def _ridge(interior: FloatArray) -> float:
+    """Return what matrices are to be raised by, from one that should be inside the set."""
+    scale = float(np.diagonal(interior).mean())
+    # A factor costs a tenth of the eigenvalues.
+    if is_positive_definite(interior, jitter=-LEAST_ROOM * scale):
+        return 0.0
+    room = float(np.linalg.eigvalsh(interior)[0])
+    return RIDGE * scale + max(0.0, -room)

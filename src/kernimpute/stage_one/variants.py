@@ -42,8 +42,10 @@ from kernimpute.stage_one import (
 )
 from kernimpute.stage_one.assessments import (
     Assessment,
+    Progress,
     absolute_dual_step,
     largest_step,
+    lower_bound,
     saddle_gap,
 )
 from kernimpute.stage_one.problem import (
@@ -67,8 +69,8 @@ class Assess(Protocol):
     def __call__(
         self,
         problem: StageOneProblem,
-        before: StageOneState,
         state: StageOneState,
+        progress: Progress,
         tol: float,
         *,
         last: bool,
@@ -110,6 +112,8 @@ class Variant:
         The first state.
     kernel_step, perturbation_step, dual_step : callable
         Steps 1, 2 and 3.
+    objective : callable
+        What the rounds make smaller or larger, from problem and state.
     assess : callable
         What the stop rule watches.
     finish : callable
@@ -125,6 +129,7 @@ class Variant:
     kernel_step: Step
     perturbation_step: Step
     dual_step: Step
+    objective: Callable[[StageOneProblem, StageOneState], float]
     assess: Assess
     finish: Callable[[StageOneProblem, StageOneState, Assessment], Solution]
     stop: StopRule
@@ -199,6 +204,7 @@ VARIANTS: dict[str, Variant] = {
         kernel_step=kernel_steps.eigenvalue_step,
         perturbation_step=perturbation_steps.closed_form_step,
         dual_step=dual_steps.adam_clip_and_centre_step,
+        objective=StageOneProblem.objective,
         assess=largest_step,
         finish=_finish_perturbed,
         stop=StopRule(tol=1e-3, max_iter=500),
@@ -209,6 +215,7 @@ VARIANTS: dict[str, Variant] = {
         kernel_step=kernel_steps.exact_projection_step,
         perturbation_step=perturbation_steps.closed_form_step,
         dual_step=dual_steps.adam_projection_step,
+        objective=StageOneProblem.objective,
         assess=largest_step,
         finish=_finish_perturbed,
         stop=StopRule(tol=1e-3, max_iter=500),
@@ -219,6 +226,7 @@ VARIANTS: dict[str, Variant] = {
         kernel_step=released_steps.released_kernel_step,
         perturbation_step=released_steps.released_perturbation_step,
         dual_step=released_steps.released_dual_step,
+        objective=StageOneProblem.objective,
         assess=absolute_dual_step,
         finish=_finish_released,
         stop=StopRule(tol=1e-4, max_iter=10_000),
@@ -230,6 +238,7 @@ VARIANTS: dict[str, Variant] = {
         kernel_step=kernel_steps.spectrum_step,
         perturbation_step=perturbation_steps.no_perturbation,
         dual_step=dual_steps.proximal_step,
+        objective=lower_bound,
         assess=saddle_gap,
         finish=_finish_certified,
         stop=StopRule(tol=1e-3, max_iter=1000),

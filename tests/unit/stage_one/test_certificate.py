@@ -108,7 +108,7 @@ def test_the_repair_stays_between_the_bounds_and_comes_closer_to_the_cone(kernel
 def test_a_feasible_matrix_is_certified_as_it_is():
     rows = small_rows(20, missing_rate=0.5)
     problem = problem_of(rows, "anchored")
-    K = problem.relaxation.interior
+    K = problem.interior()
     bound = saddle_value(problem, np.zeros((20, 1)), np.zeros((20, 20)))
     certificate = certify(problem, K, np.zeros((20, 1)), bound, tol=np.inf)
     np.testing.assert_array_equal(certificate.K, K)
@@ -123,7 +123,8 @@ def test_a_feasible_matrix_is_certified_as_it_is():
 def test_no_machine_is_solved_where_none_could_bring_the_gap(monkeypatch):
     rows = small_rows(20, missing_rate=0.5)
     problem = problem_of(rows, "anchored")
-    K, solved = problem.relaxation.interior, problem.solve(problem.relaxation.interior)
+    K = problem.interior()
+    solved = problem.solve(K)
     bound = saddle_value(problem, solved, np.zeros((20, 20)))
     exact = certify(problem, K, solved, bound, tol=np.inf)
     monkeypatch.setattr(StageOneProblem, "solve", None)

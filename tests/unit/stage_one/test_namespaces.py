@@ -13,6 +13,7 @@ from kernimpute import impute, learn_kernel
 from kernimpute.arrays import to_numpy
 from kernimpute.kernels import Gaussian
 from kernimpute.stage_one import VARIANTS
+from kernimpute.stage_one.assessments import Progress
 from tests.namespaces import CONVERT
 from tests.unit.stage_one.conftest import problem_of, small_rows
 
@@ -27,7 +28,8 @@ def one_round(problem, variant):
     state = replace(state, perturbation=move.value, perturbation_moments=move.moments)
     move = record.dual_step(problem, state)
     state = replace(state, dual_coef=move.value, dual_moments=move.moments)
-    return state, record.assess(problem, before, state, np.inf, last=True)
+    progress = Progress.between(before, state, record.objective(problem, state), np.nan)
+    return state, record.assess(problem, state, progress, np.inf, last=True)
 
 
 @pytest.mark.parametrize("n_complete", [0, 2])
