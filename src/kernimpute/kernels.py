@@ -24,6 +24,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.arrays import row_blocks
 from kernimpute.parameters import check_choice, check_integer, check_real, refusal
 
 __all__ = [
@@ -553,10 +554,11 @@ class Gaussian(_ExponentialKernel):
         """Return the sums by one matrix product, or by one that is symmetric to the last bit."""
         norms = np.einsum("ij,ij->i", X, X)
         if X is Z:
-            sums = np.add.outer(norms, norms)
-            cross = X @ X.T
-            cross *= 2.0
-            sums -= cross
+            sums = X @ X.T
+            sums *= 2.0
+            # A block at a time, or it would be two matrices.
+            for rows in row_blocks(X.shape[0]):
+                np.subtract(np.add.outer(norms[rows], norms), sums[rows], out=sums[rows])
         else:
             left = np.column_stack([-2.0 * X, norms, np.ones(X.shape[0])])
             right = np.column_stack([Z, np.ones(Z.shape[0]), np.einsum("ij,ij->i", Z, Z)])

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.arrays import row_blocks
 from kernimpute.dual import check_sample_weight
 from kernimpute.kernels import Kernel
 from kernimpute.missing import codes_and_weights, observed_cells
@@ -288,6 +289,9 @@ def mean_kernel_of_completions(
             codes = np.unique(X[observed[:, column], column])
             drawn[:, column] = generator.choice(codes, size=X.shape[0])
         completion = np.where(observed, X, drawn)
-        mean += kernel(completion, completion)
+        sums = kernel.sums(completion, completion)
+        for rows in row_blocks(X.shape[0]):
+            mean[rows] += kernel.link(sums[rows])
+        del sums
     mean /= n_completions
     return mean

@@ -85,13 +85,15 @@ def certify(
     else:
         if _hopeless(problem, adjustment, dual_coef, bound, tol):
             return _unsolved(problem, adjustment, dual_coef, math.inf)
-        # Before the projection, for as it is computed it takes three matrices.
-        interior = problem.interior()
-        mixture = _least_mixture(_nearly_feasible(problem.relaxation, adjustment), interior)
-        del interior
+        nearly = _nearly_feasible(problem.relaxation, adjustment)
+        # What is still to be repaired is little, and lowers the objective as a rule by nothing.
+        if _hopeless(problem, nearly, dual_coef, bound, tol):
+            return _unsolved(problem, nearly, dual_coef, math.inf)
+        mixture = _least_mixture(nearly, problem.interior())
         if mixture is None:
-            return _unsolved(problem, adjustment, dual_coef, math.inf)
+            return _unsolved(problem, nearly, dual_coef, math.inf)
         K = mixture
+        del nearly, mixture
     if _hopeless(problem, K, dual_coef, bound, tol):
         return _unsolved(problem, K, dual_coef, bound)
     solved = problem.solve(K)
