@@ -33,6 +33,20 @@ def test_a_fit_stays_below_the_estimate(n_samples, n_columns):
     assert peak <= estimated_peak(n_samples, n_columns, "direct")
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
+def test_a_fit_of_anchored_stays_below_its_estimate(kernel, n_classes):
+    X, _ = table(300, 8)
+    y = np.arange(300) % n_classes
+    imputer = KernelImputer(kernel=kernel, variant="anchored")
+    imputer.fit(X[:20], y[:20])
+    tracemalloc.start()
+    imputer.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= estimated_peak(300, 8, "anchored", KERNELS[kernel])
+
+
 @pytest.mark.parametrize("kernel", ["laplacian", "sigmoid", "linear"])
 def test_a_fit_stays_below_the_estimate_of_its_kernel(kernel):
     X, y = table(300, 8)

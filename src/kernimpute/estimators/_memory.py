@@ -13,10 +13,11 @@ from kernimpute.kernels import Gaussian, Kernel
 
 __all__ = ["check_memory", "estimated_peak", "free_memory"]
 
-MATRICES = {"direct": 6, "anchored": 18, "paper": 28, "appendix": 28, "released": 24}
+MATRICES = {"direct": 6, "anchored": 12, "paper": 28, "appendix": 28, "released": 24}
 """Matrices of rows x rows that a variant holds at its peak, rounded up from the largest that
-tracemalloc saw in a fit: 16.2, 25.6, 25.6 and 22.2 at 400 rows, two and four classes. `direct` held
-4.6, and libsvm half a matrix besides."""
+tracemalloc saw in a fit: 25.6, 25.6 and 22.2 for the last three at 400 rows, two and four classes.
+`anchored` held 9.7, and 11.3 with the laplacian kernel, whose sums take more. `direct` held 4.6,
+and libsvm half a matrix besides."""
 
 PROJECTED = 15
 """The same for `direct` with a kernel that is not positive semidefinite: 13.9."""
