@@ -1,6 +1,6 @@
 """Tables larger than the memory: seconds and memory of `impute_parquet` over the rows.
 
-``python -m benchmarks.subsets`` writes simulated tables of 10^4 and 10^5 rows (``--rows`` for
+``python -m benchmarks.subsets`` writes simulated tables of 10^4 to 10^6 rows (``--rows`` for
 others) and 20 columns, 30 % of the cells missing, as Parquet, and fills each by subsets of 500 in a
 process of its own with two worker processes. It measures wall-clock seconds, CPU seconds of all
 processes, the largest sum of their resident memory (pages that they share count in each of them),
@@ -25,6 +25,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.measuring import exponent
 from benchmarks.setting import seed_of, write_results
 from kernimpute.scale import impute_parquet
 from kernimpute.tables import TableWarning
@@ -34,7 +35,9 @@ MISSING_RATE = 0.3
 SUBSET_SIZE = 500
 N_JOBS = 2
 GROUP_ROWS = 2**16
-ROWS = (10_000, 100_000)
+ROWS = (10_000, 100_000, 300_000, 1_000_000)
+FITTED_FROM = 100_000
+"""Rows from which on the exponent is fitted: of fewer, the start of processes is most of it."""
 MIB = 2**20
 
 
@@ -112,12 +115,12 @@ def measure(source: Path, output: Path) -> dict[str, float | int]:
     }
 
 
-def exponent(runs: list[dict[str, float | int]], name: str) -> float | None:
-    """Return the slope of a figure over the rows, in logarithms."""
-    if len(runs) < 2:
+def exponent_of(name: str, runs: list[dict[str, float | int]]) -> float | None:
+    """Return the exponent of a figure over the rows, of tables that dwarf the start."""
+    large = [run for run in runs if run["n_rows"] >= FITTED_FROM]
+    if len(large) < 2:
         return None
-    logs = [np.log([run[key] for run in runs]) for key in ("n_rows", name)]
-    return float(np.polyfit(*logs, 1)[0])
+    return exponent([run["n_rows"] for run in large], [run[name] for run in large])
 
 
 def main() -> None:
@@ -143,8 +146,8 @@ def main() -> None:
         "n_jobs": N_JOBS,
         "missing_rate": MISSING_RATE,
         "runs": runs,
-        "exponent_of_seconds": exponent(runs, "seconds"),
-        "exponent_of_cpu_seconds": exponent(runs, "cpu_seconds"),
+        "exponent_of_seconds": exponent_of("seconds", runs),
+        "exponent_of_cpu_seconds": exponent_of("cpu_seconds", runs),
     }
     write_results("subsets", results)
 
