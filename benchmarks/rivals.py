@@ -40,7 +40,7 @@ IMPUTERS: dict[str, Callable[[], Any]] = {
     "IterativeImputer": lambda: IterativeImputer(random_state=0),
     "missForest": _forest,
 }
-MOST_ROWS = {"missForest": 1000}
+MOST_ROWS = {"missForest": 5000}
 """Where an imputer would take many minutes it is left out, and its row says so."""
 
 
