@@ -20,9 +20,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.columns import TableError, observed_in_table
-from kernimpute.convergence import Callback, Status
+from kernimpute.convergence import Callback, Status, overall
 from kernimpute.estimators._filling import Filling, Settings, fill
-from kernimpute.estimators._subsets import stratified_subsets
+from kernimpute.estimators._subsets import SMALLEST_SUBSET, stratified_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import Kernel
 from kernimpute.labels import Task
@@ -44,6 +44,7 @@ from kernimpute.table_rules import (
     default_options,
     labels_of_table,
     table_notes,
+    unfinished_new_rows,
     unfinished_subsets,
     unused_markers,
 )
@@ -53,8 +54,6 @@ __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 OWNER = "impute_table"
-SMALLEST_SUBSET = 10
-"""Fewest rows of a subset, as in `KernelImputer`."""
 
 
 class TableWarning(UserWarning):
@@ -123,9 +122,9 @@ class TableImputation:
 
     @property
     def status(self) -> Status:
-        """How the solver ended on the rows with a label."""
-        how = self.result or self.filling
-        return Status.NOTHING_MISSING if how is None else how.status
+        """How the solvers ended: the first status that is no success, else that of the labelled."""
+        parts = (self.result or self.filling, self.new_rows)
+        return overall(part.status for part in parts if part is not None)
 
     def filled_cells(self, name: Hashable) -> BoolArray:
         """Return where a column was filled.
@@ -472,5 +471,4 @@ def _unfinished(done: _Filled) -> Iterator[str]:
         yield from unfinished_subsets(Counter(done.filling.unfinished), done.filling.n_subsets)
     if result is not None and not result.status.success:
         yield result.status.value
-    if new_rows is not None and not new_rows.status.success:
-        yield f"in the rows without a label: {new_rows.status.value}"
+    yield from unfinished_new_rows(None if new_rows is None else new_rows.status)

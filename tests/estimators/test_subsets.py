@@ -1,14 +1,18 @@
 """Subsets: how many models are kept, what runs them, and what does not grow with the table."""
 
+import threading
+
 import joblib
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 import kernimpute
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
+from kernimpute.convergence import Status
 from kernimpute.estimators import _filling
 from kernimpute.estimators._labels import read_labels
+from kernimpute.estimators._parallel import _set_limits, on_one_thread
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
 from kernimpute.tables import impute_table
 
@@ -234,3 +238,46 @@ def test_unlabelled_rows_of_a_table_are_new_rows_to_the_kept_subsets():
 def test_options_of_subsets_are_checked(options, match):
     with pytest.raises((TypeError, ValueError), match=match):
         impute_table(_table(*problem(40)), "y", **options)
+
+
+def test_complete_subsets_do_not_say_that_nothing_was_missing():
+    X, y = problem()
+    X = np.nan_to_num(X)
+    X[-1, 0] = np.nan
+    imputer = KernelImputer(subset_size=20).fit(X, y)
+    assert imputer.status_ is Status.CONVERGED
+    assert impute_table(_table(X, y), "y", subset_size=20).status is Status.CONVERGED
+    labels = y.astype(float)
+    labels[-1] = np.nan
+    assert impute_table(_table(X, labels), "y", subset_size=20).status is Status.CONVERGED
+    assert impute_table(_table(X, labels), "y").status is Status.CONVERGED
+    labels[-2:] = np.nan, 1.0
+    assert KernelImputer(subset_size=20).fit(X[:-1], y[:-1]).status_ is Status.NOTHING_MISSING
+
+
+def test_threads_do_not_lift_the_limit_of_each_other():
+    """The first to come leaves first: the other keeps its one thread, and none keeps it after."""
+    threads, turns = [], [threading.Event() for _ in range(2)]
+
+    def blas():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    def first():
+        turns[0].set()
+        assert turns[1].wait(10)
+
+    def second():
+        turns[1].set()
+        leaving.join(10)
+        threads.append(blas())
+
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    found = [(library, library.num_threads) for library in libraries]
+    _set_limits([(library, 2) for library in libraries])
+    leaving = threading.Thread(target=on_one_thread, args=(first, ()))
+    leaving.start()
+    assert turns[0].wait(10)
+    on_one_thread(second, ())
+    threads.append(blas())
+    _set_limits(found)
+    assert threads == [{1}, {2}]

@@ -1,11 +1,14 @@
 """A run that is interrupted goes on where it was, and one that fails leaves no output."""
 
+import json
 import os
 
 import pytest
 
 from kernimpute.columns import TableError
 from kernimpute.scale import SubsetsDone, impute_parquet, runs
+from kernimpute.scale.source import ParquetSource
+from kernimpute.scale.work_folder import fingerprint
 from kernimpute.tables import TableWarning
 from tests.scale.tables import numeric_table, read, written, written_folder
 
@@ -93,6 +96,45 @@ def test_a_half_written_block_does_not_count(paths, tmp_path, filled_blocks):
     work = tmp_path / ".out.parquet.work"
     (work / "block-000001.npz").rename(work / "block-000001.partial")
     assert impute_parquet(*paths, **SIZE).n_reused == 8
+
+
+@pytest.mark.parametrize("torn", ["empty", "cut", "zeros", "text"])
+def test_a_torn_block_is_filled_again(paths, tmp_path, filled_blocks, torn):
+    impute_parquet(*paths, **SIZE)
+    expected = read(paths[2])
+    paths[2].unlink()
+    interrupt(paths)
+    block = tmp_path / ".out.parquet.work" / "block-000001.npz"
+    whole = block.read_bytes()
+    middle = len(whole) // 2
+    block.write_bytes(
+        {
+            "empty": b"",
+            "cut": whole[:middle],
+            "zeros": whole[: middle - 100] + bytes(200) + whole[middle + 100 :],
+            "text": b"no block at all",
+        }[torn]
+    )
+    done = impute_parquet(*paths, **SIZE)
+    assert done.n_reused == 8 and read(paths[2]).equals(expected)
+
+
+def test_a_block_is_on_the_disk_before_it_has_its_name(paths, monkeypatch):
+    calls = []
+    for name in ("fsync", "replace"):
+
+        def noting(*arguments, name=name, original=getattr(os, name)):
+            calls.append(name)
+            return original(*arguments)
+
+        monkeypatch.setattr(f"kernimpute.scale.blocks.os.{name}", noting)
+    interrupt(paths)
+    assert calls[:4] == ["fsync", "replace"] * 2
+
+
+def test_every_library_that_computes_is_in_the_fingerprint(paths):
+    versions = json.loads(fingerprint(ParquetSource(paths[0]), {}))["versions"]
+    assert {"kernimpute", "numpy", "scipy", "scikit-learn", "numba"} <= versions.keys()
 
 
 def test_a_failure_leaves_no_output(paths, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kernimpute.estimators._subsets import SMALLEST_SUBSET
 from kernimpute.kernels import Kernel
 from kernimpute.parameters import check_choice, check_integer
 from kernimpute.scale.filling import fill_table
@@ -26,8 +27,14 @@ from kernimpute.scale.runs import SubsetsDone
 from kernimpute.scale.schedulers import check_scheduler
 from kernimpute.scale.source import ParquetSource
 from kernimpute.scale.work_folder import fingerprint, open_work_folder
-from kernimpute.table_rules import check_kernel, check_variant, table_notes, unfinished_subsets
-from kernimpute.tables import SMALLEST_SUBSET, TableWarning
+from kernimpute.table_rules import (
+    check_kernel,
+    check_variant,
+    table_notes,
+    unfinished_new_rows,
+    unfinished_subsets,
+)
+from kernimpute.tables import TableWarning
 
 __all__ = ["OWNER", "impute_parquet"]
 
@@ -210,10 +217,11 @@ def impute_parquet(
             "all were filled anew"
         )
     cautions.extend(unfinished_subsets(ended.unfinished, ended.n_subsets))
+    cautions.extend(unfinished_new_rows(ended.new_rows))
     n_unlabelled = plan.labelled.size - plan.n_labelled
     notes = [
         *(f"kept and not used, for it is the index: {name}" for name in _index_kept(plan)),
-        *table_notes(plan.facts, n_unlabelled, ended.has_new_rows),
+        *table_notes(plan.facts, n_unlabelled, ended.new_rows is not None),
         *ended.notes,
     ]
     is_classes = plan.labels.task == "classification"
@@ -229,6 +237,7 @@ def impute_parquet(
         n_subsets=ended.n_subsets,
         n_reused=ended.n_reused,
         statuses=MappingProxyType(dict(ended.statuses)),
+        new_rows=ended.new_rows,
         n_iter=ended.n_iter,
         gap=ended.gap,
         settings=MappingProxyType({**options, **ended.found}),

@@ -21,7 +21,7 @@ __all__ = ["WorkFolder", "fingerprint", "open_work_folder"]
 FloatArray = NDArray[np.float64]
 
 _FINGERPRINT = "fingerprint.json"
-_LIBRARIES = ("kernimpute", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
+_LIBRARIES = ("kernimpute", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow")
 """What a fill may depend on to the last bits."""
 
 
