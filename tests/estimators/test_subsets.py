@@ -1,18 +1,19 @@
 """Subsets: how many models are kept, what runs them, and what does not grow with the table."""
 
-import threading
+import os
+import subprocess
+import sys
 
 import joblib
 import numpy as np
 import pytest
-from threadpoolctl import ThreadpoolController, threadpool_info
+from threadpoolctl import threadpool_info
 
 import kernimpute
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
 from kernimpute.convergence import Status
 from kernimpute.estimators import _filling
 from kernimpute.estimators._labels import read_labels
-from kernimpute.estimators._parallel import _set_limits, on_one_thread
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
 from kernimpute.tables import impute_table
 
@@ -257,27 +258,27 @@ def test_complete_subsets_do_not_say_that_nothing_was_missing():
 
 def test_threads_do_not_lift_the_limit_of_each_other():
     """The first to come leaves first: the other keeps its one thread, and none keeps it after."""
-    threads, turns = [], [threading.Event() for _ in range(2)]
+    # In a process of its own, for this one's limit is held by the tests.
+    script = """
+import threading
+from threadpoolctl import ThreadpoolController
+from kernimpute.estimators._parallel import on_one_thread
+libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+blas = lambda: {library.num_threads for library in libraries}
+came, goes = threading.Event(), threading.Event()
+first = threading.Thread(target=on_one_thread, args=(lambda: came.set() or goes.wait(10), ()))
 
-    def blas():
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+def second():
+    goes.set()
+    first.join(10)
+    return blas()
 
-    def first():
-        turns[0].set()
-        assert turns[1].wait(10)
-
-    def second():
-        turns[1].set()
-        leaving.join(10)
-        threads.append(blas())
-
-    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-    found = [(library, library.num_threads) for library in libraries]
-    _set_limits([(library, 2) for library in libraries])
-    leaving = threading.Thread(target=on_one_thread, args=(first, ()))
-    leaving.start()
-    assert turns[0].wait(10)
-    on_one_thread(second, ())
-    threads.append(blas())
-    _set_limits(found)
-    assert threads == [{1}, {2}]
+before = blas()
+first.start()
+assert came.wait(10)
+print(before, on_one_thread(second, ()), blas())
+"""
+    threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    run = [sys.executable, "-c", script]
+    said = subprocess.run(run, env={**os.environ, **threads}, text=True, stdout=-1, check=True)
+    assert said.stdout.split() == ["{2}", "{1}", "{2}"]

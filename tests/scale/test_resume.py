@@ -121,13 +121,15 @@ def test_a_torn_block_is_filled_again(paths, tmp_path, filled_blocks, torn):
 
 def test_a_block_is_on_the_disk_before_it_has_its_name(paths, monkeypatch):
     calls = []
-    for name in ("fsync", "replace"):
 
-        def noting(*arguments, name=name, original=getattr(os, name)):
-            calls.append(name)
-            return original(*arguments)
+    def noting(name, original):
+        monkeypatch.setattr(
+            f"kernimpute.scale.blocks.os.{name}",
+            lambda *arguments: calls.append(name) or original(*arguments),
+        )
 
-        monkeypatch.setattr(f"kernimpute.scale.blocks.os.{name}", noting)
+    noting("fsync", os.fsync)
+    noting("replace", os.replace)
     interrupt(paths)
     assert calls[:4] == ["fsync", "replace"] * 2
 
