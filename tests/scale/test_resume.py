@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -131,7 +133,8 @@ def test_a_block_is_on_the_disk_before_it_has_its_name(paths, monkeypatch):
     noting("fsync", os.fsync)
     noting("replace", os.replace)
     interrupt(paths)
-    assert calls[:4] == ["fsync", "replace"] * 2
+    # The marker comes first, then the two blocks.
+    assert calls[:6] == ["fsync", "replace"] * 3
 
 
 def test_every_library_that_computes_is_in_the_fingerprint(paths):
@@ -189,11 +192,69 @@ def test_a_failing_task_leaves_what_is_finished(paths, monkeypatch):
     assert impute_parquet(*paths, **SIZE).n_reused == 16
 
 
-def test_a_folder_of_other_things_is_no_place_to_work(paths, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter.txt").write_text("dear")
+@pytest.mark.parametrize("marker", [None, "fingerprint.json", ".kernimpute-work.json"])
+@pytest.mark.parametrize("text", ["{}", "dear", '{"of": 1}', "[]"])
+def test_a_folder_of_other_things_is_no_place_to_work(paths, tmp_path, marker, text):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("dear")
+    if marker is not None:
+        (mine / marker).write_text(text)
+    before = sorted(mine.iterdir())
     with pytest.raises(TableError, match="a folder of its own for the work"):
+        impute_parquet(*paths, **SIZE, work_dir=mine)
+    assert sorted(mine.iterdir()) == before
+
+
+def test_a_file_is_no_place_to_work(paths, tmp_path):
+    (tmp_path / "mine").write_text("dear")
+    with pytest.raises(TableError, match="a folder of its own for the work. Got a file"):
         impute_parquet(*paths, **SIZE, work_dir=tmp_path / "mine")
-    assert (tmp_path / "mine" / "letter.txt").exists()
-    impute_parquet(*paths, **SIZE, work_dir=tmp_path / "work")
-    assert not (tmp_path / "work").exists()
+    assert (tmp_path / "mine").read_text() == "dear"
+
+
+@pytest.mark.parametrize("was_there", [False, True])
+def test_only_what_the_runs_made_is_removed(paths, tmp_path, was_there):
+    work = tmp_path / "deep" / "work"
+    if was_there:
+        work.mkdir(parents=True)
+    impute_parquet(*paths, **SIZE, work_dir=work)
+    assert work.exists() == was_there
+    interrupt(paths, force=True, work_dir=work)
+    impute_parquet(*paths, **SIZE, force=True, work_dir=work)
+    assert work.exists() == was_there
+    # What comes into the folder while a run is interrupted stays, when the next starts over too.
+    interrupt(paths, force=True, work_dir=work)
+    (work / "thesis.txt").write_text("dear")
+    with pytest.warns(TableWarning, match="all were filled anew"):
+        impute_parquet(*paths, subset_size=20, force=True, work_dir=work)
+    assert [path.name for path in work.iterdir()] == ["thesis.txt"]
+
+
+def test_two_runs_do_not_work_in_one_folder(paths, tmp_path):
+    impute_parquet(*paths, **SIZE)
+    expected = read(paths[2])
+    refused = []
+
+    def start_another(done):
+        if done.n_done == 16:
+            with pytest.raises(TableError, match="another run is at work in"):
+                impute_parquet(*paths, subset_size=20, force=True)
+            refused.append(done)
+
+    impute_parquet(*paths, **SIZE, force=True, callback=start_another)
+    assert refused and read(paths[2]).equals(expected)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "table.parquet"]
+
+
+def test_the_lock_of_a_killed_run_is_none(paths, tmp_path):
+    script = """
+import os, signal, sys
+from kernimpute.scale import impute_parquet
+kill = lambda done: done.n_done >= 16 and os.kill(os.getpid(), signal.SIGKILL)
+impute_parquet(*sys.argv[1:], subset_size=10, callback=kill)
+"""
+    run = [sys.executable, "-c", script, *map(str, paths)]
+    assert subprocess.run(run, check=False).returncode != 0
+    assert (tmp_path / ".out.parquet.work" / ".kernimpute-work.lock").exists()
+    assert impute_parquet(*paths, **SIZE).n_reused == 16

@@ -114,7 +114,7 @@ def fill_table(
     subsets = stratified_subsets(labels, dealing["subset_size"], dealing["random_state"])
     held = reference if reference == "expected" else typical_row(X, kernel, labels.weights)
     job = Job(X, labels, subsets, kernel, held, Settings(**options))
-    with running_on(scheduler, n_jobs, work.path) as jobs:
+    with running_on(scheduler, n_jobs, work.workers) as jobs:
         n_reused = run_blocks(job, work, jobs, callback)
     ended = _assembled(job, work)
     kept = kept_subsets(len(subsets), max_models)

@@ -26,7 +26,7 @@ from kernimpute.scale.results import ParquetImputation
 from kernimpute.scale.runs import SubsetsDone
 from kernimpute.scale.schedulers import check_scheduler
 from kernimpute.scale.source import ParquetSource
-from kernimpute.scale.work_folder import fingerprint, open_work_folder
+from kernimpute.scale.work_folder import check_work_folder, fingerprint, work_folder
 from kernimpute.table_rules import (
     check_kernel,
     check_variant,
@@ -105,7 +105,9 @@ def impute_parquet(
         workers that are there. Both need the extra ``dask``. A worker that dies is replaced.
     work_dir : str or Path or None, default=None
         Where the coded rows and the finished blocks are kept meanwhile; None is a folder beside
-        the output. It takes as much space as the filled table in 64-bit floats, twice.
+        the output. It takes as much space as the filled table in 64-bit floats, twice. One run at a
+        time works in it; it must be empty or new, or a run's that goes on, and files that are not
+        the run's stay.
     force : bool, default=False
         Whether an existing output may be replaced.
     callback : callable or None, default=None
@@ -185,31 +187,33 @@ def impute_parquet(
     }
     dealing = {"subset_size": subset_size, "random_state": random_state}
     options = {"target": target, **columns, **method, "reference": reference, **dealing}
+    folder = place.with_name(f".{place.name}.work") if work_dir is None else Path(work_dir)
+    check_work_folder(folder)
     plan = make_plan(table, target, **columns)
     check_kernel(OWNER, kernel, plan.code)
     check_variant(variant, plan.code)
-    folder = place.with_name(f".{place.name}.work") if work_dir is None else Path(work_dir)
-    work = open_work_folder(folder, fingerprint(table, options))
-    try:
-        ended = fill_table(
-            plan,
-            work,
-            place,
-            method,
-            reference,
-            dealing,
-            max_models=max_models,
-            n_jobs=n_jobs,
-            scheduler=scheduler,
-            callback=callback,
-        )
-    except BaseException as error:
-        if work.has_blocks:
-            error.add_note(f"what is finished is kept in {folder}: the same call goes on from it.")
-        else:
-            work.remove()
-        raise
-    work.remove()
+    with work_folder(folder, fingerprint(table, options)) as work:
+        try:
+            ended = fill_table(
+                plan,
+                work,
+                place,
+                method,
+                reference,
+                dealing,
+                max_models=max_models,
+                n_jobs=n_jobs,
+                scheduler=scheduler,
+                callback=callback,
+            )
+        except BaseException as error:
+            if work.has_blocks:
+                kept = f"what is finished is kept in {folder}: the same call goes on from it."
+                error.add_note(kept)
+            else:
+                work.clear()
+            raise
+        work.clear()
     cautions = list(plan.cautions)
     if work.started_over:
         cautions.append(
