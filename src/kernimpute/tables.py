@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from kernimpute.columns import TableError, observed_in_table
 from kernimpute.convergence import Callback, Status, overall
 from kernimpute.estimators._filling import Filling, Settings, fill
-from kernimpute.estimators._subsets import SMALLEST_SUBSET, stratified_subsets
+from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import Kernel
 from kernimpute.labels import Task
-from kernimpute.parameters import check_choice, check_integer
 from kernimpute.reference import Reference, reference_table
 from kernimpute.roles import (
     TableLabels,
@@ -38,7 +37,9 @@ from kernimpute.roles import (
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
 from kernimpute.table_code import EncodedTable, encode_table
 from kernimpute.table_rules import (
+    check_dealing,
     check_kernel,
+    check_method,
     check_variant,
     column_facts,
     default_options,
@@ -259,8 +260,8 @@ def impute_table(
         "tol": tol,
         "max_iter": max_iter,
     }
+    check_method(OWNER, {**options, "task": task, "reference": reference})
     subsets = _Subsets(subset_size, max_models, random_state, n_jobs)
-    check_choice(OWNER, "task", task, ("auto", "classification", "regression"))
     roles = column_roles(table, target, drop, ignore, categorical)
     observed = observed_in_table(table, missing_values)
     at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
@@ -277,7 +278,7 @@ def impute_table(
         )
     as_category = [name for name in roles.categorical if name in used]
     encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
-    check_kernel(OWNER, kernel, encoded.code)
+    check_kernel(kernel, encoded.code)
     check_variant(variant, encoded.code)
     options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
     cautions = [
@@ -402,11 +403,7 @@ class _Subsets:
 
     def __post_init__(self) -> None:
         """Refuse numbers outside their range."""
-        if self.size is not None:
-            check_integer(OWNER, "subset_size", self.size, SMALLEST_SUBSET)
-        if self.max_models is not None:
-            check_integer(OWNER, "max_models", self.max_models, 1)
-        check_integer(OWNER, "random_state", self.random_state, 0)
+        check_dealing(OWNER, {**vars(self), "subset_size": self.size})
 
 
 def _filled_by_subsets(
