@@ -64,8 +64,9 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
 
     asked = signature(impute_parquet).bind(frame, target, output, **options)
     asked.apply_defaults()
-    if not isinstance(frame, dd.DataFrame):
-        raise TypeError(refusal_in_words(OWNER, "frame", "a Dask DataFrame", f"a {type(frame)}"))
+    is_dask = isinstance(frame, dd.DataFrame)
+    if not is_dask:
+        raise TypeError(refusal_in_words(OWNER, "frame", "a Dask DataFrame", repr(type(frame))))
     check_options(OWNER, asked.arguments)
     place = check_place(OWNER, output)
     check_replaced(place, is_folder=True, force=asked.arguments["force"])
