@@ -217,8 +217,9 @@ def test_unfinished_new_rows_are_a_warning_as_in_memory(tmp_path, monkeypatch):
     assert done.status is expected.status is Status.MAX_ITER
 
 
-def test_the_rows_of_blocks_are_not_held_together(tmp_path):
+def test_the_rows_of_blocks_are_not_held_together(tmp_path, monkeypatch):
     """What is read again and what stays of it does not grow with the table's rows."""
+    monkeypatch.setattr("kernimpute.scale.blocks.SUBSETS", 8)
     peaks = []
     for n_subsets in (80, 320):
         work = WorkFolder(tmp_path / str(n_subsets), False)

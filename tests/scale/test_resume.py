@@ -17,6 +17,14 @@ from tests.scale.tables import numeric_table, read, written, written_folder
 SIZE = {"subset_size": 10}
 
 
+@pytest.fixture(autouse=True)
+def blocks_of_eight():
+    """Pin the size of a block, which is chosen for its speed and may change."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("kernimpute.scale.blocks.SUBSETS", 8)
+        yield
+
+
 @pytest.fixture
 def paths(tmp_path):
     written(numeric_table(400), tmp_path / "table.parquet")
@@ -91,6 +99,13 @@ def test_another_table_or_option_starts_over(paths, filled_blocks, change):
     with pytest.warns(TableWarning, match="all were filled anew"):
         done = impute_parquet(*paths, **options)
     assert done.n_reused == 0 and filled_blocks == [8] * 5
+
+
+def test_blocks_of_another_size_are_not_taken_up(paths, monkeypatch):
+    interrupt(paths)
+    monkeypatch.setattr("kernimpute.scale.blocks.SUBSETS", 4)
+    with pytest.warns(TableWarning, match="all were filled anew"):
+        assert impute_parquet(*paths, **SIZE).n_reused == 0
 
 
 def test_a_half_written_block_does_not_count(paths, tmp_path, filled_blocks):
@@ -250,7 +265,8 @@ def test_two_runs_do_not_work_in_one_folder(paths, tmp_path):
 def test_the_lock_of_a_killed_run_is_none(paths, tmp_path):
     script = """
 import os, signal, sys
-from kernimpute.scale import impute_parquet
+from kernimpute.scale import blocks, impute_parquet
+blocks.SUBSETS = 8
 kill = lambda done: done.n_done >= 16 and os.kill(os.getpid(), signal.SIGKILL)
 impute_parquet(*sys.argv[1:], subset_size=10, callback=kill)
 """

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kernimpute.columns import TableError
 from kernimpute.files import replacing
+from kernimpute.scale import blocks
 from kernimpute.scale.locks import locked
 from kernimpute.scale.source import ParquetSource
 
@@ -104,7 +105,7 @@ def fingerprint(source: ParquetSource, options: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        These and the versions of the libraries, as JSON.
+        These, the size of a block and the versions of the libraries, as JSON.
     """
     files = [
         [file.name, status.st_size, status.st_mtime_ns]
@@ -114,6 +115,7 @@ def fingerprint(source: ParquetSource, options: Mapping[str, Any]) -> str:
     parts = {
         "files": files,
         "options": {name: repr(value) for name, value in options.items()},
+        "subsets_of_a_block": blocks.SUBSETS,
         "versions": {library: version(library) for library in _LIBRARIES},
     }
     return json.dumps(parts, indent=1, sort_keys=True)
