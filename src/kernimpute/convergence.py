@@ -7,7 +7,8 @@ inputs they refuse beforehand.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from kernimpute.parameters import check_integer, check_real
 
-__all__ = ["Callback", "Record", "Status", "StopRule", "Trace"]
+__all__ = ["Callback", "Record", "Status", "StopRule", "Trace", "overall"]
 
 
 class Status(Enum):
@@ -68,6 +69,28 @@ class Status(Enum):
 
 
 _SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
+
+
+def overall(statuses: Iterable[Status]) -> Status:
+    """Return how the parts of a table ended, in one status.
+
+    Parameters
+    ----------
+    statuses : iterable of Status
+        How each part ended.
+
+    Returns
+    -------
+    Status
+        The first that is no success, else the most frequent. A part that was complete already
+        says nothing of a table in which others were filled.
+    """
+    counts = Counter(statuses)
+    for status in counts:
+        if not status.success:
+            return status
+    del counts[Status.NOTHING_MISSING]
+    return max(counts, key=lambda status: counts[status], default=Status.NOTHING_MISSING)
 
 
 @dataclass(frozen=True)

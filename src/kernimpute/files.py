@@ -54,7 +54,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     Yields
     ------
     Path
-        The temporary folder, which is empty; it is removed if the block does not end well.
+        The temporary folder, which is empty; it is removed if the block does not end well, and
+        what was there before stays.
     """
     final = Path(os.path.realpath(path))
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
@@ -68,4 +69,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         os.replace(temporary, final)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        # Whatever stopped the second call, or came between the two, must not cost the former.
+        if former.exists() and not final.exists():
+            os.replace(former, final)
         shutil.rmtree(former, ignore_errors=True)

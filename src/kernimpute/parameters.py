@@ -10,7 +10,14 @@ import math
 from collections.abc import Collection, Hashable
 from numbers import Integral, Real
 
-__all__ = ["check_choice", "check_integer", "check_real", "refusal", "refusal_in_words"]
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_jobs",
+    "check_real",
+    "refusal",
+    "refusal_in_words",
+]
 
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
@@ -143,6 +150,36 @@ def check_integer(owner: str, name: str, value: object, low: int) -> int:
     if value < low:
         raise ValueError(refusal(owner, name, must_be, value))
     return int(value)
+
+
+def check_jobs(owner: str, n_jobs: object) -> int | None:
+    """Return a number of jobs as joblib counts.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameter it is, for the message.
+    n_jobs : object
+        The value to check.
+
+    Returns
+    -------
+    int or None
+        The value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither None nor an integer other than 0.
+    """
+    if n_jobs is None:
+        return None
+    must_be = "None or an int other than 0"
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise TypeError(refusal(owner, "n_jobs", must_be, n_jobs))
+    if n_jobs == 0:
+        raise ValueError(refusal(owner, "n_jobs", must_be, n_jobs))
+    return int(n_jobs)
 
 
 def check_choice(owner: str, name: str, value: object, choices: Collection[str]) -> str:

@@ -6,10 +6,8 @@ decide and say the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,17 @@ from pandas.api.types import is_float_dtype
 from kernimpute.columns import Column, TableError, observed_in_table
 from kernimpute.convergence import Status
 from kernimpute.estimators._labels import Labels, read_labels
+from kernimpute.estimators._subsets import SMALLEST_SUBSET
+from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Kernel
-from kernimpute.parameters import check_choice, refusal
+from kernimpute.parameters import (
+    check_choice,
+    check_integer,
+    check_jobs,
+    check_real,
+    refusal,
+    refusal_in_words,
+)
 from kernimpute.roles import TableLabels, codes_note, has_few_values, plain
 from kernimpute.rules import (
     SMOOTH,
@@ -34,12 +41,15 @@ from kernimpute.table_code import TableCode
 
 __all__ = [
     "ColumnFacts",
+    "check_dealing",
     "check_kernel",
+    "check_method",
     "check_variant",
     "column_facts",
     "default_options",
     "labels_of_table",
     "table_notes",
+    "unfinished_new_rows",
     "unfinished_subsets",
     "unused_markers",
 ]
@@ -137,16 +147,69 @@ def default_options(
     if kernel is None or isinstance(kernel, str):
         columns = tuple(int(column) for column in np.flatnonzero(code.categorical))
         found["kernel"] = default_kernel(kernel or "gaussian", X, columns, part=SMOOTH)
-    # What is no penalty is refused by `impute`, in its words.
-    if options["eta"] is None and options["variant"] == "direct" and _is_positive(C):
+    if options["eta"] is None and options["variant"] == "direct":
         factor = number_of_machines(n_classes) * imputer_eta(labels.task)
         found["eta"] = anchor_weight(float(C), X, factor, np.ones(X.shape[0]))
     return found
 
 
-def _is_positive(value: object) -> bool:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and 0.0 < float(value) < math.inf  # type: ignore[arg-type]
+def check_method(owner: str, options: Mapping[str, Any]) -> None:
+    """Refuse options of the method outside of their range, before the table is read.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameters they are, for the messages.
+    options : mapping of str to object
+        "task", "reference" and the options of `kernimpute.impute` that tables have.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is refused.
+    """
+    variant, kernel, reference = options["variant"], options["kernel"], options["reference"]
+    check_choice(owner, "task", options["task"], ("auto", "classification", "regression"))
+    check_choice(owner, "variant", variant, VARIANTS)
+    if isinstance(kernel, str):
+        check_choice(owner, "kernel", kernel, KERNELS)
+    elif kernel is not None and not isinstance(kernel, Kernel):
+        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
+    check_real(owner, "C", options["C"], 0.0)
+    check_real(owner, "epsilon", options["epsilon"], 0.0, low_included=True)
+    for name in ("eta", "rho"):
+        if options[name] is not None:
+            check_real(owner, name, options[name], 0.0, high_included=True)
+    for name in ("radius", "tol"):
+        if options[name] is not None:
+            check_real(owner, name, options[name], 0.0, low_included=True)
+    if options["max_iter"] is not None:
+        check_integer(owner, "max_iter", options["max_iter"], 0)
+    if variant == "direct" and isinstance(reference, str) and reference == "expected":
+        must_be = "a table, such as 'mean', for variant='direct', which moves one"
+        raise ValueError(refusal_in_words(owner, "reference", must_be, "'expected', a kernel,"))
+
+
+def check_dealing(owner: str, options: Mapping[str, Any]) -> None:
+    """Refuse options of subsets outside of their range.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameters they are, for the messages.
+    options : mapping of str to object
+        "subset_size" and "max_models", each None or a number, "random_state" and "n_jobs".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is refused.
+    """
+    for name, least in (("subset_size", SMALLEST_SUBSET), ("max_models", 1)):
+        if options[name] is not None:
+            check_integer(owner, name, options[name], least)
+    check_integer(owner, "random_state", options["random_state"], 0)
+    check_jobs(owner, options["n_jobs"])
 
 
 def check_variant(variant: str, code: TableCode) -> None:
@@ -172,13 +235,11 @@ def check_variant(variant: str, code: TableCode) -> None:
         )
 
 
-def check_kernel(owner: str, kernel: Kernel | str | None, code: TableCode) -> None:
+def check_kernel(kernel: Kernel | str | None, code: TableCode) -> None:
     """Refuse a kernel without a categorical term where a column needs one.
 
     Parameters
     ----------
-    owner : str
-        The function whose parameter it is, for the message.
     kernel : Kernel, str or None
         The kernel.
     code : TableCode
@@ -186,19 +247,12 @@ def check_kernel(owner: str, kernel: Kernel | str | None, code: TableCode) -> No
 
     Raises
     ------
-    TypeError, ValueError
-        If there is no such kernel.
     TableError
         If it is refused.
     """
     if kernel is None:
         return
-    if isinstance(kernel, str):
-        kind = KERNELS[check_choice(owner, "kernel", kernel, KERNELS)]
-    elif isinstance(kernel, Kernel):
-        kind = type(kernel)
-    else:
-        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
+    kind = KERNELS[kernel] if isinstance(kernel, str) else type(kernel)
     names = [column.name for column in code.features if column.kind == "category"]
     if names and not kind.is_distance:
         raise TableError(
@@ -268,6 +322,24 @@ def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int)
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"
         for (stage, status), count in counts.items()
     ]
+
+
+def unfinished_new_rows(status: Status | None) -> list[str]:
+    """Return a caution where the rows without a label did not meet their stop rule.
+
+    Parameters
+    ----------
+    status : Status or None
+        How their filling ended; None where there was none.
+
+    Returns
+    -------
+    list of str
+        The caution, or nothing.
+    """
+    if status is None or status.success:
+        return []
+    return [f"in the rows without a label: {status.value}"]
 
 
 def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:

@@ -20,13 +20,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.columns import TableError, observed_in_table
-from kernimpute.convergence import Callback, Status
+from kernimpute.convergence import Callback, Status, overall
 from kernimpute.estimators._filling import Filling, Settings, fill
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import Kernel
 from kernimpute.labels import Task
-from kernimpute.parameters import check_choice, check_integer
 from kernimpute.reference import Reference, reference_table
 from kernimpute.roles import (
     TableLabels,
@@ -38,12 +37,15 @@ from kernimpute.roles import (
 from kernimpute.stage_two import RecoveredFeatures, recover_new_rows
 from kernimpute.table_code import EncodedTable, encode_table
 from kernimpute.table_rules import (
+    check_dealing,
     check_kernel,
+    check_method,
     check_variant,
     column_facts,
     default_options,
     labels_of_table,
     table_notes,
+    unfinished_new_rows,
     unfinished_subsets,
     unused_markers,
 )
@@ -53,8 +55,6 @@ __all__ = ["TableImputation", "TableWarning", "impute_table", "infer_task"]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 OWNER = "impute_table"
-SMALLEST_SUBSET = 10
-"""Fewest rows of a subset, as in `KernelImputer`."""
 
 
 class TableWarning(UserWarning):
@@ -123,9 +123,9 @@ class TableImputation:
 
     @property
     def status(self) -> Status:
-        """How the solver ended on the rows with a label."""
-        how = self.result or self.filling
-        return Status.NOTHING_MISSING if how is None else how.status
+        """How the solvers ended: the first status that is no success, else that of the labelled."""
+        parts = (self.result or self.filling, self.new_rows)
+        return overall(part.status for part in parts if part is not None)
 
     def filled_cells(self, name: Hashable) -> BoolArray:
         """Return where a column was filled.
@@ -260,8 +260,8 @@ def impute_table(
         "tol": tol,
         "max_iter": max_iter,
     }
+    check_method(OWNER, {**options, "task": task, "reference": reference})
     subsets = _Subsets(subset_size, max_models, random_state, n_jobs)
-    check_choice(OWNER, "task", task, ("auto", "classification", "regression"))
     roles = column_roles(table, target, drop, ignore, categorical)
     observed = observed_in_table(table, missing_values)
     at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
@@ -278,7 +278,7 @@ def impute_table(
         )
     as_category = [name for name in roles.categorical if name in used]
     encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
-    check_kernel(OWNER, kernel, encoded.code)
+    check_kernel(kernel, encoded.code)
     check_variant(variant, encoded.code)
     options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
     cautions = [
@@ -403,11 +403,7 @@ class _Subsets:
 
     def __post_init__(self) -> None:
         """Refuse numbers outside their range."""
-        if self.size is not None:
-            check_integer(OWNER, "subset_size", self.size, SMALLEST_SUBSET)
-        if self.max_models is not None:
-            check_integer(OWNER, "max_models", self.max_models, 1)
-        check_integer(OWNER, "random_state", self.random_state, 0)
+        check_dealing(OWNER, {**vars(self), "subset_size": self.size})
 
 
 def _filled_by_subsets(
@@ -472,5 +468,4 @@ def _unfinished(done: _Filled) -> Iterator[str]:
         yield from unfinished_subsets(Counter(done.filling.unfinished), done.filling.n_subsets)
     if result is not None and not result.status.success:
         yield result.status.value
-    if new_rows is not None and not new_rows.status.success:
-        yield f"in the rows without a label: {new_rows.status.value}"
+    yield from unfinished_new_rows(None if new_rows is None else new_rows.status)

@@ -1,5 +1,9 @@
 """Subsets: how many models are kept, what runs them, and what does not grow with the table."""
 
+import os
+import subprocess
+import sys
+
 import joblib
 import numpy as np
 import pytest
@@ -7,6 +11,7 @@ from threadpoolctl import threadpool_info
 
 import kernimpute
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
+from kernimpute.convergence import Status
 from kernimpute.estimators import _filling
 from kernimpute.estimators._labels import read_labels
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
@@ -234,3 +239,46 @@ def test_unlabelled_rows_of_a_table_are_new_rows_to_the_kept_subsets():
 def test_options_of_subsets_are_checked(options, match):
     with pytest.raises((TypeError, ValueError), match=match):
         impute_table(_table(*problem(40)), "y", **options)
+
+
+def test_complete_subsets_do_not_say_that_nothing_was_missing():
+    X, y = problem()
+    X = np.nan_to_num(X)
+    X[-1, 0] = np.nan
+    imputer = KernelImputer(subset_size=20).fit(X, y)
+    assert imputer.status_ is Status.CONVERGED
+    assert impute_table(_table(X, y), "y", subset_size=20).status is Status.CONVERGED
+    labels = y.astype(float)
+    labels[-1] = np.nan
+    assert impute_table(_table(X, labels), "y", subset_size=20).status is Status.CONVERGED
+    assert impute_table(_table(X, labels), "y").status is Status.CONVERGED
+    labels[-2:] = np.nan, 1.0
+    assert KernelImputer(subset_size=20).fit(X[:-1], y[:-1]).status_ is Status.NOTHING_MISSING
+
+
+def test_threads_do_not_lift_the_limit_of_each_other():
+    """The first to come leaves first: the other keeps its one thread, and none keeps it after."""
+    # In a process of its own, for this one's limit is held by the tests.
+    script = """
+import threading
+from threadpoolctl import ThreadpoolController
+from kernimpute.estimators._parallel import on_one_thread
+libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+blas = lambda: {library.num_threads for library in libraries}
+came, goes = threading.Event(), threading.Event()
+first = threading.Thread(target=on_one_thread, args=(lambda: came.set() or goes.wait(10), ()))
+
+def second():
+    goes.set()
+    first.join(10)
+    return blas()
+
+before = blas()
+first.start()
+assert came.wait(10)
+print(before, on_one_thread(second, ()), blas())
+"""
+    threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    run = [sys.executable, "-c", script]
+    said = subprocess.run(run, env={**os.environ, **threads}, text=True, stdout=-1, check=True)
+    assert said.stdout.split() == ["{2}", "{1}", "{2}"]

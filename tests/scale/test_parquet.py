@@ -1,5 +1,8 @@
 """Out of core is in memory: the same table comes back, and nothing else is left behind."""
 
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -12,6 +15,11 @@ from kernimpute.columns import TableError
 from kernimpute.convergence import Status
 from kernimpute.scale import impute_parquet
 from kernimpute.scale import source as source_module
+from kernimpute.scale.blocks import Endings, FilledBlock, in_blocks, write_block
+from kernimpute.scale.filling import _assembled
+from kernimpute.scale.runs import Job
+from kernimpute.scale.work_folder import WorkFolder
+from kernimpute.stage_two import recover_new_rows
 from kernimpute.tables import TableWarning, impute_table
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written, written_folder
 
@@ -177,3 +185,55 @@ def test_folders_that_are_no_table(tmp_path):
     (folder / "c").mkdir()
     with pytest.raises(TableError, match="Got the folder 'c' in it"):
         impute_parquet(folder, "y", tmp_path / "out")
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_complete_subsets_do_not_say_that_nothing_was_missing(tmp_path, place):
+    table = numeric_table(200).fillna(0.0).astype({"y": "Int64"})
+    table.loc[table.index[place], "a"] = None
+    paths = tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
+    for has_label in (True, False):
+        if not has_label:
+            table.loc[table.index[place], "y"] = None
+        written(table, paths[0])
+        done = impute_parquet(*paths, subset_size=20, force=True)
+        assert done.status is Status.CONVERGED and done.n_filled == 1
+        assert done.statuses[Status.NOTHING_MISSING] == 10 - has_label
+        assert done.new_rows is (None if has_label else Status.CONVERGED)
+
+
+def test_unfinished_new_rows_are_a_warning_as_in_memory(tmp_path, monkeypatch):
+    source = written(mixed_table(), tmp_path / "table.parquet")
+
+    def stopping(*arguments, **options):
+        return replace(recover_new_rows(*arguments, **options), status=Status.MAX_ITER)
+
+    monkeypatch.setattr("kernimpute.scale.filling.recover_new_rows", stopping)
+    monkeypatch.setattr("kernimpute.tables.recover_new_rows", stopping)
+    done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", **MIXED)
+    expected = impute_table(as_frame(source), "y", **MIXED)
+    assert done.warnings == expected.warnings
+    assert f"in the rows without a label: {Status.MAX_ITER.value}" in done.warnings
+    assert done.status is expected.status is Status.MAX_ITER
+
+
+def test_the_rows_of_blocks_are_not_held_together(tmp_path, monkeypatch):
+    """What is read again and what stays of it does not grow with the table's rows."""
+    monkeypatch.setattr("kernimpute.scale.blocks.SUBSETS", 8)
+    peaks = []
+    for n_subsets in (80, 320):
+        work = WorkFolder(tmp_path / str(n_subsets), False)
+        work.path.mkdir()
+        subsets = np.arange(n_subsets * 50).reshape(n_subsets, 50)
+        job = Job(work.matrix((subsets.size, 20)), None, subsets, None, "expected", None)
+        endings = Endings((Status.CONVERGED,) * 8, (), (), 1, 0.0)
+        for block in in_blocks(subsets):
+            filled = FilledBlock(np.full((8 * 50, 20), float(block.place)), endings)
+            write_block(work.block(block.place), filled)
+        tracemalloc.start()
+        assert len(_assembled(job, work)) == n_subsets // 8
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (job.X[:, 0] == np.repeat(np.arange(n_subsets // 8), 400)).all()
+    block_bytes = 8 * 50 * 20 * 8
+    assert peaks[1] - peaks[0] < block_bytes

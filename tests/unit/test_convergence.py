@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kernimpute.convergence import Record, Status, StopRule, Trace
+from kernimpute.convergence import Record, Status, StopRule, Trace, overall
 
 
 def trace():
@@ -115,3 +115,17 @@ def test_numbers_of_rounds_are_integers_from_zero():
     for max_iter in (10.0, None, True, "10"):
         with pytest.raises(TypeError, match=r"'max_iter' parameter of StopRule must be an int"):
             StopRule(tol=0.1, max_iter=max_iter)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("", "NOTHING_MISSING"),
+        ("NOTHING_MISSING NOTHING_MISSING", "NOTHING_MISSING"),
+        ("NOTHING_MISSING NOTHING_MISSING CONVERGED", "CONVERGED"),
+        ("CONVERGED RAISED RAISED", "RAISED"),
+        ("CONVERGED CONVERGED STALLED MAX_ITER MAX_ITER", "STALLED"),
+    ],
+)
+def test_the_status_of_parts_is_that_of_what_was_done(names, expected):
+    assert overall(Status[name] for name in names.split()) is Status[expected]

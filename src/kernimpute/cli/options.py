@@ -12,6 +12,7 @@ import typer
 
 from kernimpute.cli.errors import RefusedError
 from kernimpute.columns import TableError, check_column_names
+from kernimpute.estimators._subsets import SMALLEST_SUBSET
 from kernimpute.kernels import Kernel, make_kernel
 
 __all__ = [
@@ -167,7 +168,9 @@ MaxIterOption = Annotated[
 ]
 SubsetSizeOption = Annotated[
     int | None,
-    typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
+    typer.Option(
+        min=SMALLEST_SUBSET, help="Impute larger tables by subsets of at most so many rows."
+    ),
 ]
 JobsOption = Annotated[
     int | None,

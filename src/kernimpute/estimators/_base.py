@@ -38,7 +38,7 @@ from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
 from kernimpute.estimators._references import NewRows, fitted_reference
-from kernimpute.estimators._subsets import stratified_subsets
+from kernimpute.estimators._subsets import SMALLEST_SUBSET, stratified_subsets
 from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
 from kernimpute.frames import check_names, is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
@@ -58,7 +58,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "feature_range": [None, dict, "array-like"],
     "handle_unknown": [StrOptions({"error", "missing"})],
     "new_rows": [StrOptions({"auto", "similar", "reference"})],
-    "subset_size": [None, Interval(Integral, 10, None, closed="left")],
+    "subset_size": [None, Interval(Integral, SMALLEST_SUBSET, None, closed="left")],
     "max_models": [None, Interval(Integral, 1, None, closed="left")],
     "max_memory": [
         Interval(RealNotInt, 0, 1, closed="right"),

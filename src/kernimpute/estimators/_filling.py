@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from kernimpute.convergence import Record, Status, Trace
+from kernimpute.convergence import Record, Status, Trace, overall
 from kernimpute.dual import Dual, make_dual
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, Machines, make_machine
-from kernimpute.estimators._parallel import run_all, runs_alone
+from kernimpute.estimators._parallel import one_thread, run_all, runs_alone
 from kernimpute.estimators._subsets import kept_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import KERNELS, Kernel, make_kernel
@@ -111,7 +110,7 @@ class Filling:
     unfinished : tuple of (str, Status)
         Stage and status of each run that did not meet its stop rule.
     status : Status
-        The first of these, else how the first subset ended.
+        How the subsets ended, by `kernimpute.convergence.overall`.
     gap : float
         Largest certificate of the subsets.
     trace : Trace
@@ -232,20 +231,19 @@ def fill(
         done = [fill_subset(*call) for call in calls]
     else:
         # Sums depend on the number of threads that BLAS makes them with.
-        with threadpool_limits(1, user_api="blas"):
+        with one_thread():
             done = run_all(fill_subset, calls, n_jobs)
     X = np.empty_like(matrix)
     for rows, one in zip(reversed(subsets), reversed(done), strict=True):
         X[rows] = one.X
     machines = tuple(one.machine for one in done if one.machine is not None)
     rows_kept = [subsets[place] for place in kept]
-    unfinished = tuple(ending for one in done for ending in one.unfinished)
     return Filling(
         X=X,
         machines=Machines(machines),
         kept=np.unique(np.concatenate(rows_kept)) if rows_kept else np.arange(0),
-        unfinished=unfinished,
-        status=unfinished[0][1] if unfinished else done[0].status,
+        unfinished=tuple(ending for one in done for ending in one.unfinished),
+        status=overall(one.status for one in done),
         gap=max(one.gap for one in done),
         trace=Trace(tuple(record for place in kept for record in done[place].trace.records)),
         n_iter=max(1, *(len(one.trace) for one in done)),

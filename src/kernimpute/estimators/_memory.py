@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from kernimpute.dual import CACHE_MB
+from kernimpute.estimators._subsets import SMALLEST_SUBSET
 from kernimpute.kernel_gram import HELD_ROWS
 from kernimpute.kernels import Gaussian, Kernel
 
@@ -32,7 +33,6 @@ of the table; 33.6 at 200 rows and 3000 columns."""
 
 FLOAT = 8
 GIB = 2**30
-SMALLEST_SUBSET = 10
 
 
 def estimated_peak(

@@ -6,13 +6,67 @@ around the call where it is None. Calls at the same time have one thread of BLAS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["on_one_thread", "run_all", "runs_alone"]
+__all__ = ["on_one_thread", "one_thread", "run_all", "runs_alone"]
+
+
+class _SharedLimit:
+    """What all threads inside `one_thread` share."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_inside = 0
+        self.found: list[tuple[Any, int]] = []
+
+
+_LIMIT = _SharedLimit()
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Give BLAS one thread, on several threads of Python's at a time too.
+
+    `threadpool_limits` saves the limit and puts it back, and most libraries have one for the whole
+    process: of two threads that each do so, the one that leaves first would lift the other's. So
+    the first to come in saves what is the process's, and the last to leave puts it back.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
+    with _LIMIT.lock:
+        if _LIMIT.n_inside == 0:
+            libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            # On OpenMP each thread has a limit of its own.
+            shared = [one for one in libraries if getattr(one, "threading_layer", "") != "openmp"]
+            _LIMIT.found = [(library, library.num_threads) for library in shared]
+            _set_limits([(library, 1) for library in shared])
+        _LIMIT.n_inside += 1
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        with _LIMIT.lock:
+            _LIMIT.n_inside -= 1
+            if _LIMIT.n_inside == 0:
+                _set_limits(_LIMIT.found)
+
+
+def _set_limits(limits: list[tuple[Any, int]]) -> None:
+    """Set the limit of each library, from whatever thread."""
+    for library, n_threads in limits:
+        library.set_num_threads(n_threads)
+    # threadpoolctl hears one thread alone from its first call on, until it leaves a block.
+    with threadpool_limits(None):
+        pass
 
 
 def runs_alone(n_jobs: int | None) -> bool:
@@ -47,7 +101,7 @@ def on_one_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> A
     object
         What it returns.
     """
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         return function(*arguments)
 
 
@@ -78,9 +132,8 @@ def run_all(
     """
     if runs_alone(n_jobs):
         return [function(*call) for call in calls]
-    # Around all calls, too: the limit is the process's, and threads that each restored what they
-    # found would restore the limit of others.
-    with threadpool_limits(1, user_api="blas"):
+    # Around all calls, too, so that threads do not set the limit anew for each.
+    with one_thread():
         return list(
             Parallel(n_jobs=n_jobs, verbose=verbose)(
                 delayed(on_one_thread)(function, call) for call in calls

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,17 @@ from kernimpute.estimators._filling import Settings, fill_subset
 from kernimpute.estimators._labels import Labels
 from kernimpute.kernels import Kernel
 
-__all__ = ["Block", "FilledBlock", "Subset", "fill_block", "in_blocks", "read_block", "write_block"]
+__all__ = [
+    "Block",
+    "Endings",
+    "FilledBlock",
+    "Subset",
+    "fill_block",
+    "in_blocks",
+    "is_block",
+    "read_block",
+    "write_block",
+]
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -58,13 +69,11 @@ class Subset:
 
 
 @dataclass(frozen=True)
-class FilledBlock:
-    """What a task returns.
+class Endings:
+    """How the subsets of a block ended: what is kept of it once its rows are in the matrix.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns)
-        The filled rows of all its subsets, one after the other.
     statuses : tuple of Status
         How each subset ended.
     unfinished : tuple of (str, Status)
@@ -77,12 +86,27 @@ class FilledBlock:
         Largest certificate.
     """
 
-    X: FloatArray
     statuses: tuple[Status, ...]
     unfinished: tuple[tuple[str, Status], ...]
     notes: tuple[str, ...]
     n_iter: int
     gap: float
+
+
+@dataclass(frozen=True)
+class FilledBlock:
+    """What a task returns.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        The filled rows of all its subsets, one after the other.
+    endings : Endings
+        How they ended.
+    """
+
+    X: FloatArray
+    endings: Endings
 
 
 def in_blocks(subsets: Sequence[Rows]) -> Iterator[Block]:
@@ -131,18 +155,18 @@ def fill_block(
             else np.where(np.isnan(subset.X), reference, subset.X)
         )
         done.append(fill_subset(subset.X, subset.labels, kernel, held, settings, False))
-    return FilledBlock(
-        X=np.concatenate([one.X for one in done]),
+    endings = Endings(
         statuses=tuple(one.status for one in done),
         unfinished=tuple(ending for one in done for ending in one.unfinished),
         notes=tuple(dict.fromkeys(note for one in done for note in one.trace.notes)),
         n_iter=max(1, *(len(one.trace) for one in done)),
         gap=max(one.gap for one in done),
     )
+    return FilledBlock(np.concatenate([one.X for one in done]), endings)
 
 
 def write_block(path: Path, block: FilledBlock) -> None:
-    """Write a finished block; the file is there whole, or not at all.
+    """Write a finished block; the file is there whole, or not at all, after a power cut too.
 
     Parameters
     ----------
@@ -151,16 +175,20 @@ def write_block(path: Path, block: FilledBlock) -> None:
     block : FilledBlock
         The block.
     """
+    endings = block.endings
     said = {
-        "statuses": [status.name for status in block.statuses],
-        "unfinished": [[stage, status.name] for stage, status in block.unfinished],
-        "notes": list(block.notes),
-        "n_iter": block.n_iter,
-        "gap": block.gap,
+        "statuses": [status.name for status in endings.statuses],
+        "unfinished": [[stage, status.name] for stage, status in endings.unfinished],
+        "notes": list(endings.notes),
+        "n_iter": endings.n_iter,
+        "gap": endings.gap,
     }
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
         np.savez(file, X=block.X, said=np.array(json.dumps(said)))
+        file.flush()
+        # Else the new name may reach the disk before what it names.
+        os.fsync(file.fileno())
     os.replace(partial, path)
 
 
@@ -177,13 +205,35 @@ def read_block(path: Path) -> FilledBlock:
     FilledBlock
         The block.
     """
-    with np.load(path, allow_pickle=False) as held:
+    # Opened here, for NumPy leaves a torn file open.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
         said = json.loads(str(held["said"]))
-        return FilledBlock(
-            X=held["X"],
+        endings = Endings(
             statuses=tuple(Status[name] for name in said["statuses"]),
             unfinished=tuple((stage, Status[name]) for stage, name in said["unfinished"]),
             notes=tuple(said["notes"]),
             n_iter=said["n_iter"],
             gap=said["gap"],
         )
+        return FilledBlock(held["X"], endings)
+
+
+def is_block(path: Path) -> bool:
+    """Return whether a finished block is there and can be read.
+
+    Parameters
+    ----------
+    path : Path
+        A file of `write_block`, torn perhaps, or none.
+
+    Returns
+    -------
+    bool
+        False where the block is to be filled (again).
+    """
+    try:
+        # Whole, for its check sums tell what a disk lost.
+        read_block(path)
+    except (FileNotFoundError, EOFError, ValueError, KeyError, BadZipFile):
+        return False
+    return True

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from kernimpute.scale.parquet import OWNER, impute_parquet
+from kernimpute.columns import check_column_names
+from kernimpute.parameters import refusal_in_words
+from kernimpute.scale.options import (
+    check_options,
+    check_place,
+    check_replaced,
+    check_work_place,
+)
+from kernimpute.scale.parquet import impute_parquet
 from kernimpute.scale.schedulers import check_scheduler, on_client, the_distributed
 
 __all__ = ["impute_dask"]
+
+OWNER = "impute_dask"
 
 
 def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> Any:
@@ -51,7 +62,16 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
     check_scheduler(OWNER, "local")
     import dask.dataframe as dd
 
-    place = Path(output)
+    asked = signature(impute_parquet).bind(frame, target, output, **options)
+    asked.apply_defaults()
+    is_dask = isinstance(frame, dd.DataFrame)
+    if not is_dask:
+        raise TypeError(refusal_in_words(OWNER, "frame", "a Dask DataFrame", repr(type(frame))))
+    check_options(OWNER, asked.arguments)
+    place = check_place(OWNER, output)
+    check_replaced(place, is_folder=True, force=asked.arguments["force"])
+    check_work_place(OWNER, asked.arguments["work_dir"], place)
+    check_column_names("target", [target], list(frame.columns))
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
         source = Path(folder, "source")
         frame.to_parquet(source, name_function=lambda part: f"part-{part:06d}.parquet")

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.convergence import Status
+from kernimpute.convergence import Status, overall
 from kernimpute.estimators._filling import Settings
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
 from kernimpute.kernels import Kernel
 from kernimpute.reference import typical_row
-from kernimpute.scale.blocks import FilledBlock, in_blocks, read_block
+from kernimpute.scale.blocks import Endings, in_blocks, read_block
 from kernimpute.scale.plan import Plan
 from kernimpute.scale.runs import Job, SubsetsDone, run_blocks
 from kernimpute.scale.schedulers import running_on
@@ -48,8 +48,8 @@ class Ended:
         Rounds of the longest run, its start included.
     gap : float
         Largest certificate.
-    has_new_rows : bool
-        Whether rows without a label were filled.
+    new_rows : Status or None
+        How the filling of the rows without a label ended; None where there was none.
     found : mapping of str to object
         Options that were left open, as they were used.
     """
@@ -61,7 +61,7 @@ class Ended:
     notes: tuple[str, ...] = ()
     n_iter: int = 0
     gap: float = 0.0
-    has_new_rows: bool = False
+    new_rows: Status | None = None
     found: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -114,14 +114,18 @@ def fill_table(
     subsets = stratified_subsets(labels, dealing["subset_size"], dealing["random_state"])
     held = reference if reference == "expected" else typical_row(X, kernel, labels.weights)
     job = Job(X, labels, subsets, kernel, held, Settings(**options))
-    with running_on(scheduler, n_jobs, work.path) as jobs:
+    with running_on(scheduler, n_jobs, work.workers) as jobs:
         n_reused = run_blocks(job, work, jobs, callback)
     ended = _assembled(job, work)
     kept = kept_subsets(len(subsets), max_models)
     training = X[np.unique(np.concatenate([subsets[place] for place in kept]))]
 
+    new_rows: list[Status] = []
+
     def fill_new(rows: FloatArray) -> FloatArray:
-        return recover_new_rows(rows, training, kernel=kernel).X
+        recovered = recover_new_rows(rows, training, kernel=kernel)
+        new_rows.append(recovered.status)
+        return recovered.X
 
     write_filled(plan, output, X, fill_new)
     return Ended(
@@ -132,7 +136,7 @@ def fill_table(
         notes=tuple(dict.fromkeys(note for one in ended for note in one.notes)),
         n_iter=max(one.n_iter for one in ended),
         gap=max(one.gap for one in ended),
-        has_new_rows=has_gaps[1],
+        new_rows=overall(new_rows) if new_rows else None,
         found={**found, "kernel": kernel},
     )
 
@@ -149,8 +153,8 @@ def _code_labelled(plan: Plan, X: FloatArray) -> tuple[bool, bool]:
     return in_labelled, in_others
 
 
-def _assembled(job: Job, work: WorkFolder) -> list[FilledBlock]:
-    """Write all finished blocks into the matrix, and return what else they hold."""
+def _assembled(job: Job, work: WorkFolder) -> list[Endings]:
+    """Write all finished blocks into the matrix, and return how they ended."""
     ended = []
     # A row in several subsets is filled in the first.
     for block in reversed([*in_blocks(job.subsets)]):
@@ -159,5 +163,6 @@ def _assembled(job: Job, work: WorkFolder) -> list[FilledBlock]:
         parts = np.split(filled.X, ends)
         for rows, part in zip(reversed(block.subsets), reversed(parts), strict=True):
             job.X[rows] = part
-        ended.append(filled)
+        # All blocks together have as many rows as the table, which may not fit into the memory.
+        ended.append(filled.endings)
     return ended[::-1]

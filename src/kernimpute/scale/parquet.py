@@ -18,18 +18,29 @@ from typing import Any, Literal
 import numpy as np
 
 from kernimpute.kernels import Kernel
-from kernimpute.parameters import check_choice, check_integer
 from kernimpute.scale.filling import fill_table
+from kernimpute.scale.options import (
+    check_apart,
+    check_options,
+    check_place,
+    check_replaced,
+    check_work_place,
+)
 from kernimpute.scale.plan import Plan, make_plan
 from kernimpute.scale.results import ParquetImputation
 from kernimpute.scale.runs import SubsetsDone
-from kernimpute.scale.schedulers import check_scheduler
 from kernimpute.scale.source import ParquetSource
-from kernimpute.scale.work_folder import fingerprint, open_work_folder
-from kernimpute.table_rules import check_kernel, check_variant, table_notes, unfinished_subsets
-from kernimpute.tables import SMALLEST_SUBSET, TableWarning
+from kernimpute.scale.work_folder import fingerprint, work_folder
+from kernimpute.table_rules import (
+    check_kernel,
+    check_variant,
+    table_notes,
+    unfinished_new_rows,
+    unfinished_subsets,
+)
+from kernimpute.tables import TableWarning
 
-__all__ = ["OWNER", "impute_parquet"]
+__all__ = ["impute_parquet"]
 
 OWNER = "impute_parquet"
 
@@ -98,7 +109,9 @@ def impute_parquet(
         workers that are there. Both need the extra ``dask``. A worker that dies is replaced.
     work_dir : str or Path or None, default=None
         Where the coded rows and the finished blocks are kept meanwhile; None is a folder beside
-        the output. It takes as much space as the filled table in 64-bit floats, twice.
+        the output. It takes as much space as the filled table in 64-bit floats, twice. One run at a
+        time works in it; it must be empty or new, or a run's that goes on, and files that are not
+        the run's stay.
     force : bool, default=False
         Whether an existing output may be replaced.
     callback : callable or None, default=None
@@ -149,15 +162,6 @@ def impute_parquet(
     (5, 2)
     """
     start = time.perf_counter()
-    check_choice(OWNER, "task", task, ("auto", "classification", "regression"))
-    check_choice(OWNER, "reference", reference, ("mean", "expected"))
-    check_integer(OWNER, "subset_size", subset_size, SMALLEST_SUBSET)
-    check_integer(OWNER, "random_state", random_state, 0)
-    if max_models is not None:
-        check_integer(OWNER, "max_models", max_models, 1)
-    check_scheduler(OWNER, scheduler)
-    table = ParquetSource(Path(source))
-    place = _checked_output(Path(output), table, force)
     method: dict[str, Any] = {
         "variant": variant,
         "kernel": kernel,
@@ -177,32 +181,41 @@ def impute_parquet(
         "task": task,
     }
     dealing = {"subset_size": subset_size, "random_state": random_state}
+    running = {"n_jobs": n_jobs, "scheduler": scheduler, "callback": callback}
+    asked = {**method, **dealing, **running, "task": task, "reference": reference}
+    check_options(OWNER, {**asked, "max_models": max_models})
+    table = ParquetSource(Path(source))
+    place = check_place(OWNER, output)
+    check_apart("output", place, table.path)
+    check_replaced(place, is_folder=table.is_folder, force=force)
+    folder = check_work_place(OWNER, work_dir, place)
+    check_apart("work", folder, table.path)
     options = {"target": target, **columns, **method, "reference": reference, **dealing}
     plan = make_plan(table, target, **columns)
-    check_kernel(OWNER, kernel, plan.code)
+    check_kernel(kernel, plan.code)
     check_variant(variant, plan.code)
-    folder = place.with_name(f".{place.name}.work") if work_dir is None else Path(work_dir)
-    work = open_work_folder(folder, fingerprint(table, options))
-    try:
-        ended = fill_table(
-            plan,
-            work,
-            place,
-            method,
-            reference,
-            dealing,
-            max_models=max_models,
-            n_jobs=n_jobs,
-            scheduler=scheduler,
-            callback=callback,
-        )
-    except BaseException as error:
-        if work.has_blocks:
-            error.add_note(f"what is finished is kept in {folder}: the same call goes on from it.")
-        else:
-            work.remove()
-        raise
-    work.remove()
+    with work_folder(folder, fingerprint(table, options)) as work:
+        try:
+            ended = fill_table(
+                plan,
+                work,
+                place,
+                method,
+                reference,
+                dealing,
+                max_models=max_models,
+                n_jobs=n_jobs,
+                scheduler=scheduler,
+                callback=callback,
+            )
+        except BaseException as error:
+            if work.has_blocks:
+                kept = f"what is finished is kept in {folder}: the same call goes on from it."
+                error.add_note(kept)
+            else:
+                work.clear()
+            raise
+        work.clear()
     cautions = list(plan.cautions)
     if work.started_over:
         cautions.append(
@@ -210,10 +223,11 @@ def impute_parquet(
             "all were filled anew"
         )
     cautions.extend(unfinished_subsets(ended.unfinished, ended.n_subsets))
+    cautions.extend(unfinished_new_rows(ended.new_rows))
     n_unlabelled = plan.labelled.size - plan.n_labelled
     notes = [
         *(f"kept and not used, for it is the index: {name}" for name in _index_kept(plan)),
-        *table_notes(plan.facts, n_unlabelled, ended.has_new_rows),
+        *table_notes(plan.facts, n_unlabelled, ended.new_rows is not None),
         *ended.notes,
     ]
     is_classes = plan.labels.task == "classification"
@@ -229,6 +243,7 @@ def impute_parquet(
         n_subsets=ended.n_subsets,
         n_reused=ended.n_reused,
         statuses=MappingProxyType(dict(ended.statuses)),
+        new_rows=ended.new_rows,
         n_iter=ended.n_iter,
         gap=ended.gap,
         settings=MappingProxyType({**options, **ended.found}),
@@ -239,25 +254,6 @@ def impute_parquet(
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
     return imputation
-
-
-def _checked_output(output: Path, source: ParquetSource, force: bool) -> Path:
-    """Return where to write, or refuse it before any work is done."""
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"{output}: there is no folder {str(output.parent)!r}.")
-    if source.is_folder and source.path.resolve() in output.resolve().parents:
-        raise ValueError(f"{output}: the output must lie outside of the source.")
-    if output.exists():
-        if output.resolve() == source.path.resolve():
-            raise ValueError(f"{output}: the output must be another one than the source.")
-        if not force:
-            raise FileExistsError(f"{output} exists: give another name, or force to replace it.")
-        if output.is_dir() != source.is_folder:
-            kinds = ("folder", "file") if source.is_folder else ("file", "folder")
-            raise ValueError(
-                f"{output}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
-            )
-    return output
 
 
 def _names(given: Iterable[Hashable]) -> tuple[Hashable, ...]:

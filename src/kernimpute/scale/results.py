@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from kernimpute.convergence import Status
+from kernimpute.convergence import Status, overall
 from kernimpute.labels import Task
 
 __all__ = ["ParquetImputation"]
@@ -37,6 +38,8 @@ class ParquetImputation:
         Subsets, and those of them that an earlier run, which was interrupted, had filled.
     statuses : mapping of Status to int
         How the subsets ended.
+    new_rows : Status or None
+        How the filling of the rows without a label ended; None where there was none.
     n_iter : int
         Rounds of the longest run, its start included.
     gap : float
@@ -60,6 +63,7 @@ class ParquetImputation:
     n_subsets: int
     n_reused: int
     statuses: Mapping[Status, int]
+    new_rows: Status | None
     n_iter: int
     gap: float
     settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
@@ -74,7 +78,8 @@ class ParquetImputation:
 
     @property
     def status(self) -> Status:
-        """How the subsets ended: the first status that is no success, else the most frequent."""
-        failed = [status for status in self.statuses if not status.success]
-        most = max(self.statuses, key=lambda status: self.statuses[status], default=None)
-        return failed[0] if failed else most or Status.NOTHING_MISSING
+        """How subsets and new rows ended, by `kernimpute.convergence.overall`."""
+        parts = Counter(self.statuses)
+        if self.new_rows is not None:
+            parts[self.new_rows] += 1
+        return overall(parts.elements())

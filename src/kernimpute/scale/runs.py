@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from kernimpute.estimators._filling import Settings
 from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._parallel import on_one_thread, runs_alone
+from kernimpute.estimators._parallel import on_one_thread, one_thread, runs_alone
 from kernimpute.kernels import Kernel
 from kernimpute.scale.blocks import (
     Block,
@@ -23,6 +22,7 @@ from kernimpute.scale.blocks import (
     Subset,
     fill_block,
     in_blocks,
+    is_block,
     write_block,
 )
 from kernimpute.scale.work_folder import WorkFolder
@@ -114,7 +114,7 @@ def run_blocks(
     """
     began = time.perf_counter()
     blocks = list(in_blocks(job.subsets))
-    left = [block for block in blocks if not work.block(block.place).exists()]
+    left = [block for block in blocks if not is_block(work.block(block.place))]
     n_done = n_reused = len(job.subsets) - sum(len(block.subsets) for block in left)
 
     def tell() -> None:
@@ -126,7 +126,7 @@ def run_blocks(
     with contextlib.closing(_finished(job, left, n_jobs)) as finished:
         for place, filled in finished:
             write_block(work.block(place), filled)
-            n_done += len(filled.statuses)
+            n_done += len(filled.endings.statuses)
             tell()
     return n_reused
 
@@ -135,8 +135,8 @@ def _finished(
     job: Job, blocks: Sequence[Block], n_jobs: int | None
 ) -> Generator[tuple[int, FilledBlock], None, None]:
     """Yield the blocks as they are finished, in any order; few are on the way at a time."""
-    # The limit is the process's, so threads need it from outside of them, too.
-    with threadpool_limits(1, user_api="blas"):
+    # Around all tasks, too, so that threads do not set the limit anew for each.
+    with one_thread():
         if runs_alone(n_jobs) or len(blocks) == 1:
             for block in blocks:
                 yield block.place, fill_block(*job.task(block))

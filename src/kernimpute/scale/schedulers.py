@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from joblib import cpu_count, parallel_config
+from joblib import cpu_count, effective_n_jobs, parallel_config
 
 from kernimpute.parameters import refusal
 
@@ -45,15 +45,17 @@ def check_scheduler(owner: str, scheduler: str | None) -> None:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If it is neither None, "local" nor an address.
     ImportError
         If Dask is not installed.
     """
     if scheduler is None:
         return
+    must_be = "None, 'local' or an address such as 'tcp://host:8786'"
+    if not isinstance(scheduler, str):
+        raise TypeError(refusal(owner, "scheduler", must_be, scheduler))
     if scheduler != "local" and "://" not in scheduler:
-        must_be = "None, 'local' or an address such as 'tcp://host:8786'"
         raise ValueError(refusal(owner, "scheduler", must_be, scheduler))
     the_distributed()
 
@@ -68,7 +70,7 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
         None: joblib's own backends, as ``parallel_config`` says. "local": worker processes of
         Dask's on this machine, of one thread each. Else the address of Dask's scheduler.
     n_jobs : int or None
-        Jobs at the same time; of worker processes, None and -1 start one for each core.
+        Jobs at the same time, as joblib counts; None starts a worker process for each core.
     folder : Path
         Where the worker processes may put what they need.
 
@@ -84,7 +86,7 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
     with contextlib.ExitStack() as stack:
         address: Any = scheduler
         if scheduler == "local":
-            n_workers = cpu_count() if n_jobs is None or n_jobs < 0 else n_jobs
+            n_workers = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
             address = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=n_workers,

@@ -1,10 +1,15 @@
-"""The folder in which a long run keeps what it has done, so that it can be taken up again."""
+"""The folder in which a long run keeps what it has done, so that it can be taken up again.
+
+A marker says that the folder is a run's, a lock that the run is at it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,14 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernimpute.columns import TableError
+from kernimpute.files import replacing
+from kernimpute.scale import blocks
+from kernimpute.scale.locks import locked
 from kernimpute.scale.source import ParquetSource
 
-__all__ = ["WorkFolder", "fingerprint", "open_work_folder"]
+__all__ = ["WorkFolder", "check_work_folder", "fingerprint", "work_folder"]
 
 FloatArray = NDArray[np.float64]
 
-_FINGERPRINT = "fingerprint.json"
-_LIBRARIES = ("kernimpute", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
+_MARKER = ".kernimpute-work.json"
+_LOCK = ".kernimpute-work.lock"
+_WORKERS = ".kernimpute-workers"
+_OWN = (_MARKER, "matrix.npy", "block-*.npz", "block-*.partial")
+"""The files that a run leaves: no other is ever removed."""
+
+_LIBRARIES = ("kernimpute", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow")
 """What a fill may depend on to the last bits."""
 
 
@@ -45,6 +58,11 @@ class WorkFolder:
         return self.path / f"block-{place:06d}.npz"
 
     @property
+    def workers(self) -> Path:
+        """Where worker processes may put what they need."""
+        return self.path / _WORKERS
+
+    @property
     def has_blocks(self) -> bool:
         """Whether a block is finished."""
         return any(self.path.glob("block-*.npz"))
@@ -66,9 +84,12 @@ class WorkFolder:
             self.path / "matrix.npy", mode="w+", dtype=np.float64, shape=shape
         )
 
-    def remove(self) -> None:
-        """Remove the folder and all in it, as far as nothing else is busy with it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+    def clear(self) -> None:
+        """Remove what runs left in the folder, and nothing else."""
+        for pattern in _OWN:
+            for file in self.path.glob(pattern):
+                file.unlink(missing_ok=True)
+        shutil.rmtree(self.workers, ignore_errors=True)
 
 
 def fingerprint(source: ParquetSource, options: Mapping[str, Any]) -> str:
@@ -84,7 +105,7 @@ def fingerprint(source: ParquetSource, options: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        These and the versions of the libraries, as JSON.
+        These, the size of a block and the versions of the libraries, as JSON.
     """
     files = [
         [file.name, status.st_size, status.st_mtime_ns]
@@ -94,41 +115,88 @@ def fingerprint(source: ParquetSource, options: Mapping[str, Any]) -> str:
     parts = {
         "files": files,
         "options": {name: repr(value) for name, value in options.items()},
+        "subsets_of_a_block": blocks.SUBSETS,
         "versions": {library: version(library) for library in _LIBRARIES},
     }
     return json.dumps(parts, indent=1, sort_keys=True)
 
 
-def open_work_folder(path: Path, of: str) -> WorkFolder:
-    """Return a folder to work in; what it holds of another run is removed.
+def check_work_folder(path: Path) -> None:
+    """Refuse a folder that holds what no run left there.
 
     Parameters
     ----------
     path : Path
-        The folder.
+        The folder; there may be none yet.
+
+    Raises
+    ------
+    TableError
+        If it is refused.
+    """
+    if path.exists() and not path.is_dir():
+        raise TableError(f"{path} must be a folder of its own for the work. Got a file.")
+    if path.exists() and any(each.name != _LOCK for each in path.iterdir()):
+        _read_marker(path)
+
+
+@contextlib.contextmanager
+def work_folder(path: Path, of: str) -> Iterator[WorkFolder]:
+    """Hold a folder to work in against other runs; what it holds of another run is removed.
+
+    Parameters
+    ----------
+    path : Path
+        The folder. It is made if there is none, and then removed at the end if nothing is left in
+        it.
     of : str
         The fingerprint of this run.
 
-    Returns
-    -------
+    Yields
+    ------
     WorkFolder
         The folder.
 
     Raises
     ------
     TableError
-        If the folder holds what no run left there.
+        If the folder holds what no run left there, or another run is at work in it.
     """
-    marker = path / _FINGERPRINT
-    started_over = False
-    if path.exists() and any(path.iterdir()):
-        if not marker.exists():
-            raise TableError(
-                f"{path} must be a folder of its own for the work. Got one that holds other things."
-            )
-        if marker.read_text() != of:
-            started_over = any(path.glob("block-*.npz"))
-            shutil.rmtree(path)
+    check_work_folder(path)
+    is_made = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
-    marker.write_text(of)
-    return WorkFolder(path, started_over)
+    with locked(path / _LOCK) as is_held:
+        if not is_held:
+            raise TableError(
+                f"{path} must be free for the work. Got one that another run is at work in."
+            )
+        work = WorkFolder(path, False)
+        if (path / _MARKER).exists():
+            before = _read_marker(path)
+            is_made = before["is_made"]
+            if before["of"] != of:
+                work = WorkFolder(path, work.has_blocks)
+                work.clear()
+        with replacing(path / _MARKER) as (temporary,), temporary.open("w") as file:
+            json.dump({"of": of, "is_made": is_made}, file)
+            file.flush()
+            # A torn marker would make the folder anyone's.
+            os.fsync(file.fileno())
+        yield work
+    if is_made:
+        # Only where it is empty: a folder that holds something is not removed.
+        with contextlib.suppress(OSError):
+            path.rmdir()
+
+
+def _read_marker(path: Path) -> dict[str, Any]:
+    """Return what a run has written of itself, or refuse the folder."""
+    try:
+        said = json.loads((path / _MARKER).read_text())
+    except (OSError, ValueError):
+        said = None
+    if not (isinstance(said, dict) and said.keys() == {"of", "is_made"}):
+        raise TableError(
+            f"{path} must be a folder of its own for the work. Got one that holds other things."
+        )
+    return said
