@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.rivals`` takes simulated tables of 1000, 5000 and 20 000 rows and 20 columns
 at 30 % missing, every imputer at its defaults on one thread, in one process, in turns. Ours runs by
-subsets of 500 as well, also with two jobs (the only one that has them). A second table of as many rows is then filled without labels.
+subsets of 500 as well, also with two jobs (the only one that has them). A second table of as many
+rows is then filled without labels.
 """
 
 from __future__ import annotations
