@@ -78,7 +78,7 @@ class GenRBFKernel(BaseEstimator):
         Mean of the fitted Gaussian.
     covariance_ : ndarray of shape (n_features, n_features)
         Its covariance.
-    objectives_ : ndarray of shape (n_iter_ + 1,)
+    objectives_ : ndarray of shape (n_rounds + 1,)
         Penalised log-likelihood at the start and after each round of EM.
     n_iter_ : int
         Rounds of EM.

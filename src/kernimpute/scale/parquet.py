@@ -89,9 +89,9 @@ def impute_parquet(
     subset_size : int, default=500
         Rows with a label imputed at once at the most, at least 10.
     drop, ignore, categorical, missing_values, task
-        As in `kernimpute.tables.impute_table`. The index that pandas wrote is ignored.
+        As in `kernimpute.impute_table`. The index that pandas wrote is ignored.
     variant, kernel, C, eta, rho, radius, epsilon, tol, max_iter
-        As in `kernimpute.tables.impute_table`.
+        As in `kernimpute.impute_table`.
     reference : {"mean", "expected"}, default="mean"
         What the filled cells are held at: the columns' means over all rows that have a label, or
         the expected kernel (not for "direct").

@@ -78,7 +78,7 @@ class ParquetImputation:
 
     @property
     def status(self) -> Status:
-        """How subsets and new rows ended, by `kernimpute.convergence.overall`."""
+        """How subsets and new rows ended: the first that is no success, else the most frequent."""
         parts = Counter(self.statuses)
         if self.new_rows is not None:
             parts[self.new_rows] += 1
