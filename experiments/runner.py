@@ -76,6 +76,9 @@ def _do(
     config: Config, work: Work, folder: Path, data_dir: Path | None, first_process: int
 ) -> list[str]:
     """Run what is left of a unit, write each method's rows, and return how they ended."""
+    if os.getpid() != first_process:
+        # A thread that a library starts may take the signal in spite of the mask.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     kind = kind_of(config)
     ended: list[str] = []
     for entry in work.methods:
