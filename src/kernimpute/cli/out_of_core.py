@@ -14,6 +14,7 @@ from kernimpute.cli.options import column_lists
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.summary import print_summary, print_warnings
 from kernimpute.cli.text_columns import reads_as_number
+from kernimpute.cli.writers import check_replaced
 from kernimpute.kernels import Kernel
 from kernimpute.report.facts import kernel_text
 from kernimpute.scale import ParquetImputation, SubsetsDone, impute_parquet
@@ -117,8 +118,7 @@ def impute_out_of_core(
 
 def _check_names(table: Path, output: Path, *, force: bool) -> None:
     """Refuse an output that has the name of something else than what it will be."""
-    if output.exists() and not force:
-        raise RefusedError(f"{output} exists: give another name, or --force to replace it.")
+    check_replaced(output, force=force)
     text_format = any(output.name.lower().endswith(extension) for extension in FORMATS)
     if table.is_dir() and text_format and not output.name.lower().endswith(".parquet"):
         raise RefusedError(

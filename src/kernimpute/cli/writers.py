@@ -22,7 +22,7 @@ from kernimpute.cli.formats import Format
 from kernimpute.cli.readers import ArrowTable, TableFile
 from kernimpute.cli.text_tables import TextTable, cell_text, quoted
 
-__all__ = ["FilledTable", "check_output", "check_writable", "write_table"]
+__all__ = ["FilledTable", "check_output", "check_replaced", "check_writable", "write_table"]
 
 
 class FilledTable(Protocol):
@@ -60,10 +60,28 @@ def check_output(path: Path, *, force: bool) -> None:
         raise RefusedError(f"{path}: there is no directory {str(folder)!r}.")
     if path.is_dir():
         raise RefusedError(f"{path} is a directory.")
-    if path.exists() and not force:
-        raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
+    check_replaced(path, force=force)
     if not os.access(folder, os.W_OK):
         raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
+
+
+def check_replaced(path: Path, *, force: bool) -> None:
+    """Refuse an output that exists and may not be replaced.
+
+    Parameters
+    ----------
+    path : Path
+        What is to be written.
+    force : bool
+        Whether it may be replaced.
+
+    Raises
+    ------
+    RefusedError
+        If it may not.
+    """
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
 
 
 def check_writable(form: Format, file: TableFile, dropped: Sequence[str]) -> None:
