@@ -35,12 +35,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
+from scipy.optimize import fmin_l_bfgs_b, nnls
 
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import coupling
 from kernimpute.gram import DenseGram, Gram
-from kernimpute.kernel_gram import KernelGram
+from kernimpute.kernel_gram import KernelGram, make_buffer
 from kernimpute.labelled_rows import LabelledRows
 from kernimpute.missing import EPSILON
 
@@ -62,8 +62,6 @@ FLAT_SHARE = 0.1
 """J is flat once the steps looked back on brought less than this, times tol^2, of the fall so far:
 what is left to fall goes with the square of the slope. Where J can hardly fall its slope hardly
 does, and the steps are not worth their machines."""
-STEEP = 1e8
-"""Slope of a kernel from which on rows that coincide are left out of the gradient."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells get their turn."""
 
@@ -176,6 +174,8 @@ class _Objective:
         Tolerance of the machine.
     twins : ndarray of int of shape (n_samples,) or None
         Alike for rows that began as the same; None where there are none.
+    buffer : ndarray of shape (n_samples, n_samples) or None
+        What holds the kernel matrix of one point after the other; None holds none.
     """
 
     rows: LabelledRows
@@ -184,14 +184,17 @@ class _Objective:
     numeric: BoolArray
     tol: float
     twins: IntArray | None = None
+    buffer: FloatArray | None = None
 
     def __call__(self, X: FloatArray) -> _Point:
         gram = KernelGram(self.rows.kernel, X)
-        K, differential = self._on_the_cone(gram)
+        at_work = gram.held_in(self.buffer)
+        K, differential = self._on_the_cone(at_work)
         dual_coef = self._shared(X, self.rows.dual.solve(K, self.tol))
         pull = _Pull(dual_coef, None if differential is None else differential(dual_coef))
         objective = self.rows.dual.value(K, dual_coef) + self.eta * self._distance(X)
-        return _Point(X, gram, K, dual_coef, pull, objective, self._gradient(gram, pull))
+        gradient = self._gradient(at_work, pull)
+        return _Point(X, gram, gram if K is at_work else K, dual_coef, pull, objective, gradient)
 
     def _on_the_cone(
         self, gram: KernelGram
@@ -238,12 +241,7 @@ class _Objective:
         gradient[:, ~self.numeric] = 0.0
         # Rows that pull on nothing have no gradient but the anchor's.
         active = pull.active
-        for part, sums in gram.chunks(active, active):
-            slopes = kernel.link_gradient(sums)
-            if kernel.is_distance and float(np.abs(slopes).max()) > STEEP:
-                # Rows that coincide do not move each other. The sums below say so by a difference
-                # of two products with the slope, whose rounding then outweighs all the rest.
-                slopes = np.where(sums == 0.0, 0.0, slopes)
+        for part, slopes in gram.slopes(active, active):
             slopes *= pull.block(active[part], active)
             gradient[active[part]] -= kernel.sums_gradient(X[active[part]], X[active], slopes)
         return gradient
@@ -262,10 +260,12 @@ def _twins(rows: LabelledRows, X_reference: FloatArray) -> IntArray | None:
     """
     incomplete = np.flatnonzero(~rows.observed.all(axis=1))
     known = rows.observed[incomplete]
-    keys = [known, X_reference[incomplete], rows.dual.targets[incomplete]]
-    numbers = _same_rows(np.hstack(keys, dtype=float))
-    if numbers.max(initial=-1) + 1 == incomplete.size:
+    # Adding 0 leaves one zero of the two, so that rows are the same if their bytes are.
+    keys = np.hstack([known, X_reference[incomplete], rows.dual.targets[incomplete]], dtype=float)
+    keys += 0.0
+    if len({key.tobytes() for key in keys}) == incomplete.size:
         return None
+    numbers = _same_rows(keys)
     twins = np.arange(rows.X.shape[0]) + incomplete.size
     twins[incomplete] = numbers
     return twins
@@ -328,15 +328,16 @@ def impute_directly(
     weights = rows.sample_weight
     settled = Status.CONVERGED if rows.kernel.is_positive_semidefinite else Status.NOT_PSD
     heaviest = 2.0 * eta * float(weights.max()) * rows.X.size
+    buffer = make_buffer(rows.kernel, rows.X.shape[0])
     if math.isinf(heaviest) or rows.observed.all():
         # Held with infinite weight, or without any gap, the reference is the solution.
-        point = _Objective(rows, X_reference, 0.0, numeric, SOLVER_TOL)(X_reference)
+        objective = _Objective(rows, X_reference, 0.0, numeric, SOLVER_TOL, buffer=buffer)
         status = Status.NOTHING_MISSING if rows.observed.all() else settled
-        return _result(rows, point, status, 0.0, Trace())
+        return _result(objective, objective(X_reference), status, 0.0, Trace())
     # A loose stop rule needs no exact machine on the way; the one returned is exact.
     solver_tol = max(SOLVER_TOL, min(1e-3, 1e-2 * stop.tol))
     twins = _twins(rows, X_reference)
-    objective = _Objective(rows, X_reference, eta, numeric, solver_tol, twins)
+    objective = _Objective(rows, X_reference, eta, numeric, solver_tol, twins, buffer)
     open_cells = ~rows.observed & (weights > 0.0)[:, None]
     free = _FreeCells(open_cells & numeric, weights)
     codes_are_open = bool((open_cells & ~numeric).any())
@@ -368,7 +369,7 @@ def impute_directly(
                 status = Status.INTERRUPTED
     if status is Status.CONVERGED:
         status = settled
-    return _result(rows, point, status, log.gap, Trace(tuple(log.records)))
+    return _result(objective, point, status, log.gap, Trace(tuple(log.records)))
 
 
 @dataclass(frozen=True)
@@ -470,13 +471,16 @@ class _Log:
 
 
 def _result(
-    rows: LabelledRows, point: _Point, status: Status, gap: float, trace: Trace
+    objective: _Objective, point: _Point, status: Status, gap: float, trace: Trace
 ) -> DirectImputation:
-    dual_coef = rows.dual.solve(point.K, SOLVER_TOL)
+    dual = objective.rows.dual
+    K = point.K.held_in(objective.buffer) if isinstance(point.K, KernelGram) else point.K
+    # The machine on the way was less exact, but it is that of the same rows.
+    dual_coef = dual.solve(K, SOLVER_TOL, point.dual_coef)
     return DirectImputation(
         X=point.X,
         dual_coef=dual_coef,
-        intercept=rows.dual.intercept(point.K, dual_coef),
+        intercept=dual.intercept(K, dual_coef),
         status=status,
         objective=point.objective,
         gap=gap,
@@ -518,7 +522,7 @@ def _descend(
         evaluations += 1
         return latest.objective, free.gradient(latest)
 
-    def record(intermediate_result: OptimizeResult) -> None:
+    def record(_: FloatArray) -> None:
         nonlocal accepted, evaluations, status
         step = float(np.linalg.norm(latest.X - accepted.X))
         accepted = latest
@@ -530,17 +534,19 @@ def _descend(
         if status is not None:
             raise StopIteration
 
-    outcome = minimize(
+    # `minimize` would turn the bounds over twice, variable by variable.
+    *_, outcome = fmin_l_bfgs_b(
         evaluate,
         free.variables(start.X),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(0.0, free.roots),
+        bounds=np.column_stack([np.zeros_like(free.roots), free.roots]).tolist(),
         callback=record,
-        options={"gtol": 0.0, "ftol": 0.0, "maxiter": budget, "maxfun": 20 * budget},
+        factr=0.0,
+        pgtol=0.0,
+        maxiter=budget,
+        maxfun=20 * budget,
     )
     if status is None:
-        status = Status.MAX_ITER if outcome.status == 1 else Status.STALLED
+        status = Status.MAX_ITER if outcome["warnflag"] == 1 else Status.STALLED
     return accepted, status
 
 

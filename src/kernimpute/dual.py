@@ -22,17 +22,10 @@ NumPy's.
 from __future__ import annotations
 
 import math
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 
 from kernimpute.active_set import ActiveSetSolution, solve_dual
@@ -40,6 +33,7 @@ from kernimpute.arrays import inner, namespace
 from kernimpute.gram import DenseGram, Gram, as_gram
 from kernimpute.interior_point import near_solution
 from kernimpute.labels import plain_labels
+from kernimpute.libsvm import libsvm_coefficients
 from kernimpute.parameters import check_choice, check_real, refusal, refusal_in_words
 from kernimpute.projections import project_box_hyperplane
 
@@ -400,25 +394,13 @@ class Dual:
         max_iter = max(20 * y.size, y.size**2 // 20)
         rows, kernel = gram.libsvm_form()
         options = {**kernel, "tol": 1e-3, "max_iter": max_iter, "cache_size": CACHE_MB}
-        penalty = float(largest.max())
-        machine = (
-            SVC(C=penalty, **options)
-            if self.task == "classification"
-            else SVR(C=penalty / scale, epsilon=self.epsilon / scale, **options)
-        )
-        # It would draw a seed, which it has no use for, from NumPy's global generator; SVR has no
-        # parameter for that.
-        machine.random_state = 0
-        # What it would check takes as long as the solve, and is checked already. Its only warning
-        # here, of max_iter, is answered below.
-        unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
-        with unchecked, _without_convergence_warnings():
-            machine.fit(rows, y / scale, sample_weight=largest / penalty)
-        if machine.fit_status_ != 0 and isinstance(gram, DenseGram):
+        tube = None if self.task == "classification" else self.epsilon / scale
+        # A regression in units of its targets has its bounds in these too.
+        in_units = largest if tube is None else largest / scale
+        found, finished = libsvm_coefficients(rows, y / scale, in_units, tube, options)
+        if not finished and isinstance(gram, DenseGram):
             return None
-        column = np.zeros(y.size)
-        column[machine.support_] = scale * machine.dual_coef_[0]
-        return column
+        return np.asarray(scale * found)
 
     def intercept(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts from the free support vectors.
@@ -502,42 +484,6 @@ class Dual:
             At least 0 up to rounding, and 0 at the solution.
         """
         return self.primal_value(K, dual_coef) - self.value(K, dual_coef)
-
-
-class _SharedFilter:
-    """The filter of warnings that all threads inside `_without_convergence_warnings` share."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.n_inside = 0
-        self.caught: warnings.catch_warnings[None] | None = None
-
-
-_FILTER = _SharedFilter()
-
-
-@contextmanager
-def _without_convergence_warnings() -> Iterator[None]:
-    """Ignore scikit-learn's warnings of convergence, on several threads at a time too.
-
-    `warnings.catch_warnings` saves the filters of the process and puts them back. Of two threads
-    that each do so, the one that leaves last may put back what the other had set, for good. So
-    the first to come in saves them, and the last to leave puts them back.
-    """
-    with _FILTER.lock:
-        if _FILTER.n_inside == 0:
-            _FILTER.caught = warnings.catch_warnings()
-            _FILTER.caught.__enter__()
-            warnings.simplefilter("ignore", ConvergenceWarning)
-        _FILTER.n_inside += 1
-    try:
-        yield
-    finally:
-        with _FILTER.lock:
-            _FILTER.n_inside -= 1
-            if _FILTER.n_inside == 0 and _FILTER.caught is not None:
-                _FILTER.caught.__exit__(None, None, None)
-                _FILTER.caught = None
 
 
 def _smallest_loss(

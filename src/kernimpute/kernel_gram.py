@@ -2,8 +2,8 @@
 
 Making an entry again costs a few nanoseconds, about as much as fetching one that is held: what
 holding saves is the time of libsvm, which asks for rows one by one. So a small matrix is held
-while a machine is solved, and of a large one nothing but the chunk at work and the blocks that
-the solver takes.
+while it is worked on, and of a large one nothing but the chunk at work and the blocks that the
+solver takes.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 from kernimpute.gram import DenseGram, Gram
 from kernimpute.kernels import Kernel
 
-__all__ = ["KernelGram"]
+__all__ = ["HeldKernelGram", "KernelGram", "make_buffer"]
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-CHUNK_CELLS = 2**18
+CHUNK_CELLS = 2**16
 """Entries made at a time: as many as a core's cache holds."""
 HELD_ROWS = 3000
-"""Rows up to which the matrix is held while a machine is solved: 72 MB."""
+"""Rows up to which the matrix is held while it is worked on: 72 MB."""
+STEEP = 1e8
+"""Slope of a kernel from which on rows that coincide have none."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,51 @@ class KernelGram:
                 sums[own, place[own]] = 0.0
             yield part, sums
 
+    def slopes(self, rows: Rows, columns: Rows) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield the derivatives of the link at some rows and columns, a few rows at a time.
+
+        Rows that coincide do not move each other. Their gradient says so by a difference of two
+        products with the slope; where that is steep, its rounding outweighs all the rest, and the
+        slope is 0 instead.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Indices in ascending order, each at most once.
+
+        Yields
+        ------
+        part : slice
+            Which of the rows.
+        slopes : ndarray of shape (n_part, n_columns)
+            Their derivatives, a new array.
+        """
+        for part, sums in self.chunks(rows, columns):
+            slopes = self.kernel.link_gradient(sums)
+            if self.kernel.is_distance and float(np.abs(slopes).max(initial=0.0)) > STEEP:
+                slopes = np.where(sums == 0.0, 0.0, slopes)
+            yield part, slopes
+
+    def held_in(self, buffer: FloatArray | None) -> KernelGram:
+        """Return the matrix held in a buffer.
+
+        Parameters
+        ----------
+        buffer : ndarray of shape (n, n) or None
+            What it is written to; None returns the matrix as it is.
+
+        Returns
+        -------
+        KernelGram
+            The matrix, until something else is written there.
+        """
+        if buffer is None:
+            return self
+        everyone = np.arange(self.X.shape[0])
+        return HeldKernelGram(
+            self.kernel, self.X, DenseGram(self._block(everyone, everyone, buffer))
+        )
+
     def largest(self) -> float:
         """Return the largest entry, which is on the diagonal."""
         return float(self.kernel.link(self.kernel.own_sums(self.X)).max())
@@ -85,7 +132,10 @@ class KernelGram:
 
     def block(self, rows: Rows, columns: Rows) -> FloatArray:
         """Return the entries of some rows and columns."""
-        entries = np.empty((rows.size, columns.size))
+        return self._block(rows, columns, np.empty((rows.size, columns.size)))
+
+    def _block(self, rows: Rows, columns: Rows, entries: FloatArray) -> FloatArray:
+        """Return the entries of some rows and columns, written to an array."""
         for part, sums in self.chunks(rows, columns):
             entries[part] = self.kernel.link(sums)
         return entries
@@ -117,6 +167,70 @@ class KernelGram:
         for part, sums in self.chunks(rows, pulling):
             products[part] = self.kernel.link(sums) @ b[pulling]
         return products
+
+
+@dataclass(frozen=True)
+class HeldKernelGram(KernelGram):
+    """The same matrix, of which the entries are at hand.
+
+    Parameters
+    ----------
+    kernel, X
+        As in `KernelGram`.
+    entries : DenseGram
+        The matrix as an array.
+    """
+
+    entries: DenseGram
+
+    def slopes(self, rows: Rows, columns: Rows) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield the derivatives of the link, from the entries where these tell them."""
+        slopes = self.kernel.slopes_of_values(self.entries.block(rows, columns))
+        if slopes is None or float(np.abs(slopes).max(initial=0.0)) > STEEP:
+            yield from super().slopes(rows, columns)
+        else:
+            yield slice(0, rows.size), slopes
+
+    def product(self, b: FloatArray) -> FloatArray:
+        """Return ``K b``."""
+        return self.entries.product(b)
+
+    def quadratic(self, b: FloatArray) -> float:
+        """Return ``b'K b``, summed over the columns of b."""
+        return self.entries.quadratic(b)
+
+    def block(self, rows: Rows, columns: Rows) -> FloatArray:
+        """Return the entries of some rows and columns."""
+        return self.entries.block(rows, columns)
+
+    def held(self) -> Gram:
+        """Return the array."""
+        return self.entries
+
+    def matrix(self) -> FloatArray:
+        """Return the array itself."""
+        return self.entries.matrix()
+
+
+def make_buffer(kernel: Kernel, n_rows: int) -> FloatArray | None:
+    """Return memory for `KernelGram.held_in`, where a matrix is small and a machine's own.
+
+    To write to memory that is fresh can take longer than to compute what is written.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; what is not positive semidefinite is projected before there is a machine.
+    n_rows : int
+        How many rows there are.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_rows) or None
+        The memory.
+    """
+    held = n_rows <= HELD_ROWS and kernel.is_positive_semidefinite
+    return np.empty((n_rows, n_rows)) if held else None
 
 
 def _nonzero(b: FloatArray) -> Rows:

@@ -171,6 +171,21 @@ class Kernel(ABC):
             Of the shape of `sums`.
         """
 
+    def slopes_of_values(self, K: FloatArray) -> FloatArray | None:
+        """Return the derivative of `link` from the values that it has there.
+
+        Parameters
+        ----------
+        K : ndarray
+            Kernel values.
+
+        Returns
+        -------
+        ndarray of the shape of `K`, or None
+            The derivative; None where it is no simpler than from the sums.
+        """
+        return None
+
     @abstractmethod
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return the sums of feature terms from kernel values.
@@ -494,6 +509,10 @@ class _ExponentialKernel(Kernel):
     def link_gradient(self, sums: FloatArray) -> FloatArray:
         """Return ``-gamma exp(-gamma s)``."""
         return -self.gamma * self.link(sums)
+
+    def slopes_of_values(self, K: FloatArray) -> FloatArray | None:
+        """Return ``-gamma K``."""
+        return -self.gamma * K
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return ``-log(K) / gamma``, infinite where K is 0 or negative."""

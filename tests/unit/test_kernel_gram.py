@@ -58,6 +58,49 @@ def test_every_answer_is_that_of_the_array(kernel, tiny_chunks):
     assert gram.product(np.zeros(60)).tolist() == [0.0] * 60
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_a_matrix_held_in_a_buffer_answers_the_same(kernel, tiny_chunks):
+    X = rows_of(kernel)
+    generator = np.random.default_rng(5)
+    gram, buffer = KernelGram(kernel, X), np.full((60, 60), np.nan)
+    held = gram.held_in(buffer)
+    assert held.matrix() is buffer
+    assert held.held().matrix() is buffer
+    assert gram.held_in(None) is gram
+    b = generator.standard_normal((60, 2)) * (generator.random((60, 1)) < 0.4)
+    some, others = np.arange(0, 60, 7), np.arange(3, 50, 2)
+    near = 1e-12 * np.abs(buffer).max()
+    np.testing.assert_allclose(held.matrix(), gram.matrix(), atol=near)
+    np.testing.assert_allclose(held.block(some, others), gram.block(some, others), atol=near)
+    np.testing.assert_allclose(held.product(b), gram.product(b), atol=60 * near)
+    assert held.quadratic(b) == pytest.approx(gram.quadratic(b), rel=1e-12)
+    expected = slope_by_slope(kernel, X, some, others)
+    for one in (gram, held):
+        np.testing.assert_allclose(slopes_of(one, some, others), expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_rows_that_coincide_have_no_slope_where_the_kernel_is_steep(held):
+    X = rows_of(Gaussian())[[0, 1, 1, 2]]
+    everyone = np.arange(4)
+    for kernel, at_itself in ((Gaussian(1e3), -1e3), (Gaussian(1e9), 0.0)):
+        gram = KernelGram(kernel, X).held_in(np.empty((4, 4)) if held else None)
+        slopes = slopes_of(gram, everyone, everyone)
+        same = np.equal.outer([0, 1, 1, 2], [0, 1, 1, 2])
+        np.testing.assert_allclose(slopes[same], at_itself, rtol=1e-12)
+        np.testing.assert_allclose(slopes[~same], 0.0, atol=1e-10)
+
+
+def slopes_of(gram, rows, columns):
+    return np.vstack([slopes for _, slopes in gram.slopes(rows, columns)])
+
+
+def slope_by_slope(kernel, X, rows, columns):
+    """Return the derivatives of the link by central differences of it."""
+    sums, step = sum_by_sum(kernel, X)[np.ix_(rows, columns)], 1e-6
+    return (kernel.link(sums + step) - kernel.link(sums - step)) / (2.0 * step)
+
+
 def sum_by_sum(kernel, X):
     """Return the sums from their definition, column by column."""
     sums = np.zeros((X.shape[0], X.shape[0]))

@@ -7,12 +7,13 @@ around the call where it is None. Calls at the same time have one thread of BLAS
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["on_one_thread", "one_thread", "run_all", "runs_alone"]
 
@@ -33,7 +34,7 @@ _LIMIT = _SharedLimit()
 def one_thread() -> Iterator[None]:
     """Give BLAS one thread, on several threads of Python's at a time too.
 
-    `threadpool_limits` saves the limit and puts it back, and most libraries have one for the whole
+    threadpoolctl saves the limit and puts it back, and most libraries have one for the whole
     process: of two threads that each do so, the one that leaves first would lift the other's. So
     the first to come in saves what is the process's, and the last to leave puts it back.
 
@@ -44,14 +45,14 @@ def one_thread() -> Iterator[None]:
     """
     with _LIMIT.lock:
         if _LIMIT.n_inside == 0:
-            libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            libraries = _blas().lib_controllers
             # On OpenMP each thread has a limit of its own.
             shared = [one for one in libraries if getattr(one, "threading_layer", "") != "openmp"]
             _LIMIT.found = [(library, library.num_threads) for library in shared]
             _set_limits([(library, 1) for library in shared])
         _LIMIT.n_inside += 1
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with _blas().limit(limits=1):
             yield
     finally:
         with _LIMIT.lock:
@@ -65,8 +66,14 @@ def _set_limits(limits: list[tuple[Any, int]]) -> None:
     for library, n_threads in limits:
         library.set_num_threads(n_threads)
     # threadpoolctl hears one thread alone from its first call on, until it leaves a block.
-    with threadpool_limits(None):
+    with _blas().limit(limits=None):
         pass
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    """Return the libraries of BLAS, which takes milliseconds: those that NumPy and SciPy have."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def runs_alone(n_jobs: int | None) -> bool:
