@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC, SVR
@@ -30,7 +32,8 @@ def binding(request, monkeypatch):
     if request.param == "absent":
         monkeypatch.setattr(libsvm, "binding", None)
     if request.param == "of another form":
-        monkeypatch.setattr(libsvm.binding, "fit", other_form)
+        other = SimpleNamespace(set_verbosity_wrap=abs, fit=other_form)
+        monkeypatch.setattr(libsvm, "binding", other)
     return request.param
 
 
