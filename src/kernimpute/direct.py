@@ -31,6 +31,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -513,13 +514,17 @@ def _descend(
     if budget <= 0:
         return start, Status.MAX_ITER
     accepted, latest = start, start
+    began = free.variables(start.X)
     evaluations = 0
     status: Status | None = None
 
     def evaluate(variables: FloatArray) -> tuple[float, FloatArray]:
         nonlocal latest, evaluations
-        latest = objective(free.placed(variables, start.X))
-        evaluations += 1
+        if np.array_equal(variables, began):
+            latest = start
+        else:
+            latest = objective(free.placed(variables, start.X))
+            evaluations += 1
         return latest.objective, free.gradient(latest)
 
     def record(_: FloatArray) -> None:
@@ -537,8 +542,8 @@ def _descend(
     # `minimize` would turn the bounds over twice, variable by variable.
     *_, outcome = fmin_l_bfgs_b(
         evaluate,
-        free.variables(start.X),
-        bounds=np.column_stack([np.zeros_like(free.roots), free.roots]).tolist(),
+        began,
+        bounds=cast(Any, np.column_stack([np.zeros_like(free.roots), free.roots])),
         callback=record,
         factr=0.0,
         pgtol=0.0,
