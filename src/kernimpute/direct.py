@@ -31,13 +31,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.optimize import fmin_l_bfgs_b, nnls
+from scipy.optimize import nnls
 
+from kernimpute.box_descent import Place, descend_in_box
 from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
 from kernimpute.dual import coupling
 from kernimpute.gram import DenseGram, Gram
@@ -513,46 +513,36 @@ def _descend(
     """Descend in the numeric cells by L-BFGS in the box, from a point, by so many steps."""
     if budget <= 0:
         return start, Status.MAX_ITER
-    accepted, latest = start, start
-    began = free.variables(start.X)
+    accepted = start
     evaluations = 0
-    status: Status | None = None
+    interrupted = settled = False
 
-    def evaluate(variables: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal latest, evaluations
-        if np.array_equal(variables, began):
-            latest = start
-        else:
-            latest = objective(free.placed(variables, start.X))
-            evaluations += 1
-        return latest.objective, free.gradient(latest)
+    def place(point: _Point) -> Place[_Point]:
+        return Place(free.variables(point.X), point.objective, free.gradient(point), point)
 
-    def record(_: FloatArray) -> None:
-        nonlocal accepted, evaluations, status
-        step = float(np.linalg.norm(latest.X - accepted.X))
-        accepted = latest
-        if log.write(accepted, step, evaluations):
-            status = Status.INTERRUPTED
-        if log.gap <= tol or log.is_flat(tol):
-            status = Status.CONVERGED
+    def evaluate(variables: FloatArray) -> Place[_Point]:
+        nonlocal evaluations
+        evaluations += 1
+        return place(objective(free.placed(variables, start.X)))
+
+    def accept(there: Place[_Point]) -> bool:
+        nonlocal accepted, evaluations, interrupted, settled
+        step = float(np.linalg.norm(there.found.X - accepted.X))
+        accepted = there.found
+        interrupted = log.write(accepted, step, evaluations)
         evaluations = 0
-        if status is not None:
-            raise StopIteration
+        settled = log.gap <= tol or log.is_flat(tol)
+        return interrupted or settled
 
-    # `minimize` would turn the bounds over twice, variable by variable.
-    *_, outcome = fmin_l_bfgs_b(
+    status = descend_in_box(
         evaluate,
-        began,
-        bounds=cast(Any, np.column_stack([np.zeros_like(free.roots), free.roots])),
-        callback=record,
-        factr=0.0,
-        pgtol=0.0,
-        maxiter=budget,
-        maxfun=20 * budget,
+        place(start),
+        lower=np.zeros_like(free.roots),
+        upper=free.roots,
+        max_steps=budget,
+        accept=accept,
     )
-    if status is None:
-        status = Status.MAX_ITER if outcome["warnflag"] == 1 else Status.STALLED
-    return accepted, status
+    return accepted, Status.INTERRUPTED if interrupted and not settled else status
 
 
 def _recode(objective: _Objective, point: _Point) -> _Point | None:
