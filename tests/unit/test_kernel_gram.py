@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
 
 from kernimpute import impute
 from kernimpute.dual import make_dual
@@ -153,6 +154,22 @@ def test_rows_are_filled_the_same_in_tiny_chunks(kernel, monkeypatch):
     held = impute(X, y, kernel=kernel, eta=4.0, max_iter=5, tol=1e-6)
     numeric = kernel.numeric(5)
     np.testing.assert_allclose(from_rows.X[:, numeric], held.X[:, numeric], atol=1e-5)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_rows_of_real_tables_are_filled_the_same_whether_or_not_a_matrix_is_held(load, monkeypatch):
+    X, y = load(return_X_y=True)
+    X, y = X[::2], y[::2]
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    X[np.random.default_rng(6).random(X.shape) < 0.4] = np.nan
+    held = impute(X, y, max_iter=8, tol=1e-6)
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 0)
+    monkeypatch.setattr("kernimpute.kernel_gram.CHUNK_CELLS", 1000)
+    from_rows = impute(X, y, max_iter=8, tol=1e-6)
+    np.testing.assert_allclose(
+        from_rows.trace.column("objective"), held.trace.column("objective"), rtol=1e-7
+    )
+    np.testing.assert_allclose(from_rows.X, held.X, atol=1e-5)
 
 
 def test_no_matrix_is_held_of_many_rows(monkeypatch):
