@@ -18,10 +18,10 @@ from pandas.api.types import is_float_dtype
 from kernimpute.columns import Column, TableError, observed_in_table
 from kernimpute.convergence import Status
 from kernimpute.estimators._labels import Labels, read_labels
-from kernimpute.estimators._subsets import SMALLEST_SUBSET
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Kernel
 from kernimpute.parameters import (
+    SMALLEST_SUBSET,
     check_choice,
     check_integer,
     check_jobs,

@@ -14,7 +14,7 @@ import pytest
 from scipy.io import arff
 
 from kernimpute.cli import run
-from kernimpute.cli.options import column_list
+from kernimpute.cli.choices import column_list
 
 CSV = """id,age,"height, m",code,pet,empty,y
 007,30,1.80,00,"cat, big",,yes
@@ -468,7 +468,7 @@ def test_a_failing_write_leaves_nothing(typical, new_rows, table, folder, monkey
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kernimpute.cli.impute.write_report", fail)
+    monkeypatch.setattr("kernimpute.cli.in_memory.write_report", fail)
     code = run(["impute", "t.csv", "-t", "y", "-o", "old.csv", "--report", "r.html", "--force"])
     assert code == 1
     assert "No space left on device" in capsys.readouterr().err

@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 
 from kernimpute.dual import CACHE_MB
-from kernimpute.estimators._subsets import SMALLEST_SUBSET
 from kernimpute.kernel_gram import HELD_ROWS
 from kernimpute.kernels import Gaussian, Kernel
+from kernimpute.parameters import SMALLEST_SUBSET
 
 __all__ = ["check_memory", "estimated_peak", "free_memory"]
 
