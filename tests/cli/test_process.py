@@ -9,8 +9,11 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import entry_points
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from kernimpute.__main__ import main
@@ -182,6 +185,36 @@ def test_ctrl_c_during_the_imports_is_one_line(table, module):
     assert err == "kernimpute: interrupted; nothing was written.\n"
     assert process.returncode == 130
     assert [path.name for path in table.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("options", [[], ["--jobs", "2"], ["--jobs", "2", "--scheduler", "local"]])
+def test_ctrl_c_out_of_core_is_one_line_and_ends_at_once(tmp_path, options):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(30_000, 20))
+    X[generator.random(X.shape) < 0.3] = np.nan
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(20)])
+    table.assign(y=np.arange(30_000) % 2).to_parquet(tmp_path / "t.parquet")
+    given = ["impute", "t.parquet", "-t", "y", "-o", "o.parquet", "--subset-size", "500", *options]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernimpute", *given],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        while not [*tmp_path.glob(".o.parquet.work/block-*.npz")]:
+            assert process.poll() is None
+            time.sleep(0.02)
+        # To the workers, too, as a terminal does.
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert err == (
+        "kernimpute: interrupted; what is finished is kept in .o.parquet.work: the same call goes "
+        "on from it.\n"
+    )
+    assert process.returncode == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".o.parquet.work", "t.parquet"]
 
 
 def test_an_interrupt_through_an_executed_text_has_the_same_code(table):

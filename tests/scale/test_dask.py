@@ -133,6 +133,26 @@ def test_a_cluster_of_its_own(tmp_path):
     assert not (tmp_path / ".out.parquet.work").exists()
 
 
+def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernimpute.scale.schedulers.PATIENCE", 1)
+    monkeypatch.setattr("kernimpute.scale.parquet.make_plan", None)
+    written(numeric_table(40), tmp_path / "table.parquet")
+    paths = tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
+    with pytest.raises(ConnectionError) as caught:
+        impute_parquet(*paths, scheduler="tcp://127.0.0.1:1")
+    assert str(caught.value) == (
+        "The 'scheduler' parameter of impute_parquet must be the address of a scheduler of Dask's "
+        "that answers and has a worker. Got no scheduler at 'tcp://127.0.0.1:1' for 1 seconds "
+        "instead."
+    )
+    with pytest.raises(ValueError, match=r"that answers and has a worker. Got 'far://host'"):
+        impute_parquet(*paths, scheduler="far://host")
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
+        with pytest.raises(ConnectionError, match="Got no worker at .* for 1 seconds"):
+            impute_parquet(*paths, scheduler=cluster.scheduler_address)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
+
+
 def test_dask_is_imported_only_where_it_is_asked_for():
     script = "import sys, kernimpute.cli, kernimpute.scale; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -237,3 +237,20 @@ def test_the_rows_of_blocks_are_not_held_together(tmp_path, monkeypatch):
         assert (job.X[:, 0] == np.repeat(np.arange(n_subsets // 8), 400)).all()
     block_bytes = 8 * 50 * 20 * 8
     assert peaks[1] - peaks[0] < block_bytes
+
+
+def test_gaps_that_teach_nothing_are_told_apart_from_none(tmp_path):
+    table = numeric_table(40).fillna(0.0)
+    table["none"] = None
+    source = written(table, tmp_path / "table.parquet")
+    with pytest.warns(TableWarning, match="nothing is observed: 'none'"):
+        done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet")
+    assert read(tmp_path / "out.parquet").equals(source)
+    assert done.notes == ("the table has no other gap to fill: it is returned unchanged",)
+    table.loc[::2, "a"], table.loc[1::2, "a"] = None, 7.0
+    written(table, tmp_path / "table.parquet")
+    with pytest.warns(TableWarning, match="nothing is observed: 'none'"):
+        done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out2.parquet")
+    assert done.status is Status.NOTHING_MISSING and done.filled == {"a": 20}
+    assert "columns with one observed value, which fills them: a" in done.notes[0]
+    assert (read(tmp_path / "out2.parquet").to_pandas()["a"] == 7.0).all()

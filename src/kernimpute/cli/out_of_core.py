@@ -70,6 +70,8 @@ def impute_out_of_core(
             _check_names(table, output, force=options["force"])
             names = ParquetSource(table).names
             dropped, ignored, codes = column_lists(names, target, drop, ignore, categorical)
+            if "://" in (options["scheduler"] or ""):
+                progress.show(f"waiting for the scheduler at {options['scheduler']}")
             imputation = impute_parquet(
                 table,
                 target,

@@ -133,7 +133,7 @@ def _setting(value: object) -> str:
 
 def _columns(columns: Sequence[ColumnComparison]) -> str:
     if not columns:
-        return "<p>None: the table had no gap to fill.</p>"
+        return "<p>None: the table had no gap that can be filled.</p>"
     head = (
         "<tr><th>column</th><th class=number>cells filled</th><th></th><th>observed</th>"
         "<th>filled</th></tr>"

@@ -17,7 +17,7 @@ from kernimpute.scale.options import (
     check_work_place,
 )
 from kernimpute.scale.parquet import impute_parquet
-from kernimpute.scale.schedulers import check_scheduler, on_client, the_distributed
+from kernimpute.scale.schedulers import check_answers, check_scheduler, on_client, the_distributed
 
 __all__ = ["impute_dask"]
 
@@ -72,6 +72,7 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
     check_replaced(place, is_folder=True, force=asked.arguments["force"])
     check_work_place(OWNER, asked.arguments["work_dir"], place)
     check_column_names("target", [target], list(frame.columns))
+    check_answers(OWNER, asked.arguments["scheduler"])
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
         source = Path(folder, "source")
         frame.to_parquet(source, name_function=lambda part: f"part-{part:06d}.parquet")
