@@ -99,8 +99,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
     except RefusedError as error:
         return _ended(EXIT_REFUSED, str(error))
-    except MemoryError:
-        return _ended(EXIT_REFUSED, "not enough memory for a table of this size.")
+    except MemoryError as error:
+        return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
     except InterruptedRunError as error:
         return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
     except (KeyboardInterrupt, typer.Abort):
