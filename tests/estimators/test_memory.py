@@ -65,6 +65,7 @@ GROWN = [
     (3000, Laplacian, 111),
     (5000, Gaussian, 116),
     (5000, Laplacian, 246),
+    (5000, Chi2, 267),
     (10_000, Gaussian, 255),
     (10_000, Linear, 251),
     (10_000, Laplacian, 993),
