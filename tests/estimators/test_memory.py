@@ -173,7 +173,7 @@ def test_rare_classes_do_not_swell_the_subsets():
 def test_without_room_for_an_interior_point_method_the_active_set_goes_on(monkeypatch):
     generator = np.random.default_rng(0)
     X = generator.random((80, 3))
-    dual, K = make_dual(np.arange(80) % 2, C=1.0), Gaussian(gamma=2.0)(X, X)
+    dual, K = make_dual(np.arange(80) % 2, 80), Gaussian(gamma=2.0)(X, X)
     expected = dual.solve(K)
     original = kernimpute.dual.libsvm_coefficients
     monkeypatch.setattr("kernimpute.dual.libsvm_coefficients", lambda *a: (original(*a)[0], False))
