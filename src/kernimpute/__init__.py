@@ -6,22 +6,8 @@
 >>> filled = impute(X, [0, 0, 1, 1]).X
 """
 
-from kernimpute import kernels
-from kernimpute.convergence import Record, Status, Trace
-from kernimpute.estimators import (
-    KernelImputationClassifier,
-    KernelImputationClassifierCV,
-    KernelImputationRegressor,
-    KernelImputationRegressorCV,
-    KernelImputer,
-    KernelImputerCV,
-    load,
-    save,
-)
-from kernimpute.imputation import VARIANTS, ImputationResult, impute
-from kernimpute.stage_one import LearnedKernel, learn_kernel
-from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
-from kernimpute.tables import TableImputation, TableWarning, impute_table
+# Type checkers know the name; to import it from `typing` takes as long as Python's own start.
+TYPE_CHECKING = False
 
 __version__ = "0.1.0"
 
@@ -50,3 +36,57 @@ __all__ = [
     "recover_new_rows",
     "save",
 ]
+
+if TYPE_CHECKING:
+    from kernimpute import kernels
+    from kernimpute.convergence import Record, Status, Trace
+    from kernimpute.estimators import (
+        KernelImputationClassifier,
+        KernelImputationClassifierCV,
+        KernelImputationRegressor,
+        KernelImputationRegressorCV,
+        KernelImputer,
+        KernelImputerCV,
+        load,
+        save,
+    )
+    from kernimpute.imputation import VARIANTS, ImputationResult, impute
+    from kernimpute.stage_one import LearnedKernel, learn_kernel
+    from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
+    from kernimpute.tables import TableImputation, TableWarning, impute_table
+else:
+    from importlib import import_module
+
+    _HOMES = {
+        "convergence": ("Record", "Status", "Trace"),
+        "estimators": (
+            "KernelImputationClassifier",
+            "KernelImputationClassifierCV",
+            "KernelImputationRegressor",
+            "KernelImputationRegressorCV",
+            "KernelImputer",
+            "KernelImputerCV",
+            "load",
+            "save",
+        ),
+        "imputation": ("VARIANTS", "ImputationResult", "impute"),
+        "kernels": (),
+        "rules": (),
+        "stage_one": ("LearnedKernel", "learn_kernel"),
+        "stage_two": ("RecoveredFeatures", "recover_features", "recover_new_rows"),
+        "tables": ("TableImputation", "TableWarning", "impute_table"),
+    }
+
+    # Each name is imported when it is asked for (PEP 562): all together take more than a second,
+    # which the command line need not wait for to print its help, or to be interrupted.
+    def __getattr__(name):
+        if name in _HOMES:
+            return import_module(f"{__name__}.{name}")
+        for home, names in _HOMES.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kernimpute.gram import Gram, as_gram
+from kernimpute.memory import free_memory
 
 __all__ = ["ActiveSetSolution", "solve_dual"]
 
@@ -37,6 +38,8 @@ REACH = 10.0
 """Longest step, in lengths of the longest piece: of a singular block the maximiser is far away."""
 WORTHWHILE = 1e-2
 """Share of the gain without bounds for which many coefficients may be fixed at once."""
+LARGE_BLOCK = 4096
+"""Free coefficients whose block, with two copies, takes 400 MB: below, memory is not asked for."""
 PATIENCE = 20
 """Looks at the conditions in a row without a smaller violation before the method gives up."""
 
@@ -110,6 +113,11 @@ def solve_dual(
     -------
     ActiveSetSolution
         The point and how far it is from optimal.
+
+    Raises
+    ------
+    MemoryError
+        If the block of the free coefficients is too large.
     """
     # 1'b = 0, so a constant in y changes nothing but the rounding errors.
     y = y - 0.5 * (y.max() + y.min())
@@ -134,6 +142,7 @@ def solve_dual(
             index = np.flatnonzero(free)
             left, right = _ends(piece[index], lower[index], upper[index], epsilon)
             now, slope = b[index], gradient[index] - epsilon * piece[index]
+            _check_room(index.size, y.size)
             block = gram.block(index, index)
             step, met, arrived = _climb(block, slope, left - now, right - now, -float(b.sum()))
             new = now + step
@@ -159,6 +168,19 @@ def solve_dual(
         free = free | (released != 0.0)
     view = look()
     return ActiveSetSolution(b, view.value, view.violation, view.is_optimal, n_rounds)
+
+
+def _check_room(n_free: int, n: int) -> None:
+    """Refuse a block that does not fit into memory: how large it is shows here at the soonest."""
+    if n_free <= LARGE_BLOCK:
+        return
+    need, free = 3 * 8 * n_free**2, free_memory()
+    if need > free:
+        raise MemoryError(
+            f"{n_free} of {n} coefficients are free, and their block needs {need / 2**30:.3g} GiB "
+            f"of memory, of which {free / 2**30:.3g} GiB are free. Lower C or gamma, or impute by "
+            "subsets."
+        )
 
 
 @dataclass(frozen=True)

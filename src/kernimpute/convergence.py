@@ -24,7 +24,7 @@ class Status(Enum):
     """How a solver ended; the value of each member is the message for the user."""
 
     CONVERGED = "Converged: the stop rule is met."
-    NOTHING_MISSING = "Nothing is missing: the table is returned as it came."
+    NOTHING_MISSING = "Nothing to solve for: there is no gap in a column of more than one value."
     NOT_PSD = (
         "Converged, but the kernel is not positive semidefinite in general: its matrices were made "
         "so, by projection or by a multiple of the identity."

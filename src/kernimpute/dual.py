@@ -34,6 +34,7 @@ from kernimpute.gram import DenseGram, Gram, as_gram
 from kernimpute.interior_point import near_solution
 from kernimpute.labels import plain_labels
 from kernimpute.libsvm import libsvm_coefficients
+from kernimpute.memory import free_memory
 from kernimpute.parameters import check_choice, check_real, refusal, refusal_in_words
 from kernimpute.projections import project_box_hyperplane
 
@@ -243,8 +244,8 @@ class Dual:
         Notes
         -----
         The interior-point method needs the matrix, and a few more of its size. Where it is not
-        held there is none: libsvm's coefficients are improved by the active set as far as they
-        can be.
+        held, or the memory has no room for them, there is none: libsvm's coefficients are improved
+        by the active set as far as they can be.
 
         Coefficients beyond `REACH` are not looked for, however large C is: there the targets are
         lost in the rounding of ``K b``. A machine whose margin is hard has far smaller ones, and
@@ -379,7 +380,8 @@ class Dual:
     def _libsvm(self, gram: Gram, y: FloatArray, largest: FloatArray) -> FloatArray | None:
         """Return libsvm's coefficients; None if it takes longer than an interior-point method.
 
-        That one needs the matrix as an array: where it is not held, they are returned as they are.
+        That one needs the matrix as an array, and four more: where it is not held, or there is no
+        room for them, they are returned as they are.
 
         Parameters
         ----------
@@ -398,7 +400,7 @@ class Dual:
         # A regression in units of its targets has its bounds in these too.
         in_units = largest if tube is None else largest / scale
         found, finished = libsvm_coefficients(rows, y / scale, in_units, tube, options)
-        if not finished and isinstance(gram, DenseGram):
+        if not finished and isinstance(gram, DenseGram) and _has_room(y.size):
             return None
         return np.asarray(scale * found)
 
@@ -658,3 +660,8 @@ def _classification(
     targets = np.where(y[:, None] == positive[None, :], 1.0, -1.0)
     upper = np.where(targets > 0.0, largest[:, None], 0.0)
     return Dual(targets, upper - largest[:, None], upper, 0.0, C, "classification", classes)
+
+
+def _has_room(n: int) -> bool:
+    """Return whether the memory has room for what the interior-point method holds."""
+    return 4 * 8 * n**2 < free_memory()

@@ -11,6 +11,7 @@ from collections.abc import Collection, Hashable
 from numbers import Integral, Real
 
 __all__ = [
+    "SMALLEST_SUBSET",
     "check_choice",
     "check_integer",
     "check_jobs",
@@ -18,6 +19,9 @@ __all__ = [
     "refusal",
     "refusal_in_words",
 ]
+
+SMALLEST_SUBSET = 10
+"""Fewest rows that may be asked for as the size of a subset."""
 
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:

@@ -18,10 +18,10 @@ from pandas.api.types import is_float_dtype
 from kernimpute.columns import Column, TableError, observed_in_table
 from kernimpute.convergence import Status
 from kernimpute.estimators._labels import Labels, read_labels
-from kernimpute.estimators._subsets import SMALLEST_SUBSET
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Kernel
 from kernimpute.parameters import (
+    SMALLEST_SUBSET,
     check_choice,
     check_integer,
     check_jobs,
@@ -262,13 +262,20 @@ def check_kernel(kernel: Kernel | str | None, code: TableCode) -> None:
         )
 
 
-def table_notes(columns: Sequence[ColumnFacts], n_unlabelled: int, has_new_rows: bool) -> list[str]:
+def table_notes(
+    columns: Sequence[ColumnFacts],
+    unseen: Sequence[Hashable],
+    n_unlabelled: int,
+    has_new_rows: bool,
+) -> list[str]:
     """Return what was done that one would not expect.
 
     Parameters
     ----------
     columns : sequence of ColumnFacts
         The columns that are used.
+    unseen : sequence of hashable
+        The columns that are left as found, for nothing is observed in them.
     n_unlabelled : int
         Rows without a label.
     has_new_rows : bool
@@ -280,8 +287,15 @@ def table_notes(columns: Sequence[ColumnFacts], n_unlabelled: int, has_new_rows:
         The notes.
     """
     notes = []
-    if not any(facts.n_gaps for facts in columns):
-        notes.append("the table has no gap to fill: it is returned unchanged")
+    gappy = [facts.column for facts in columns if facts.n_gaps]
+    if not gappy:
+        other = " other" if unseen else ""
+        notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
+    elif all(column.kind == "constant" for column in gappy):
+        notes.append(
+            "nothing was learned, for the gaps that can be filled are all in columns with one "
+            f"observed value, which fills them: {', '.join(str(column.name) for column in gappy)}"
+        )
     if n_unlabelled:
         how = ", filled as new rows from those that have one" if has_new_rows else ""
         notes.append(f"rows without a label: {n_unlabelled}{how}; the label is left missing")

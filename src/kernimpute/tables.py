@@ -271,6 +271,7 @@ def impute_table(
     labels = table_labels(table[[target]], labelled, task)
     seen = {name: bool(observed[labelled, at[name]].any()) for name in roles.features}
     used = [name for name in roles.features if seen[name]]
+    unseen = [name for name in roles.features if not seen[name]]
     if not used:
         raise TableError(
             "The table must have a column, besides the label, with an observed value in a row "
@@ -284,7 +285,7 @@ def impute_table(
     cautions = [
         *labels.cautions,
         *unused_markers(table, missing_values),
-        *left_as_found([name for name in roles.features if not seen[name]], labelled),
+        *left_as_found(unseen, labelled),
         *encoded.code.cautions,
     ]
 
@@ -312,7 +313,7 @@ def impute_table(
                 "missing_values": tuple(missing_values),
             }
         ),
-        notes=_notes(encoded, n_gaps, labelled, done),
+        notes=_notes(encoded, n_gaps, unseen, labelled, done),
         warnings=tuple(dict.fromkeys([*cautions, *_unfinished(done)])),
         seconds=time.perf_counter() - start,
         filling=done.filling,
@@ -446,14 +447,18 @@ def _written_back(
 
 
 def _notes(
-    encoded: EncodedTable, n_gaps: Mapping[Hashable, int], labelled: BoolArray, done: _Filled
+    encoded: EncodedTable,
+    n_gaps: Mapping[Hashable, int],
+    unseen: Sequence[Hashable],
+    labelled: BoolArray,
+    done: _Filled,
 ) -> tuple[str, ...]:
     """Return what was done that one would not expect."""
     facts = [
         column_facts(encoded.frame[column.name], column, n_gaps[column.name])
         for column in encoded.code.columns
     ]
-    notes = table_notes(facts, int((~labelled).sum()), done.new_rows is not None)
+    notes = table_notes(facts, unseen, int((~labelled).sum()), done.new_rows is not None)
     if done.result is not None and done.result.stage_one is not None:
         notes.extend(done.result.stage_one.trace.notes)
     if done.filling is not None:

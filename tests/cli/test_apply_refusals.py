@@ -217,12 +217,12 @@ def test_an_interruption_and_a_failing_write_leave_nothing(tiny, monkeypatch, ca
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kernimpute.cli.apply.read_new_table", interrupted)
+    monkeypatch.setattr("kernimpute.cli.applying.read_new_table", interrupted)
     assert run(arguments) == 130
     assert contents(tiny) == before
     monkeypatch.undo()
     monkeypatch.chdir(tiny)
-    monkeypatch.setattr("kernimpute.cli.apply.write_table", half)
+    monkeypatch.setattr("kernimpute.cli.applying.write_table", half)
     assert run(arguments) == 1
     assert "No space left on device" in capsys.readouterr().err
     assert contents(tiny) == before

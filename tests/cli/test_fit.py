@@ -208,7 +208,7 @@ def test_an_interruption_leaves_what_was_there(program, table, folder, monkeypat
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernimpute.cli.fit.KernelImputer.fit", interrupted)
+    monkeypatch.setattr("kernimpute.cli.fitting.KernelImputer.fit", interrupted)
     code, _, err = program(*FIT, "-o", "m", "--force")
     assert (code, err) == (130, "kernimpute: interrupted; nothing was written.\n")
     assert sorted(path.name for path in folder.iterdir()) == ["m.skops", "t.csv"]
@@ -218,7 +218,7 @@ def test_an_interruption_leaves_what_was_there(program, table, folder, monkeypat
 def test_the_rounds_are_shown(program, table, monkeypatch):
     shown = []
     monkeypatch.setattr(
-        "kernimpute.cli.fit.Progress.callback", lambda self, each: shown.append(each)
+        "kernimpute.cli.fitting.Progress.callback", lambda self, each: shown.append(each)
     )
     assert program(*FIT, "-o", "m", "-q")[0] == 0
     assert shown

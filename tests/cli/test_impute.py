@@ -14,7 +14,7 @@ import pytest
 from scipy.io import arff
 
 from kernimpute.cli import run
-from kernimpute.cli.options import column_list
+from kernimpute.cli.choices import column_list
 
 CSV = """id,age,"height, m",code,pet,empty,y
 007,30,1.80,00,"cat, big",,yes
@@ -115,7 +115,21 @@ def test_a_table_without_gaps_is_written_unchanged(impute, folder):
     assert (code, err) == (0, "")
     assert (folder / "out.csv").read_bytes() == text.encode()
     assert "the table has no gap to fill: it is returned unchanged" in out
-    assert "Nothing is missing" in out
+    assert "Nothing to solve for" in " ".join(out.split())
+
+
+def test_gaps_that_teach_nothing_are_told_apart_from_none(impute, folder):
+    rows = [f"{k % 7}.5,{'5' if k % 3 else ''},,{k % 2}" for k in range(20)]
+    (folder / "t.csv").write_text("\n".join(["a,b,none,y", *rows]) + "\n")
+    code, out, err = impute("t.csv", "-t", "y", "-o", "out.csv")
+    assert code == 0 and "left as found, for nothing is observed: 'none'" in err
+    said = " ".join(out.split())
+    assert "columns with one observed value, which fills them: b" in said
+    assert "Nothing to solve for: there is no gap in a column of more than one value." in said
+    assert "returned" not in said
+    assert impute("t.csv", "-t", "y", "-o", "out2.csv", "--drop", "b")[0] == 0
+    code, out, _ = impute("t.csv", "-t", "y", "-o", "out3.csv", "--ignore", "b")
+    assert "the table has no other gap to fill: it is returned unchanged" in " ".join(out.split())
 
 
 def test_bytes_around_the_gaps_stay(typical, impute, folder):
@@ -468,7 +482,7 @@ def test_a_failing_write_leaves_nothing(typical, new_rows, table, folder, monkey
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kernimpute.cli.impute.write_report", fail)
+    monkeypatch.setattr("kernimpute.cli.in_memory.write_report", fail)
     code = run(["impute", "t.csv", "-t", "y", "-o", "old.csv", "--report", "r.html", "--force"])
     assert code == 1
     assert "No space left on device" in capsys.readouterr().err

@@ -9,11 +9,14 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import entry_points
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from kernimpute.cli import run
+from kernimpute.__main__ import main
 from kernimpute.cli.progress import Progress
 from kernimpute.convergence import Record
 
@@ -22,7 +25,7 @@ CSV = "a,b,y\n1.5,x,0\n,x,1\n2.5,,0\n2.0,z,1\n"
 # Runs the command line with something slow in place of a solver or of the report's writer.
 SLOW = """
 import sys, time
-import kernimpute.cli.impute as command
+import kernimpute.cli.in_memory as command
 import kernimpute.tables as tables
 from kernimpute.cli import run
 from kernimpute.convergence import Record
@@ -146,4 +149,99 @@ def test_otherwise_there_is_no_progress(monkeypatch, quiet, is_terminal):
 
 def test_the_installed_program_is_this_one():
     (entry,) = entry_points(group="console_scripts", name="kernimpute")
-    assert entry.load() is run
+    assert entry.load() is main
+
+
+# Stops at the first import of a module that takes long, as the program itself imports it.
+IMPORTING = """
+import sys, time
+from importlib.abc import MetaPathFinder
+
+class Slow(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            print("ready", flush=True)
+            time.sleep(60)
+
+sys.meta_path.insert(0, Slow())
+sys.argv[1:] = ["impute", "t.csv", "-t", "y", "-o", "o.csv"]
+from kernimpute.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "kernimpute.cli.in_memory", "numba"])
+def test_ctrl_c_during_the_imports_is_one_line(table, module):
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPORTING.format(module=module)],
+        cwd=table,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert err == "kernimpute: interrupted; nothing was written.\n"
+    assert process.returncode == 130
+    assert [path.name for path in table.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("options", [[], ["--jobs", "2"], ["--jobs", "2", "--scheduler", "local"]])
+def test_ctrl_c_out_of_core_is_one_line_and_ends_at_once(tmp_path, options):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(30_000, 20))
+    X[generator.random(X.shape) < 0.3] = np.nan
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(20)])
+    table.assign(y=np.arange(30_000) % 2).to_parquet(tmp_path / "t.parquet")
+    given = ["impute", "t.parquet", "-t", "y", "-o", "o.parquet", "--subset-size", "500", *options]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernimpute", *given],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        while not [*tmp_path.glob(".o.parquet.work/block-*.npz")]:
+            assert process.poll() is None
+            time.sleep(0.02)
+        # To the workers, too, as a terminal does.
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert err == (
+        "kernimpute: interrupted; what is finished is kept in .o.parquet.work: the same call goes "
+        "on from it.\n"
+    )
+    assert process.returncode == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".o.parquet.work", "t.parquet"]
+
+
+def test_an_interrupt_through_an_executed_text_has_the_same_code(table):
+    # CPython would end by the signal.
+    code = "import sys\nimport kernimpute.cli as cli\ndef run():\n" + INTERRUPTED
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+INTERRUPTED = """
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return 130
+cli.run = run
+from kernimpute.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"]])
+def test_help_imports_nothing_that_fills_tables(arguments):
+    code = (
+        "import sys; from kernimpute.cli import run; assert run(sys.argv[1:]) == 0; "
+        "print([m for m in ('numpy', 'scipy', 'sklearn', 'numba', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

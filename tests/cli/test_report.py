@@ -116,7 +116,7 @@ def test_a_table_without_gaps_has_a_report_too(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]})
     write_report(tmp_path / "r.html", impute_table(frame, "y"))
     text = parsed((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    assert "the table had no gap to fill" in text
+    assert "the table had no gap that can be filled" in text
     assert "No solver was needed" in text
 
 

@@ -30,7 +30,7 @@ GIVEN = ("-t", "y", "--subset-size", "20", "--missing-values", "-9")
 
 
 def test_parquet_is_filled_out_of_core(impute, table, monkeypatch):
-    monkeypatch.setattr("kernimpute.cli.impute.read_source", None)
+    monkeypatch.setattr("kernimpute.cli.in_memory.read_source", None)
     code, out, err = impute("t.parquet", *GIVEN, "-o", "out.parquet", "--jobs", "1")
     assert (code, err) == (0, "")
     flat = " ".join(out.split())

@@ -6,6 +6,7 @@ import sys
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info
 
@@ -13,8 +14,10 @@ import kernimpute
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
 from kernimpute.convergence import Status
 from kernimpute.estimators import _filling
+from kernimpute.estimators._filling import _with_own_codes
 from kernimpute.estimators._labels import read_labels
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
+from kernimpute.kernels import Gaussian
 from kernimpute.tables import impute_table
 
 
@@ -282,3 +285,30 @@ print(before, on_one_thread(second, ()), blas())
     run = [sys.executable, "-c", script]
     said = subprocess.run(run, env={**os.environ, **threads}, text=True, stdout=-1, check=True)
     assert said.stdout.split() == ["{2}", "{1}", "{2}"]
+
+
+@pytest.mark.parametrize("variant", ["direct", "anchored"])
+def test_a_subset_may_lack_a_category_or_all_of_them(variant):
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame({"a": generator.normal(size=60), "b": generator.choice(["u", "v", "w"], 60)})
+    y = np.arange(60) % 2
+    X["b"] = X["b"].where(generator.random(60) > 0.9).astype("category")
+    filled = KernelImputer(variant=variant, subset_size=10).fit_transform(X, y)
+    assert filled.notna().all(axis=None)
+    kept = X["b"].notna()
+    assert filled["b"][kept].equals(X["b"][kept])
+    assert set(filled["b"]) <= set(X["b"].cat.categories)
+
+
+def test_a_subset_is_held_at_its_own_most_frequent_category():
+    # "v" is the table's, and the first subset, which is sorted by the label, has none.
+    matrix = np.array([[0.0, 0.0], [0.5, 0.0], [0.7, 2.0], [1.0, np.nan]])
+    kernel = Gaussian().with_categorical(np.array([False, True]), 2)
+    held = np.where(np.isnan(matrix), [0.5, 1.0], matrix)
+    X, reference = _with_own_codes(matrix, held, kernel, np.ones(4))
+    np.testing.assert_array_equal(X, matrix)
+    np.testing.assert_array_equal(reference[:, 1], [0.0, 0.0, 2.0, 0.0])
+    empty = matrix.copy()
+    empty[:, 1] = np.nan
+    X, reference = _with_own_codes(empty, np.full((4, 2), 1.0), kernel, np.ones(4))
+    np.testing.assert_array_equal(X[:, 1], np.ones(4))

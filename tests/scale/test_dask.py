@@ -123,6 +123,30 @@ def test_a_dask_dataframe(client, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword in")
+@pytest.mark.parametrize("known", [True, False])
+def test_categories_are_known_before_the_table_is_computed(tmp_path, known):
+    generator = np.random.default_rng(0)
+    table = numeric_table(90)
+    levels = pd.CategoricalDtype(["mid", "low", "high", "none"], ordered=True)
+    table["level"] = pd.Series(generator.choice(["low", "mid", "high"], 90)).astype(levels)
+    table["level"] = table["level"].where(generator.random(90) > 0.3)
+    table["kept"] = pd.Categorical(["u"] * 30 + ["v"] * 30 + ["w"] * 30)
+    frame = dd.from_pandas(table, npartitions=3)
+    if not known:
+        frame = frame.assign(
+            level=frame["level"].cat.as_unknown(), kept=frame["kept"].cat.as_unknown()
+        )
+    filled = impute_dask(frame, "y", tmp_path / "out", subset_size=20, ignore="kept")
+    assert filled["level"].cat.known and filled["kept"].cat.known
+    assert filled.dtypes["level"] == levels and set(filled["kept"].cat.categories) == set("uvw")
+    got = filled.compute()
+    assert got.dtypes["level"] == levels and got["level"].notna().all()
+    assert (got["kept"].astype(str) == table["kept"].astype(str)).all()
+    observed = table["level"].notna()
+    assert got["level"][observed].equals(table["level"][observed])
+
+
 def test_a_cluster_of_its_own(tmp_path):
     written(numeric_table(200), tmp_path / "table.parquet")
     paths = tmp_path / "table.parquet", "y"
@@ -131,6 +155,26 @@ def test_a_cluster_of_its_own(tmp_path):
     impute_parquet(*paths, tmp_path / "out.parquet", **options)
     assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
     assert not (tmp_path / ".out.parquet.work").exists()
+
+
+def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("kernimpute.scale.schedulers.PATIENCE", 1)
+    monkeypatch.setattr("kernimpute.scale.parquet.make_plan", None)
+    written(numeric_table(40), tmp_path / "table.parquet")
+    paths = tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
+    with pytest.raises(ConnectionError) as caught:
+        impute_parquet(*paths, scheduler="tcp://127.0.0.1:1")
+    assert str(caught.value) == (
+        "The 'scheduler' parameter of impute_parquet must be the address of a scheduler of Dask's "
+        "that answers and has a worker. Got no scheduler at 'tcp://127.0.0.1:1' for 1 seconds "
+        "instead."
+    )
+    with pytest.raises(ValueError, match=r"that answers and has a worker. Got 'far://host'"):
+        impute_parquet(*paths, scheduler="far://host")
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
+        with pytest.raises(ConnectionError, match="Got no worker at .* for 1 seconds"):
+            impute_parquet(*paths, scheduler=cluster.scheduler_address)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
 
 
 def test_dask_is_imported_only_where_it_is_asked_for():

@@ -237,3 +237,65 @@ def test_the_rows_of_blocks_are_not_held_together(tmp_path, monkeypatch):
         assert (job.X[:, 0] == np.repeat(np.arange(n_subsets // 8), 400)).all()
     block_bytes = 8 * 50 * 20 * 8
     assert peaks[1] - peaks[0] < block_bytes
+
+
+def test_gaps_that_teach_nothing_are_told_apart_from_none(tmp_path):
+    table = numeric_table(40).fillna(0.0)
+    table["none"] = None
+    source = written(table, tmp_path / "table.parquet")
+    with pytest.warns(TableWarning, match="nothing is observed: 'none'"):
+        done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet")
+    assert read(tmp_path / "out.parquet").equals(source)
+    assert done.notes == ("the table has no other gap to fill: it is returned unchanged",)
+    table.loc[::2, "a"], table.loc[1::2, "a"] = None, 7.0
+    written(table, tmp_path / "table.parquet")
+    with pytest.warns(TableWarning, match="nothing is observed: 'none'"):
+        done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out2.parquet")
+    assert done.status is Status.NOTHING_MISSING and done.filled == {"a": 20}
+    assert "columns with one observed value, which fills them: a" in done.notes[0]
+    assert (read(tmp_path / "out2.parquet").to_pandas()["a"] == 7.0).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        (lambda one: one.drop_columns(["b", "c"]), "no column 'b'"),
+        (
+            lambda one: one.set_column(1, "b", one["b"].cast(pa.float32())),
+            "the column 'b' of type float where double is expected",
+        ),
+        (lambda one: one.append_column("z", one["a"]), "a further column 'z'"),
+        (lambda one: one.append_column("a", one["a"]), "a further column 'a'"),
+        (
+            lambda one: one.select(["a", "c", "b", "d", "y"]),
+            "the same in another order, 'c' in the place of 'b'",
+        ),
+        (
+            lambda one: one.cast(
+                pa.schema([field.with_nullable(field.name != "y") for field in one.schema])
+            ),
+            "a column 'y' that may not have gaps where it may",
+        ),
+    ],
+)
+def test_a_file_of_another_schema_is_told_by_its_first_difference(tmp_path, change, got):
+    table = pa.Table.from_pandas(numeric_table(20))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pq.write_table(table, folder / "a.parquet")
+    pq.write_table(change(table), folder / "b.parquet")
+    with pytest.raises(TableError) as caught:
+        impute_parquet(folder, "y", tmp_path / "out")
+    said = f"b.parquet must have the columns and types of a.parquet. Got {got}."
+    assert str(caught.value).endswith(said)
+
+
+def test_subsets_that_lack_a_category_are_filled(tmp_path):
+    table = numeric_table(120)
+    generator = np.random.default_rng(0)
+    table["rare"] = pd.Series(generator.choice(["u", "v"], 120)).where(generator.random(120) > 0.9)
+    source = written(table, tmp_path / "table.parquet")
+    impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", subset_size=10)
+    got = read(tmp_path / "out.parquet")
+    assert_same(got, source, in_memory(source, subset_size=10))
+    assert got["rare"].null_count == 0

@@ -1,7 +1,9 @@
 """What cannot be done is refused before a column is read, by the name of the function called."""
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import dask.dataframe as dd
 import joblib
@@ -148,17 +150,15 @@ def test_a_backend_that_returns_nothing_before_the_end(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("n_jobs", "n_workers"), [(None, 6), (-1, 6), (-2, 5), (-9, 1), (3, 3)])
 def test_worker_processes_count_as_jobs_do(monkeypatch, tmp_path, n_jobs, n_workers):
-    asked = []
-
-    def cluster(**options):
-        asked.append(options["n_workers"])
-        raise ReadError
-
+    cluster = MagicMock()
+    cluster.__exit__.return_value = False
+    cluster.scale.side_effect = ReadError
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "6")
     monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 6)
     monkeypatch.setattr(schedulers, "cpu_count", lambda: 6)
-    stub = SimpleNamespace(LocalCluster=cluster)
+    client = contextlib.nullcontext()
+    stub = SimpleNamespace(LocalCluster=lambda **_: cluster, Client=lambda *_, **__: client)
     monkeypatch.setattr(schedulers, "the_distributed", lambda: stub)
     with pytest.raises(ReadError), schedulers.running_on("local", n_jobs, tmp_path):
         pass
-    assert asked == [n_workers]
+    cluster.scale.assert_called_once_with(n_workers)

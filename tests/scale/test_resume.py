@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 from kernimpute.columns import TableError
 from kernimpute.scale import SubsetsDone, impute_parquet, runs
+from kernimpute.scale.interrupts import kept_from_workers
 from kernimpute.scale.source import ParquetSource
 from kernimpute.scale.work_folder import fingerprint
 from kernimpute.tables import TableWarning
@@ -274,3 +276,25 @@ impute_parquet(*sys.argv[1:], subset_size=10, callback=kill)
     assert subprocess.run(run, check=False).returncode != 0
     assert (tmp_path / ".out.parquet.work" / ".kernimpute-work.lock").exists()
     assert impute_parquet(*paths, **SIZE).n_reused == 16
+
+
+def test_an_interrupt_before_the_first_block_leaves_nothing(paths, tmp_path):
+    with pytest.raises(KeyboardInterrupt) as caught:
+        impute_parquet(*paths, **SIZE, callback=interrupting(0))
+    assert not hasattr(caught.value, "__notes__")
+    assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
+
+
+def test_an_interrupt_while_workers_start_comes_after():
+    came = []
+    # A shell starts what runs in its background without one.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), kept_from_workers():
+            signal.raise_signal(signal.SIGINT)
+            came.append("after")
+        assert came == ["after"]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kernimpute.cli.errors import RefusedError
 
-__all__ = ["FORMATS", "Format", "table_format"]
+__all__ = ["FORMATS", "Format", "is_parquet", "table_format"]
 
 
 @dataclass(frozen=True)
@@ -64,3 +64,19 @@ def table_format(path: Path) -> Format:
             return found
     listed = ", ".join(FORMATS)
     raise RefusedError(f"{path}: the extension must be one of {listed}.")
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a path is a Parquet file by its name, or a folder, which may hold some.
+
+    Parameters
+    ----------
+    path : Path
+        The path.
+
+    Returns
+    -------
+    bool
+        True for a file of Parquet and for a folder.
+    """
+    return path.is_dir() or path.name.lower().endswith(".parquet")

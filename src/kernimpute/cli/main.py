@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from kernimpute import __version__
 from kernimpute.cli.apply import apply_command
 from kernimpute.cli.errors import (
     EXIT_FAULT,
@@ -22,7 +23,6 @@ from kernimpute.cli.errors import (
 )
 from kernimpute.cli.fit import fit_command
 from kernimpute.cli.impute import impute_command
-from kernimpute.report.facts import program_version
 
 __all__ = ["app", "run"]
 
@@ -39,7 +39,7 @@ app.command("apply")(apply_command)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"kernimpute {program_version()}")
+        typer.echo(f"kernimpute {__version__}")
         raise typer.Exit()
 
 
@@ -99,8 +99,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
     except RefusedError as error:
         return _ended(EXIT_REFUSED, str(error))
-    except MemoryError:
-        return _ended(EXIT_REFUSED, "not enough memory for a table of this size.")
+    except MemoryError as error:
+        return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
     except InterruptedRunError as error:
         return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
     except (KeyboardInterrupt, typer.Abort):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kernimpute.cli.choices import column_lists
 from kernimpute.cli.errors import InterruptedRunError, RefusedError
 from kernimpute.cli.formats import FORMATS
-from kernimpute.cli.options import column_lists
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.summary import print_summary, print_warnings
 from kernimpute.cli.text_columns import reads_as_number
@@ -21,23 +21,7 @@ from kernimpute.scale import ParquetImputation, SubsetsDone, impute_parquet
 from kernimpute.scale.source import ParquetSource
 from kernimpute.tables import TableWarning
 
-__all__ = ["impute_out_of_core", "is_parquet"]
-
-
-def is_parquet(path: Path) -> bool:
-    """Return whether a path is a Parquet file by its name, or a folder, which may hold some.
-
-    Parameters
-    ----------
-    path : Path
-        The path.
-
-    Returns
-    -------
-    bool
-        True for a file of Parquet and for a folder.
-    """
-    return path.is_dir() or path.name.lower().endswith(".parquet")
+__all__ = ["impute_out_of_core"]
 
 
 def impute_out_of_core(
@@ -86,6 +70,8 @@ def impute_out_of_core(
             _check_names(table, output, force=options["force"])
             names = ParquetSource(table).names
             dropped, ignored, codes = column_lists(names, target, drop, ignore, categorical)
+            if "://" in (options["scheduler"] or ""):
+                progress.show(f"waiting for the scheduler at {options['scheduler']}")
             imputation = impute_parquet(
                 table,
                 target,

@@ -38,11 +38,12 @@ from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
 from kernimpute.estimators._references import NewRows, fitted_reference
-from kernimpute.estimators._subsets import SMALLEST_SUBSET, stratified_subsets
+from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
 from kernimpute.frames import check_names, is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
 from kernimpute.kernels import KERNELS, Gaussian, Kernel
+from kernimpute.parameters import SMALLEST_SUBSET
 from kernimpute.rules import SMOOTH, anchor_weight, imputer_eta, number_of_machines
 from kernimpute.table_code import EncodedTable, TableCode
 

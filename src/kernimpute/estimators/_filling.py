@@ -17,6 +17,7 @@ from kernimpute.estimators._parallel import one_thread, run_all, runs_alone
 from kernimpute.estimators._subsets import kept_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import KERNELS, Kernel, make_kernel
+from kernimpute.missing import codes_and_weights
 from kernimpute.rules import default_kernel
 
 __all__ = [
@@ -284,6 +285,8 @@ def fill_subset(
     FilledSubset
         The filled rows.
     """
+    if not isinstance(reference, str):
+        matrix, reference = _with_own_codes(matrix, reference, kernel, labels.weights)
     result = impute(
         matrix,
         labels.values,
@@ -310,6 +313,27 @@ def fill_subset(
         gap=float(one.gap if one is not None else _last_gap(result.trace)),
         trace=result.trace,
     )
+
+
+def _with_own_codes(
+    matrix: FloatArray, reference: FloatArray, kernel: Kernel, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return rows and reference of a subset so that it observes every code that it is held at.
+
+    What is most frequent in the whole table may be observed nowhere in a subset: its own most
+    frequent code is taken. A column of which it observes nothing is the reference's: no code would
+    be any better there, and one that all rows have in common weighs nothing.
+    """
+    X, held = matrix.copy(), reference.copy()
+    for column in kernel.categorical:
+        known = ~np.isnan(matrix[:, column])
+        if not known.any():
+            X[:, column] = held[:, column]
+            continue
+        codes, shares = codes_and_weights(matrix[known, column], weights[known])
+        strange = ~np.isin(held[:, column], codes)
+        held[strange, column] = codes[shares.argmax()]
+    return X, held
 
 
 def _machine(result: ImputationResult, labels: Labels, settings: Settings) -> Machine:

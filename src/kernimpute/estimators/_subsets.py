@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from kernimpute.estimators._labels import Labels
 
-__all__ = ["SMALLEST_SUBSET", "kept_subsets", "stratified_subsets"]
+__all__ = ["kept_subsets", "stratified_subsets"]
 
 Rows = NDArray[np.intp]
-
-SMALLEST_SUBSET = 10
-"""Fewest rows that may be asked for as the size of a subset."""
 
 
 def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> list[Rows]:

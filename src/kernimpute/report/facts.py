@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +11,7 @@ from kernimpute.imputation import ImputationResult
 from kernimpute.kernels import Kernel
 from kernimpute.tables import TableImputation
 
-__all__ = ["kernel_text", "program_version", "run_facts"]
-
-
-def program_version() -> str:
-    """Return the version of the package that runs."""
-    try:
-        return version("kernimpute")
-    except PackageNotFoundError:
-        return "(not installed)"
+__all__ = ["kernel_text", "run_facts"]
 
 
 def kernel_text(kernel: Kernel) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
+from kernimpute import __version__
 from kernimpute.convergence import Record, Trace
 from kernimpute.kernels import Kernel
 from kernimpute.report.curves import curve
-from kernimpute.report.facts import kernel_text, program_version, run_facts
+from kernimpute.report.facts import kernel_text, run_facts
 from kernimpute.report.shares import ColumnComparison, compare_columns
 from kernimpute.tables import TableImputation
 
@@ -72,7 +73,7 @@ def render_report(imputation: TableImputation, *, source: str = "") -> str:
     title = f"Filled table: {source}" if source else "Filled table"
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f'<p class="soft">kernimpute {escape(program_version())}</p>',
+        f'<p class="soft">kernimpute {escape(__version__)}</p>',
         _advice(imputation),
         _messages("Warnings", imputation.warnings, "panel warn"),
         "<h2>What was done</h2>",
@@ -132,7 +133,7 @@ def _setting(value: object) -> str:
 
 def _columns(columns: Sequence[ColumnComparison]) -> str:
     if not columns:
-        return "<p>None: the table had no gap to fill.</p>"
+        return "<p>None: the table had no gap that can be filled.</p>"
     head = (
         "<tr><th>column</th><th class=number>cells filled</th><th></th><th>observed</th>"
         "<th>filled</th></tr>"

@@ -8,6 +8,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from kernimpute.columns import check_column_names
 from kernimpute.parameters import refusal_in_words
 from kernimpute.scale.options import (
@@ -17,7 +19,8 @@ from kernimpute.scale.options import (
     check_work_place,
 )
 from kernimpute.scale.parquet import impute_parquet
-from kernimpute.scale.schedulers import check_scheduler, on_client, the_distributed
+from kernimpute.scale.schedulers import check_answers, check_scheduler, on_client, the_distributed
+from kernimpute.scale.source import ParquetSource
 
 __all__ = ["impute_dask"]
 
@@ -45,7 +48,7 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
     -------
     dask.dataframe.DataFrame
         The filled table, read from `output`: partitions, order, index and types as in `frame`,
-        and divisions, where they were known.
+        and divisions, where they were known. The categories are known, if they were or not.
 
     Raises
     ------
@@ -72,13 +75,30 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
     check_replaced(place, is_folder=True, force=asked.arguments["force"])
     check_work_place(OWNER, asked.arguments["work_dir"], place)
     check_column_names("target", [target], list(frame.columns))
+    check_answers(OWNER, asked.arguments["scheduler"])
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
         source = Path(folder, "source")
         frame.to_parquet(source, name_function=lambda part: f"part-{part:06d}.parquet")
         given = {"work_dir": Path(folder, "work"), **options}
         with _on_current_client(options):
             impute_parquet(source, target, place, **given)
-    return dd.read_parquet(place, calculate_divisions=bool(frame.known_divisions))
+    filled = dd.read_parquet(place, calculate_divisions=bool(frame.known_divisions))
+    return _with_known_categories(filled, frame, place)
+
+
+def _with_known_categories(filled: Any, frame: Any, place: Path) -> Any:
+    """Return a Dask DataFrame whose categories are known before it is computed.
+
+    Each file says which categories it holds, so Dask takes those of all for unknown.
+    """
+    written = ParquetSource(place)
+    dtypes = {}
+    for name, dtype in filled.dtypes.items():
+        if isinstance(dtype, pd.CategoricalDtype):
+            is_known = isinstance(frame.dtypes[name], pd.CategoricalDtype) and frame[name].cat.known
+            known = frame if is_known else written.column(name)
+            dtypes[name] = known.dtypes[name]
+    return filled.astype(dtypes) if dtypes else filled
 
 
 def _on_current_client(options: dict[str, Any]) -> Any:

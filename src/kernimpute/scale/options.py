@@ -10,8 +10,7 @@ from typing import Any
 from joblib import Parallel
 
 from kernimpute.estimators._parallel import runs_alone
-from kernimpute.estimators._subsets import SMALLEST_SUBSET
-from kernimpute.parameters import check_choice, check_integer, refusal
+from kernimpute.parameters import SMALLEST_SUBSET, check_choice, check_integer, refusal
 from kernimpute.scale.schedulers import check_scheduler
 from kernimpute.scale.work_folder import check_work_folder
 from kernimpute.table_rules import check_dealing, check_method

@@ -29,6 +29,7 @@ from kernimpute.scale.options import (
 from kernimpute.scale.plan import Plan, make_plan
 from kernimpute.scale.results import ParquetImputation
 from kernimpute.scale.runs import SubsetsDone
+from kernimpute.scale.schedulers import check_answers
 from kernimpute.scale.source import ParquetSource
 from kernimpute.scale.work_folder import fingerprint, work_folder
 from kernimpute.table_rules import (
@@ -128,6 +129,8 @@ def impute_parquet(
         If an option is out of its range.
     FileExistsError, FileNotFoundError
         If the output exists, or the source or the folder for the output doesn't.
+    ConnectionError
+        If the scheduler at an address does not answer, or has no worker, for 10 seconds.
     ImportError
         If `scheduler` needs Dask and there is none.
     TableError
@@ -190,6 +193,7 @@ def impute_parquet(
     check_replaced(place, is_folder=table.is_folder, force=force)
     folder = check_work_place(OWNER, work_dir, place)
     check_apart("work", folder, table.path)
+    check_answers(OWNER, scheduler)
     options = {"target": target, **columns, **method, "reference": reference, **dealing}
     plan = make_plan(table, target, **columns)
     check_kernel(kernel, plan.code)
@@ -227,7 +231,7 @@ def impute_parquet(
     n_unlabelled = plan.labelled.size - plan.n_labelled
     notes = [
         *(f"kept and not used, for it is the index: {name}" for name in _index_kept(plan)),
-        *table_notes(plan.facts, n_unlabelled, ended.new_rows is not None),
+        *table_notes(plan.facts, plan.unseen, n_unlabelled, ended.new_rows is not None),
         *ended.notes,
     ]
     is_classes = plan.labels.task == "classification"

@@ -40,6 +40,8 @@ class Plan:
         How the columns that are used are coded.
     facts : tuple of ColumnFacts
         What is said of them.
+    unseen : tuple of hashable
+        The columns that are left as found, for nothing is observed in them.
     cautions : tuple of str
         What looks like a mistake.
     """
@@ -51,6 +53,7 @@ class Plan:
     labels: TableLabels
     code: TableCode
     facts: tuple[ColumnFacts, ...]
+    unseen: tuple[Hashable, ...]
     cautions: tuple[str, ...]
 
     @property
@@ -146,5 +149,6 @@ def make_plan(
         labels=labels,
         code=code,
         facts=tuple(facts),
+        unseen=tuple(unseen),
         cautions=(*labels.cautions, *unused, *left_as_found(unseen, labelled), *code.cautions),
     )

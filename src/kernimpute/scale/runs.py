@@ -25,6 +25,7 @@ from kernimpute.scale.blocks import (
     is_block,
     write_block,
 )
+from kernimpute.scale.interrupts import kept_from_workers
 from kernimpute.scale.work_folder import WorkFolder
 
 __all__ = ["Job", "SubsetsDone", "run_blocks"]
@@ -144,18 +145,24 @@ def _finished(
         tasks = (
             delayed(on_one_thread)(_placed, (block.place, job.task(block))) for block in blocks
         )
-        results = Parallel(
+        parallel = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2 * n_jobs", batch_size=1
-        )(tasks)
-        try:
+        )
+        with contextlib.ExitStack() as stack:
+            with kept_from_workers():
+                results = parallel(tasks)
+                stack.callback(_closed, results)
             # `yield from` would close them before the warning is ignored.
             for result in results:  # noqa: UP028
                 yield result
-        finally:
-            with warnings.catch_warnings():
-                # Of the tasks that are dropped: who interrupts knows it.
-                warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
-                results.close()
+
+
+def _closed(results: Generator[tuple[int, FilledBlock], None, None]) -> None:
+    """Drop the tasks that are left."""
+    with warnings.catch_warnings():
+        # Of the tasks that are dropped: who interrupts knows it.
+        warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
+        results.close()
 
 
 def _placed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
@@ -11,9 +12,13 @@ from typing import Any
 
 from joblib import cpu_count, effective_n_jobs, parallel_config
 
-from kernimpute.parameters import refusal
+from kernimpute.parameters import refusal, refusal_in_words
+from kernimpute.scale.interrupts import kept_from_workers
 
-__all__ = ["check_scheduler", "on_client", "running_on", "the_distributed"]
+__all__ = ["check_answers", "check_scheduler", "on_client", "running_on", "the_distributed"]
+
+PATIENCE = 10
+"""Seconds in which a scheduler elsewhere must answer, and have a worker."""
 
 
 def the_distributed() -> ModuleType:
@@ -60,6 +65,37 @@ def check_scheduler(owner: str, scheduler: str | None) -> None:
     the_distributed()
 
 
+def check_answers(owner: str, scheduler: str | None) -> None:
+    """Refuse the address of a scheduler that does not answer, or has no worker.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameter it is, for the message.
+    scheduler : str or None
+        As in `running_on`; nothing is asked but at an address.
+
+    Raises
+    ------
+    ValueError, ConnectionError
+        If it is no address of Dask's, or there was no answer or no worker for 10 seconds.
+    """
+    if scheduler is None or scheduler == "local":
+        return
+    distributed = the_distributed()
+    name = "scheduler"
+    must_be = "the address of a scheduler of Dask's that answers and has a worker"
+    try:
+        with distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
+            name = "worker"
+            client.wait_for_workers(1, timeout=PATIENCE)
+    except OSError as error:
+        got = f"no {name} at {scheduler!r} for {PATIENCE} seconds"
+        raise ConnectionError(refusal_in_words(owner, "scheduler", must_be, got)) from error
+    except ValueError as error:
+        raise ValueError(refusal(owner, "scheduler", must_be, scheduler)) from error
+
+
 @contextlib.contextmanager
 def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Iterator[int | None]:
     """Have joblib run what is in the block on a scheduler.
@@ -84,22 +120,50 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
         return
     distributed = the_distributed()
     with contextlib.ExitStack() as stack:
-        address: Any = scheduler
-        if scheduler == "local":
+        is_local = scheduler == "local"
+        asked: Any = stack.enter_context(_cluster(distributed, folder)) if is_local else scheduler
+        client = stack.enter_context(distributed.Client(asked, set_as_default=False))
+        if is_local:
             n_workers = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
-            address = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=n_workers,
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
-                    local_directory=str(folder),
-                    # A task that is dropped at an interrupt is no news.
-                    silence_logs=logging.ERROR,
-                )
-            )
-        client = stack.enter_context(distributed.Client(address, set_as_default=False))
+            # By now, for an interrupt of what came before would leave them half started.
+            asked.scale(n_workers)
+            client.wait_for_workers(n_workers)
         stack.enter_context(on_client(client))
         yield -1
+
+
+@contextlib.contextmanager
+def _cluster(distributed: ModuleType, folder: Path) -> Iterator[Any]:
+    """Yield a cluster on this machine that has no worker yet."""
+    with kept_from_workers():
+        # It starts workers, and others for those that die, in a thread that exists from now on.
+        cluster = distributed.LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            local_directory=str(folder),
+            # A task that is dropped at an interrupt is no news.
+            silence_logs=logging.ERROR,
+        )
+    with cluster:
+        try:
+            yield cluster
+        except BaseException:
+            _end_workers(cluster)
+            raise
+
+
+def _end_workers(cluster: Any) -> None:
+    """End workers that may be at a task: asked to, they have 0.2 seconds for it, and not 4."""
+
+    async def end() -> None:
+        await asyncio.gather(*(one.close(timeout=0.25) for one in cluster.workers.values()))
+
+    with contextlib.suppress(TimeoutError):
+        if cluster.plan:
+            # One that is starting is ended after that at the soonest.
+            cluster.wait_for_workers(len(cluster.plan), timeout=10)
+        cluster.sync(end)
 
 
 @contextlib.contextmanager

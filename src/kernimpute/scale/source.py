@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,9 +66,11 @@ class ParquetSource:
             raise TableError(f"{self.path} must hold Parquet files. Got a folder without any.")
         check_distinct_names(self.schema.names, str(self.path))
         for file in self.files[1:]:
-            if not _opened(file).schema_arrow.equals(self.schema):
+            schema = _opened(file).schema_arrow
+            if not schema.equals(self.schema):
                 raise TableError(
-                    f"{file} must have the columns and types of {self.files[0].name}. Got others."
+                    f"{file} must have the columns and types of {self.files[0].name}. "
+                    f"Got {_difference(schema, self.schema)}."
                 )
         if self.n_rows == 0:
             raise TableError(f"{self.path} must have at least one row. Got none.")
@@ -157,3 +160,22 @@ def _opened(file: Path) -> pq.ParquetFile:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{file} is not a Parquet file that can be read: {reason}.") from error
+
+
+def _difference(schema: pa.Schema, expected: pa.Schema) -> str:
+    """Return the first column in which a schema is another than the one expected, and how."""
+    for field in expected:
+        if field.name not in schema.names:
+            return f"no column {field.name!r}"
+        got = schema.field(schema.names.index(field.name))
+        if got.type != field.type:
+            return f"the column {field.name!r} of type {got.type} where {field.type} is expected"
+        if got.nullable != field.nullable:
+            which = ("may", "may not") if got.nullable else ("may not", "may")
+            return f"a column {field.name!r} that {which[0]} have gaps where it {which[1]}"
+    further = Counter(schema.names) - Counter(expected.names)
+    if further:
+        return f"a further column {next(iter(further))!r}"
+    pairs = zip(schema.names, expected.names, strict=False)
+    found, sought = next((got, name) for got, name in pairs if got != name)
+    return f"the same in another order, {found!r} in the place of {sought!r}"

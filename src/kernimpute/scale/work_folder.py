@@ -165,28 +165,30 @@ def work_folder(path: Path, of: str) -> Iterator[WorkFolder]:
     check_work_folder(path)
     is_made = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
-    with locked(path / _LOCK) as is_held:
-        if not is_held:
-            raise TableError(
-                f"{path} must be free for the work. Got one that another run is at work in."
-            )
-        work = WorkFolder(path, False)
-        if (path / _MARKER).exists():
-            before = _read_marker(path)
-            is_made = before["is_made"]
-            if before["of"] != of:
-                work = WorkFolder(path, work.has_blocks)
-                work.clear()
-        with replacing(path / _MARKER) as (temporary,), temporary.open("w") as file:
-            json.dump({"of": of, "is_made": is_made}, file)
-            file.flush()
-            # A torn marker would make the folder anyone's.
-            os.fsync(file.fileno())
-        yield work
-    if is_made:
-        # Only where it is empty: a folder that holds something is not removed.
-        with contextlib.suppress(OSError):
-            path.rmdir()
+    try:
+        with locked(path / _LOCK) as is_held:
+            if not is_held:
+                raise TableError(
+                    f"{path} must be free for the work. Got one that another run is at work in."
+                )
+            work = WorkFolder(path, False)
+            if (path / _MARKER).exists():
+                before = _read_marker(path)
+                is_made = before["is_made"]
+                if before["of"] != of:
+                    work = WorkFolder(path, work.has_blocks)
+                    work.clear()
+            with replacing(path / _MARKER) as (temporary,), temporary.open("w") as file:
+                json.dump({"of": of, "is_made": is_made}, file)
+                file.flush()
+                # A torn marker would make the folder anyone's.
+                os.fsync(file.fileno())
+            yield work
+    finally:
+        if is_made:
+            # Only where it is empty: a folder that holds something is not removed.
+            with contextlib.suppress(OSError):
+                path.rmdir()
 
 
 def _read_marker(path: Path) -> dict[str, Any]:

@@ -1,0 +1,29 @@
+"""The names of the package: imported when they are asked for, and all there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import kernimpute
+
+
+def test_every_name_is_there_and_listed():
+    for name in kernimpute.__all__:
+        assert getattr(kernimpute, name) is not None
+    assert set(kernimpute.__all__) <= set(dir(kernimpute))
+    assert {one for names in kernimpute._HOMES.values() for one in names} | {"kernels"} == set(
+        kernimpute.__all__
+    )
+
+
+def test_modules_of_names_are_attributes_after_import():
+    code = "import kernimpute; kernimpute.estimators.trusted_types(); kernimpute.rules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_other_names_are_not():
+    with pytest.raises(AttributeError, match="module 'kernimpute' has no attribute 'Imputer'"):
+        kernimpute.Imputer  # noqa: B018
