@@ -8,9 +8,6 @@ the objective, so the descent stays monotone.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,17 +22,26 @@ _RIDGE = 1e-14
 """Relative ridge of the small least-squares problem: nearly parallel steps add nothing."""
 
 
-@dataclass
 class Extrapolation:
-    """The memory of the last sweeps."""
+    """The memory of the last sweeps: how the step and the end of each differ from those before.
 
-    _steps: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=MEMORY + 1))
-    _ends: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=MEMORY + 1))
+    Parameters
+    ----------
+    n_cells : int
+        Number of cells.
+    """
+
+    def __init__(self, n_cells: int) -> None:
+        # Filled in turn, whatever the order, so that nothing is copied from sweep to sweep.
+        self._step_changes = np.empty((MEMORY, n_cells))
+        self._end_changes = np.empty((MEMORY, n_cells))
+        self._n_changes = 0
+        self._last: tuple[FloatArray, FloatArray] | None = None
 
     def forget(self) -> None:
         """Drop what is remembered: the map has changed."""
-        self._steps.clear()
-        self._ends.clear()
+        self._n_changes = 0
+        self._last = None
 
     def guess(self, before: FloatArray, after: FloatArray) -> FloatArray | None:
         """Remember a sweep and return the guess, in [0, 1].
@@ -50,16 +56,20 @@ class Extrapolation:
         ndarray of shape (n_cells,) or None
             The extrapolated cells; None while too few sweeps are remembered.
         """
-        self._steps.append(after - before)
-        self._ends.append(after)
-        if len(self._steps) < 3:
+        step = after - before
+        if self._last is not None:
+            place = self._n_changes % MEMORY
+            np.subtract(step, self._last[0], out=self._step_changes[place])
+            np.subtract(after, self._last[1], out=self._end_changes[place])
+            self._n_changes += 1
+        self._last = (step, after)
+        if self._n_changes < 2:
             return None
-        steps = np.array(self._steps)
-        ends = np.array(self._ends)
-        step_changes = np.diff(steps, axis=0)
-        gram = step_changes @ step_changes.T
+        kept = slice(min(self._n_changes, MEMORY))
+        changes = self._step_changes[kept]
+        gram = changes @ changes.T
         gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
         if not np.trace(gram) > 0.0:
             return None
-        mixture = np.linalg.solve(gram, step_changes @ steps[-1])
-        return np.asarray(np.clip(after - mixture @ np.diff(ends, axis=0), 0.0, 1.0))
+        mixture = np.linalg.solve(gram, changes @ step)
+        return np.asarray(np.clip(after - mixture @ self._end_changes[kept], 0.0, 1.0))

@@ -12,7 +12,9 @@ current residuals ``r_j = g(value, a_j) + c_j``: then a small step is computed f
 and a minimiser can be right to the last digits where the objective is nearly zero.
 
 Each minimiser returns a value that is a global minimum, and the current value unless the new
-one is better; so no update raises the objective, nor does a sweep.
+one is better; so no update raises the objective, nor does a sweep. Cells of a row pull at each
+other, and one at a time they approach the minimum over the row slowly: `joint_step` moves them
+together, to the minimum along Newton's direction.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from kernimpute.stage_two.compiled import (
     LAPLACIAN,
     NEWTON_STEPS,
     NEWTON_TOL,
-    ROW_PASSES,
+    PIVOT,
+    PRODUCT,
+    ROW_ROUNDS,
     ROW_SHARE,
     SMALLEST,
 )
@@ -38,6 +42,7 @@ __all__ = [
     "categorical_cell",
     "chi2_cell",
     "gaussian_cell",
+    "joint_step",
     "laplacian_cell",
     "product_cell",
     "quartic_step",
@@ -45,6 +50,7 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 def quartic_step(coefficients: FloatArray, low: float, high: float) -> float:
@@ -302,6 +308,72 @@ def categorical_cell(
     return best if changes[best] < 0.0 else code
 
 
+def joint_step(
+    values: FloatArray,
+    slopes: FloatArray,
+    bends: FloatArray,
+    residuals: FloatArray,
+    weights: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Return the step of several cells of a gaussian or product row at once.
+
+    The steps v change a residual to ``r + slope'v + bend v'v``. Cells that the gradient pushes
+    out of [0, 1] stay. The direction is Newton's, its curvature made semidefinite by leaving out
+    what the bends make of residuals that are negative on balance. Along it the objective is a
+    quartic, of which the minimum is taken, as far as twice the direction and no cell leaves
+    [0, 1].
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_cells,)
+        The current values.
+    slopes : ndarray of shape (n_cells, n_pairs)
+        Derivatives of the residuals.
+    bends : ndarray of shape (n_pairs,)
+        Halves of their second derivatives, which no two cells share.
+    residuals, weights : ndarray of shape (n_pairs,)
+        The current residuals, and the weights of their squares.
+
+    Returns
+    -------
+    steps : ndarray of shape (n_cells,)
+        The steps.
+    length : float
+        Their ratio to the direction: 1 where less than two cells are free, for a single one is
+        at its minimum; 0 where the curvature is singular.
+    """
+    forces = -slopes @ (weights * residuals)
+    free = ~((values <= 0.0) & (forces <= 0.0) | (values >= 1.0) & (forces >= 0.0))
+    steps = np.zeros(values.size)
+    if free.sum() < 2:
+        return steps, 1.0
+    curvature = (weights * slopes[free]) @ slopes[free].T
+    bend = max(2.0 * float((weights * residuals * bends).sum()), 0.0)
+    curvature[np.diag_indices_from(curvature)] += bend
+    try:
+        pivots = np.diag(np.linalg.cholesky(curvature)) ** 2
+    except np.linalg.LinAlgError:
+        return steps, 0.0
+    if pivots.min() <= PIVOT * np.diag(curvature).max():
+        return steps, 0.0
+    direction = np.linalg.solve(curvature, forces[free])
+    room = np.where(direction > 0.0, 1.0 - values[free], values[free])
+    reach = min(2.0, float((room / np.maximum(np.abs(direction), SMALLEST)).min()))
+    slope = direction @ slopes[free]
+    bent = bends * (direction @ direction)
+    coefficients = np.array(
+        [
+            2.0 * (weights * residuals * slope).sum(),
+            (weights * (slope**2 + 2.0 * residuals * bent)).sum(),
+            2.0 * (weights * slope * bent).sum(),
+            (weights * bent**2).sum(),
+        ]
+    )
+    length = quartic_step(coefficients, 0.0, reach)
+    steps[free] = length * direction
+    return steps, length
+
+
 def _moved(value: float, step: float) -> float:
     return min(max(value + step, 0.0), 1.0)
 
@@ -310,8 +382,8 @@ def sweep(problem: RecoveryProblem, columns: FloatArray) -> float:
     """Minimise over the missing cells of every row in turn, in place.
 
     A row's categorical cells come first, then its numeric ones. For the gaussian and the product
-    kernels these are gone over up to `ROW_PASSES` times, until no cell moves by more than
-    `ROW_SHARE` of the farthest move before (see `compiled`).
+    kernels a step of all numeric cells jointly follows, and the two are repeated, in up to
+    `ROW_ROUNDS` rounds, until no cell moves or the joint step is Newton's but for `ROW_SHARE`.
 
     Parameters
     ----------
@@ -327,10 +399,11 @@ def sweep(problem: RecoveryProblem, columns: FloatArray) -> float:
     """
     n_codes = problem.n_codes
     n = columns.shape[1]
-    repeats = 1 if problem.kind in (LAPLACIAN, CHI2) else ROW_PASSES
+    jointly = problem.kind in (GAUSSIAN, PRODUCT)
     largest = 0.0
     for i in range(n):
         missing = np.flatnonzero(~problem.observed[i])
+        numeric = missing[n_codes[missing] == 0]
         others = np.arange(n) != i
         weights = np.broadcast_to(problem.weights, (n, n))[i]
         for p in missing[n_codes[missing] > 0]:
@@ -341,21 +414,41 @@ def sweep(problem: RecoveryProblem, columns: FloatArray) -> float:
             )
             columns[p, i] = best
             largest = max(largest, float(best != code))
-        farthest = 0.0
-        for _ in range(repeats):
+        for _ in range(ROW_ROUNDS if jointly else 1):
             moved = 0.0
-            for p in missing[n_codes[missing] == 0]:
+            for p in numeric:
                 value = float(columns[p, i])
                 residuals = _residuals(problem, columns, i)
                 columns[p, i] = _numeric_cell(
                     problem.kind, value, columns[p], residuals, weights, i
                 )
                 moved = max(moved, abs(columns[p, i] - value))
-            farthest = max(farthest, moved)
-            if moved <= ROW_SHARE * farthest:
+            length = 1.0
+            if jointly:
+                steps, length = _numeric_cells(problem, columns, numeric, weights, i)
+                columns[numeric, i] = np.clip(columns[numeric, i] + steps, 0.0, 1.0)
+                moved = max(moved, np.abs(steps).max(initial=0.0))
+            largest = max(largest, moved)
+            if moved == 0.0 or abs(length - 1.0) < ROW_SHARE:
                 break
-        largest = max(largest, farthest)
     return largest
+
+
+def _numeric_cells(
+    problem: RecoveryProblem, columns: FloatArray, cells: IntArray, weights: FloatArray, row: int
+) -> tuple[FloatArray, float]:
+    """Return the joint step of a row's cells, and its length."""
+    own = np.arange(columns.shape[1]) == row
+    values = columns[cells, row]
+    # A row's pair with itself is there once in the objective, its others twice.
+    weights = np.where(own, 0.5, 1.0) * weights
+    if problem.kind == GAUSSIAN:
+        slopes = 2.0 * (values[:, None] - columns[cells])
+        bends = np.where(own, 0.0, 1.0)
+    else:
+        slopes = np.where(own, 2.0, 1.0) * columns[cells]
+        bends = np.where(own, 1.0, 0.0)
+    return joint_step(values, slopes, bends, _residuals(problem, columns, row), weights)
 
 
 def _residuals(problem: RecoveryProblem, columns: FloatArray, row: int) -> FloatArray:

@@ -9,8 +9,8 @@ kept, nothing is mirrored and no rounding accumulates. Then
   numeric cells through a few moments of the other rows alone: sums of the residuals, of the
   columns and of their products. Those of the columns are kept up from row to row where all pairs
   have the weight 1; else they take a pass. After it every cell update is a quartic and
-  O(n_features), and the cells of the row are gone over up to `ROW_PASSES` times for less than
-  the price of another row;
+  O(n_features), and a step of all cells jointly, which takes no pass either, all but minimises
+  over the row. The two are repeated up to `ROW_ROUNDS` times;
 - for the laplacian and the chi-squared kernels every cell takes its own passes.
 
 Everything compiled is in this one file because numba's cache watches only the file of the
@@ -36,8 +36,9 @@ __all__ = [
     "LAPLACIAN",
     "NEWTON_STEPS",
     "NEWTON_TOL",
+    "PIVOT",
     "PRODUCT",
-    "ROW_PASSES",
+    "ROW_ROUNDS",
     "ROW_SHARE",
     "SMALLEST",
     "Rows",
@@ -56,14 +57,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 GAUSSIAN, LAPLACIAN, PRODUCT, CHI2 = 0, 1, 2, 3
 """The feature terms; all products share one."""
 
-ROW_PASSES = 4
-NEW_ROW_PASSES = 100
+ROW_ROUNDS = 8
+NEW_ROW_ROUNDS = 100
 """How often a sweep goes over the numeric cells of a row where that needs no pass over rows: of
 a row of the table, whose company moves too, and of a new one, which is to be minimised over."""
 
-ROW_SHARE = 0.3
-"""A pass over a row of the table is its last if no cell moves by more than this share of the
-farthest move of a pass before. More passes then save no sweeps: they cost a fifth of the time."""
+ROW_SHARE = 0.1
+"""A round over a row of the table is its last if its joint step is within this share of Newton's:
+what is left then is of second order. Rows left farther from their minima cost sweeps, and the
+extrapolation more, for the map from sweep to sweep is then less smooth."""
+
+PIVOT = 1e-10
+"""Relative size of a pivot up to which a row's curvature counts as singular."""
 
 NEWTON_STEPS = 60
 NEWTON_TOL = 1e-9
@@ -71,6 +76,9 @@ NEWTON_TOL = 1e-9
 
 HALLEY_TOL = 1e-6
 """Halley's method ends once a step is this short: by then its error is the cube of it."""
+
+NEAR_STEPS = 6
+"""Its steps before a minimum counts as far."""
 
 CHI2_GRID = 12
 CHI2_POWER = 6.0
@@ -119,13 +127,16 @@ class Rows(NamedTuple):
         The table; indices of codes in categorical columns.
     n_codes : ndarray of int of shape (n_features,)
         Number of codes of a categorical column, 0 for a numeric one.
+    squares : ndarray of int of shape (n_squares,)
+        The columns whose feature terms are squared differences.
     order : ndarray of int of shape (n_features, n_samples)
-        The rows in ascending order of each column; read for the laplacian kernel only.
+        For the laplacian kernel, the rows in ascending order of each column; else of no length.
     """
 
     kind: int
     columns: FloatArray
     n_codes: IntArray
+    squares: IntArray
     order: IntArray
 
 
@@ -139,35 +150,30 @@ def _write_residuals(
     """Write the sums of a row's feature terms with rows 0 to stop, less their target."""
     for j in range(stop):
         residuals[j] = -target[j]
-    # Gaussian columns are added by fours, which reads and writes the residuals a fourth as often.
-    n_waiting = 0
-    a, b, c = 0, 0, 0
+    # By eights and fours, squares are added with an eighth and a fourth of the reads and writes.
+    n_squares = rows.squares.shape[0]
+    n_eights = n_squares // 8 * 8
+    n_fours = n_squares // 4 * 4
+    for m in range(0, n_eights, 8):
+        _add_eight_squares(rows.columns, values, rows.squares[m : m + 8], stop, residuals)
+    for m in range(n_eights, n_fours, 4):
+        _add_four_squares(rows.columns, values, rows.squares[m : m + 4], stop, residuals)
+    for m in range(n_fours, n_squares):
+        p = rows.squares[m]
+        _add_term(rows.kind, 0, values[p], rows.columns[p], stop, residuals)
+    if n_squares == rows.columns.shape[0]:
+        return
     for p in range(rows.columns.shape[0]):
         if rows.kind != GAUSSIAN or rows.n_codes[p] > 0:
             _add_term(rows.kind, rows.n_codes[p], values[p], rows.columns[p], stop, residuals)
-        elif n_waiting < 3:
-            n_waiting += 1
-            a, b, c = b, c, p
-        else:
-            n_waiting = 0
-            _add_four_squares(rows.columns, values, a, b, c, p, stop, residuals)
-    for waiting in range(3 - n_waiting, 3):
-        p = (a, b, c)[waiting]
-        _add_term(rows.kind, 0, values[p], rows.columns[p], stop, residuals)
 
 
 @_helper
 def _add_four_squares(
-    columns: FloatArray,
-    values: FloatArray,
-    a: int,
-    b: int,
-    c: int,
-    d: int,
-    stop: int,
-    residuals: FloatArray,
+    columns: FloatArray, values: FloatArray, four: IntArray, stop: int, residuals: FloatArray
 ) -> None:
     """Add the squared differences between four values and their columns."""
+    a, b, c, d = four[0], four[1], four[2], four[3]
     at_a, at_b, at_c, at_d = values[a], values[b], values[c], values[d]
     for j in range(stop):
         in_a = columns[a, j] - at_a
@@ -175,6 +181,28 @@ def _add_four_squares(
         in_c = columns[c, j] - at_c
         in_d = columns[d, j] - at_d
         residuals[j] += (in_a * in_a + in_b * in_b) + (in_c * in_c + in_d * in_d)
+
+
+@_helper
+def _add_eight_squares(
+    columns: FloatArray, values: FloatArray, eight: IntArray, stop: int, residuals: FloatArray
+) -> None:
+    """Add the squared differences between eight values and their columns."""
+    a, b, c, d = eight[0], eight[1], eight[2], eight[3]
+    e, f, g, h = eight[4], eight[5], eight[6], eight[7]
+    at_a, at_b, at_c, at_d = values[a], values[b], values[c], values[d]
+    at_e, at_f, at_g, at_h = values[e], values[f], values[g], values[h]
+    for j in range(stop):
+        in_a = columns[a, j] - at_a
+        in_b = columns[b, j] - at_b
+        in_c = columns[c, j] - at_c
+        in_d = columns[d, j] - at_d
+        in_e = columns[e, j] - at_e
+        in_f = columns[f, j] - at_f
+        in_g = columns[g, j] - at_g
+        in_h = columns[h, j] - at_h
+        first = (in_a * in_a + in_b * in_b) + (in_c * in_c + in_d * in_d)
+        residuals[j] += first + ((in_e * in_e + in_f * in_f) + (in_g * in_g + in_h * in_h))
 
 
 @_helper
@@ -224,9 +252,42 @@ def _exchange_term(
 def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: float) -> float:
     """Return the step in [low, high], which holds 0, that lowers a quartic most; or 0.
 
-    The quartic ``q1 u + q2 u^2 + q3 u^3 + q4 u^4``, with q4 >= 0, is convex outside its
-    inflection points, if it has any. So its minimum is where its slope vanishes in one of at
-    most two convex parts of the interval, or at an end of the interval.
+    The quartic is ``q1 u + q2 u^2 + q3 u^3 + q4 u^4`` with q4 >= 0. Mostly its minimum is near: at
+    0, where that is an end of the interval or flat, or a few steps of Halley's method away. What
+    the quartic rises by from there, divided by u or by (u - minimum)^2, is a parabola at the
+    least; where that is nowhere negative there is no lower minimum, and none need be sought.
+    """
+    if q1 == 0.0 or (low >= 0.0 and q1 > 0.0) or (high <= 0.0 and q1 < 0.0):
+        if q2 >= 0.0 and q3 * q3 <= 4.0 * q2 * q4:
+            return 0.0
+        return _far_step(q1, q2, q3, q4, low, high)
+    u = 0.0
+    for _ in range(NEAR_STEPS):
+        slope = _slope(q1, q2, q3, q4, u)
+        curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
+        bend = 6.0 * q3 + u * 24.0 * q4
+        square = curvature * curvature
+        if curvature <= 0.0 or abs(slope * bend) > square:
+            break
+        step = 2.0 * slope * curvature / (2.0 * square - slope * bend)
+        u -= step
+        if not low <= u <= high:
+            break
+        if abs(step) <= HALLEY_TOL:
+            third = q3 + 4.0 * q4 * u
+            if third * third <= 4.0 * q4 * (q2 + u * (3.0 * q3 + u * 6.0 * q4)):
+                return u
+            break
+    return _far_step(q1, q2, q3, q4, low, high)
+
+
+@_helper
+def _far_step(q1: float, q2: float, q3: float, q4: float, low: float, high: float) -> float:
+    """Return what `_quartic_step` does, wherever the minimum is.
+
+    The quartic is convex outside its inflection points, if it has any. So its minimum is where
+    its slope vanishes in one of at most two convex parts of the interval, or at an end of the
+    interval.
     """
     spread = 9.0 * q3 * q3 - 24.0 * q2 * q4
     if spread <= 0.0 or q4 <= 0.0:
@@ -513,6 +574,12 @@ class _Workspace(NamedTuple):
         Columns of the row's numeric missing cells.
     pulls : ndarray of shape (max(n_features, n_codes),)
         Sums over the other rows, a number a column or a code.
+    free : ndarray of int of shape (n_features,)
+        Columns of the cells of a joint step.
+    forces, steps : ndarray of shape (n_features,)
+        A negative part of the objective's gradient in these cells, and their steps.
+    curvature : ndarray of shape (n_features, n_features)
+        The same part of the second derivatives, on and above the diagonal.
     moments : _Moments
         Those of a row that shares none.
     """
@@ -522,23 +589,38 @@ class _Workspace(NamedTuple):
     weighted: FloatArray
     cells: IntArray
     pulls: FloatArray
+    free: IntArray
+    forces: FloatArray
+    steps: FloatArray
+    curvature: FloatArray
     moments: _Moments
+
+
+@_helper
+def _width(n_features: int) -> int:
+    """Return the number of columns, rounded up so that loops over them fill vector registers."""
+    return (n_features + 7) // 8 * 8
 
 
 @_helper
 def _workspace(rows: Rows) -> _Workspace:
     n_features, n = rows.columns.shape
-    n_pulls = n_features
+    n_pulls = _width(n_features)
     for p in range(n_features):
         n_pulls = max(n_pulls, rows.n_codes[p])
+    width = _width(n_features)
     # Zeros, for loops over all columns pass over numbers that mean nothing.
-    moments = _Moments(False, np.zeros(n_features), np.zeros((n_features, n_features)))
+    moments = _Moments(False, np.zeros(width), np.zeros((n_features, width)))
     return _Workspace(
         np.empty(n),
         np.empty(n),
         np.empty(n),
         np.empty(n_features, np.int64),
         np.zeros(n_pulls),
+        np.empty(n_features, np.int64),
+        np.empty(n_features),
+        np.empty(n_features),
+        np.empty((n_features, n_features)),
         moments,
     )
 
@@ -644,10 +726,11 @@ def _write_moments(
 @_helper
 def _add_row(moments: _Moments, values: FloatArray, sign: float) -> None:
     """Count a row once more, or once less, in moments."""
-    for p in range(values.shape[0]):
+    for q in range(moments.sums.shape[0]):
+        moments.sums[q] += sign * values[q]
+    for p in range(moments.products.shape[0]):
         factor = sign * values[p]
-        moments.sums[p] += factor
-        for q in range(values.shape[0]):
+        for q in range(moments.sums.shape[0]):
             moments.products[p, q] += factor * values[q]
 
 
@@ -663,7 +746,8 @@ def _shared_moments(rows: Rows, weights: FloatArray) -> _Moments:
         shared = shared and weights[0, j] == 1.0
     if not shared:
         return _Moments(False, np.empty(0), np.empty((0, 0)))
-    moments = _Moments(True, np.empty(n_features), np.empty((n_features, n_features)))
+    width = _width(n_features)
+    moments = _Moments(True, np.zeros(width), np.zeros((n_features, width)))
     every = np.arange(n_features)
     _write_moments(rows.columns, every, n_features, weights[0], np.empty(n), moments)
     return moments
@@ -673,7 +757,7 @@ def _shared_moments(rows: Rows, weights: FloatArray) -> _Moments:
 def _gaussian_cells(
     values: FloatArray,
     n_cells: int,
-    n_passes: int,
+    n_rounds: int,
     share: float,
     tol: float,
     weight: float,
@@ -684,12 +768,12 @@ def _gaussian_cells(
     """Minimise over the numeric cells of a gaussian row, from moments; return the largest step.
 
     Over the other rows, `weight` sums the weights, `residual` the weighted residuals, and the
-    pulls of the workspace their products with the columns. A step u of a cell changes the
-    residuals by ``2 u (value - a) + u^2``.
+    pulls of the workspace their products with the columns. A round puts each cell on its minimum
+    and then moves all of them jointly.
     """
     pulls, sums, products = work.pulls, moments.sums, moments.products
     largest = 0.0
-    for _ in range(n_passes):
+    for _ in range(n_rounds):
         moved = 0.0
         for m in range(n_cells):
             p = work.cells[m]
@@ -704,25 +788,105 @@ def _gaussian_cells(
                 -value,
                 1.0 - value,
             )
-            residual += step * (2.0 * offset + step * weight)
-            # Of all columns: more numbers than needed, but side by side.
-            by_sum = step * (2.0 * value + step)
-            by_product = 2.0 * step
-            for q in range(sums.shape[0]):
-                pulls[q] += by_sum * sums[q] - by_product * products[p, q]
-            values[p] = min(max(value + step, 0.0), 1.0)
+            residual = _shift_gaussian(values, p, step, weight, residual, moments, pulls)
+            moved = max(moved, abs(step))
+        n_free, length = _gaussian_joint_steps(values, n_cells, weight, residual, moments, work)
+        for a in range(n_free):
+            step = work.steps[a]
+            residual = _shift_gaussian(values, work.free[a], step, weight, residual, moments, pulls)
             moved = max(moved, abs(step))
         largest = max(largest, moved)
-        if moved <= max(share * largest, tol):
+        if moved <= tol or abs(length - 1.0) < share:
             break
     return largest
+
+
+@_helper
+def _shift_gaussian(
+    values: FloatArray,
+    p: int,
+    step: float,
+    weight: float,
+    residual: float,
+    moments: _Moments,
+    pulls: FloatArray,
+) -> float:
+    """Move a cell of a gaussian row; return the sum of the weighted residuals.
+
+    The residuals change by ``2 step (value - a) + step^2``.
+    """
+    value: float = values[p]
+    offset: float = weight * value - moments.sums[p]
+    # Of all columns: more numbers than needed, but side by side.
+    by_sum = step * (2.0 * value + step)
+    by_product = 2.0 * step
+    for q in range(moments.sums.shape[0]):
+        pulls[q] += by_sum * moments.sums[q] - by_product * moments.products[p, q]
+    values[p] = min(max(value + step, 0.0), 1.0)
+    return residual + step * (2.0 * offset + step * weight)
+
+
+@_helper
+def _gaussian_joint_steps(
+    values: FloatArray,
+    n_cells: int,
+    weight: float,
+    residual: float,
+    moments: _Moments,
+    work: _Workspace,
+) -> tuple[int, float]:
+    """Write the joint steps of a gaussian row's free cells.
+
+    The direction is Newton's, without what makes the curvature indefinite. Along it, the steps
+    v times t, a residual becomes ``r + 2 t v'(value - a) + t^2 v'v``: the objective is a quartic
+    in t, of which the minimum is taken.
+
+    Returns
+    -------
+    n_free : int
+        Number of steps; 0 where the curvature is singular or less than two cells are free.
+    length : float
+        The t of the minimum: 1 if the objective is a parabola, and where a single cell is
+        free, since it is at its minimum; 0 if the curvature is singular.
+    """
+    sums, products = moments.sums, moments.products
+    free, forces, steps, curvature = work.free, work.forces, work.steps, work.curvature
+    n_free = _free_cells(values, n_cells, 1.0, residual, work)
+    if n_free < 2:
+        return 0, 1.0
+    bend = max(residual, 0.0)
+    for a in range(n_free):
+        p = free[a]
+        offset = weight * values[p] - sums[p]
+        for b in range(a, n_free):
+            q = free[b]
+            curvature[a, b] = 2.0 * (offset * values[q] - values[p] * sums[q] + products[p, q])
+        curvature[a, a] += bend
+    if not _solve(curvature, steps, n_free):
+        return 0, 0.0
+    force, square, offset = 0.0, 0.0, 0.0
+    for a in range(n_free):
+        force += forces[a] * steps[a]
+        square += steps[a] * steps[a]
+        offset += steps[a] * (weight * values[free[a]] - sums[free[a]])
+    length = _quartic_step(
+        -4.0 * force,
+        2.0 * (force + square * (residual - bend)),
+        4.0 * square * offset,
+        square * square * weight,
+        0.0,
+        _reach(values, n_free, work),
+    )
+    for a in range(n_free):
+        steps[a] *= length
+    return n_free, length
 
 
 @_helper
 def _product_cells(
     values: FloatArray,
     n_cells: int,
-    n_passes: int,
+    n_rounds: int,
     share: float,
     tol: float,
     own_weight: float,
@@ -733,12 +897,11 @@ def _product_cells(
     """Minimise over the numeric cells of a product row, from moments; return the largest step.
 
     The pulls of the workspace are the products of the weighted residuals with the columns. A
-    step u of a cell changes the residuals by ``u a``, that of the row with itself by
-    ``2 u value + u^2``.
+    round puts each cell on its minimum and then moves all of them jointly.
     """
     pulls, products = work.pulls, moments.products
     largest = 0.0
-    for _ in range(n_passes):
+    for _ in range(n_rounds):
         moved = 0.0
         for m in range(n_cells):
             p = work.cells[m]
@@ -751,15 +914,157 @@ def _product_cells(
                 -value,
                 1.0 - value,
             )
-            own_residual += step * (2.0 * value + step)
-            for q in range(products.shape[0]):
-                pulls[q] += step * products[p, q]
-            values[p] = min(max(value + step, 0.0), 1.0)
+            own_residual = _shift_product(values, p, step, own_residual, moments, pulls)
+            moved = max(moved, abs(step))
+        n_free, length = _product_joint_steps(
+            values, n_cells, own_weight, own_residual, moments, work
+        )
+        for a in range(n_free):
+            step = work.steps[a]
+            own_residual = _shift_product(values, work.free[a], step, own_residual, moments, pulls)
             moved = max(moved, abs(step))
         largest = max(largest, moved)
-        if moved <= max(share * largest, tol):
+        if moved <= tol or abs(length - 1.0) < share:
             break
     return largest
+
+
+@_helper
+def _shift_product(
+    values: FloatArray,
+    p: int,
+    step: float,
+    own_residual: float,
+    moments: _Moments,
+    pulls: FloatArray,
+) -> float:
+    """Move a cell of a product row; return the residual of the row with itself.
+
+    The residuals change by ``step a``, that of the row with itself by ``2 step value + step^2``.
+    """
+    value: float = values[p]
+    for q in range(moments.sums.shape[0]):
+        pulls[q] += step * moments.products[p, q]
+    values[p] = min(max(value + step, 0.0), 1.0)
+    return own_residual + step * (2.0 * value + step)
+
+
+@_helper
+def _product_joint_steps(
+    values: FloatArray,
+    n_cells: int,
+    own_weight: float,
+    own_residual: float,
+    moments: _Moments,
+    work: _Workspace,
+) -> tuple[int, float]:
+    """Write the joint steps of a product row's free cells; all as in `_gaussian_joint_steps`.
+
+    Along the direction v a residual becomes ``r + t v'a``, that of the row with itself
+    ``r + 2 t v'value + t^2 v'v``.
+    """
+    products = moments.products
+    free, forces, steps, curvature = work.free, work.forces, work.steps, work.curvature
+    pull = own_weight * own_residual
+    n_free = _free_cells(values, n_cells, -1.0, pull, work)
+    if n_free < 2:
+        return 0, 1.0
+    bend = max(pull, 0.0)
+    for a in range(n_free):
+        p = free[a]
+        twice = 2.0 * own_weight * values[p]
+        for b in range(a, n_free):
+            q = free[b]
+            curvature[a, b] = products[p, q] + twice * values[q]
+        curvature[a, a] += bend
+    if not _solve(curvature, steps, n_free):
+        return 0, 0.0
+    force, square, along = 0.0, 0.0, 0.0
+    for a in range(n_free):
+        force += forces[a] * steps[a]
+        square += steps[a] * steps[a]
+        along += steps[a] * values[free[a]]
+    length = _quartic_step(
+        -2.0 * force,
+        force + square * (pull - bend),
+        2.0 * own_weight * along * square,
+        0.5 * own_weight * square * square,
+        0.0,
+        _reach(values, n_free, work),
+    )
+    for a in range(n_free):
+        steps[a] *= length
+    return n_free, length
+
+
+@_helper
+def _free_cells(
+    values: FloatArray, n_cells: int, sign: float, residual: float, work: _Workspace
+) -> int:
+    """Write which cells of a row a joint step moves, and the forces on them; return their number.
+
+    The force ``sign pull - residual value`` is a negative part of the gradient. Cells that it
+    pushes out of [0, 1] stay.
+    """
+    n_free = 0
+    for m in range(n_cells):
+        p = work.cells[m]
+        value = values[p]
+        force = sign * work.pulls[p] - residual * value
+        if (value <= 0.0 and force <= 0.0) or (value >= 1.0 and force >= 0.0):
+            continue
+        work.free[n_free] = p
+        work.forces[n_free] = force
+        work.steps[n_free] = force
+        n_free += 1
+    return n_free
+
+
+@_helper
+def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
+    """Solve a symmetric linear system in place, by elimination; return whether it is definite.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (at least n, at least n)
+        The matrix on and above its diagonal; overwritten.
+    vector : ndarray of shape (at least n,)
+        The right side; becomes the solution, but means nothing where False is returned.
+    n : int
+        Number of unknowns.
+    """
+    least = 0.0
+    for a in range(n):
+        least = max(least, PIVOT * matrix[a, a])
+    for a in range(n):
+        if not matrix[a, a] > least:
+            return False
+        inverse = 1.0 / matrix[a, a]
+        matrix[a, a] = inverse
+        for b in range(a + 1, n):
+            factor = matrix[a, b] * inverse
+            for c in range(b, n):
+                matrix[b, c] -= factor * matrix[a, c]
+            vector[b] -= factor * vector[a]
+    for a in range(n - 1, -1, -1):
+        total = vector[a]
+        for b in range(a + 1, n):
+            total -= matrix[a, b] * vector[b]
+        vector[a] = total * matrix[a, a]
+    return True
+
+
+@_helper
+def _reach(values: FloatArray, n_free: int, work: _Workspace) -> float:
+    """Return by how much joint steps may be multiplied, at most by two, within [0, 1]."""
+    reach = 2.0
+    for a in range(n_free):
+        value = values[work.free[a]]
+        step = work.steps[a]
+        room = 1.0 - value if step > 0.0 else value
+        if room < reach * abs(step):
+            reach = room / abs(step)
+    return reach
 
 
 @_helper
@@ -771,7 +1076,7 @@ def _minimise_row(
     target: FloatArray,
     weights: FloatArray,
     moments: _Moments,
-    n_passes: int,
+    n_rounds: int,
     share: float,
     tol: float,
     work: _Workspace,
@@ -792,12 +1097,12 @@ def _minimise_row(
         Its target sums and their weights.
     moments : _Moments
         Of the rows but itself, if they share any.
-    n_passes : int
-        Passes over the numeric cells, where moments make them cheap.
+    n_rounds : int
+        Rounds over the numeric cells, where moments make them cheap.
     share : float
-        Share of the farthest move of a cell in any pass up to which a pass is the last.
+        A round is the last if the length of its joint step differs from 1 by less.
     tol : float
-        Step of a cell up to which a pass is the last.
+        Step of a cell up to which a round is the last.
     work : _Workspace
         Written on.
 
@@ -847,11 +1152,11 @@ def _minimise_row(
     _write_pulls(rows.columns, work.cells, n_cells, weighted, work.pulls)
     if rows.kind == GAUSSIAN:
         moved = _gaussian_cells(
-            values, n_cells, n_passes, share, tol, weight, residual, own_moments, work
+            values, n_cells, n_rounds, share, tol, weight, residual, own_moments, work
         )
     else:
         moved = _product_cells(
-            values, n_cells, n_passes, share, tol, own_weight, own_residual, own_moments, work
+            values, n_cells, n_rounds, share, tol, own_weight, own_residual, own_moments, work
         )
     return max(largest, moved)
 
@@ -916,7 +1221,7 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
     n_features, n = rows.columns.shape
     work = _workspace(rows)
     moments = _shared_moments(rows, weights)
-    values = np.empty(n_features)
+    values = np.zeros(_width(n_features))
     largest = 0.0
     for i in range(n):
         n_missing = 0
@@ -936,7 +1241,7 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
             target[i],
             row_weights,
             moments,
-            ROW_PASSES,
+            ROW_ROUNDS,
             ROW_SHARE,
             0.0,
             work,
@@ -1106,7 +1411,7 @@ def recover_rows(
                 target[i],
                 row_weights,
                 moments,
-                NEW_ROW_PASSES,
+                NEW_ROW_ROUNDS,
                 0.0,
                 tol,
                 work,

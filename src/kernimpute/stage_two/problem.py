@@ -248,8 +248,10 @@ def coded(table: FloatArray, codes: tuple[FloatArray, ...]) -> FloatArray:
 
 def in_rows(kind: int, columns: FloatArray, n_codes: IntArray) -> Rows:
     """Return columns of shape (n_features, n_samples) in the layout of compiled code."""
-    order = np.argsort(columns, axis=1, kind="stable")
-    return Rows(kind, np.ascontiguousarray(columns), n_codes, order)
+    # Sorting costs as much as the objective, and one kernel alone reads the order.
+    order = np.argsort(columns if kind == LAPLACIAN else columns[:0], axis=1, kind="stable")
+    squares = np.flatnonzero(n_codes == 0) if kind == GAUSSIAN else np.empty(0, np.int64)
+    return Rows(kind, np.ascontiguousarray(columns), n_codes, squares, order)
 
 
 def relative_weights(

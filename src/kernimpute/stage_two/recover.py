@@ -1,7 +1,7 @@
 """Stage II on the training rows: from sums of feature terms back to the features.
 
 `recover_features` is the one loop of the stage: from every start it sweeps over the rows, each
-cell put on its exact minimiser, extrapolates, and keeps the table with the lowest objective.
+all but minimised over, extrapolates, and keeps the table with the lowest objective.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def recover_features(
     Minimises, over the missing cells, the weighted sum of squared residuals (eq. (Stage2); see
     `kernimpute.stage_two.problem`). From each start:
 
-    1. Sweep: put every missing cell in turn on its exact minimiser, given all others.
+    1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others;
+       then, for the gaussian and the product kernels, take Newton's step in all numeric cells of
+       the row, as far as it lowers the objective most, and repeat the two until it is a full one.
     2. Extrapolate the last sweeps; keep the guess if it lowers the objective.
     3. Stop once a sweep lowers the objective by at most `tol`, relatively, or only rounding is
        left of the residuals; else go to 1.
@@ -114,8 +116,9 @@ def recover_features(
     max_sweeps : int, default=3000
         Sweeps from each start at the most.
     extrapolate : bool, default=True
-        Whether to take step 2. From the start ``"half"`` it saves half of the sweeps or more
-        where there are many; without it every table is that of a sweep.
+        Whether to take step 2. From the start ``"half"`` it saves more than half of the sweeps
+        where there are many, fewer where some ten suffice; without it every table is that of a
+        sweep.
     random_state : int, default=0
         Seed of the random start and of the repeated fits of the spectral one.
     callback : callable, default=None
@@ -175,8 +178,7 @@ def recover_features(
     found: list[RecoveredFeatures] = []
     for name, given in checked:
         table = STARTS[name](problem, rng) if given is None else given
-        extrapolation = Extrapolation() if extrapolate else None
-        found.append(_descend(problem, table, name, extrapolation, stop, began))
+        found.append(_descend(problem, table, name, extrapolate, stop, began))
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
     best = min(found, key=lambda result: result.objective)
@@ -199,12 +201,13 @@ def _descend(
     problem: RecoveryProblem,
     start: FloatArray,
     name: str,
-    extrapolation: Extrapolation | None,
+    extrapolate: bool,
     stop: _Stop,
     began: float,
 ) -> RecoveredFeatures:
     """Descend from one start; the numbers are those of `recover_features`."""
     table = _MovingTable(problem, start)
+    extrapolation = Extrapolation(table.n_cells) if extrapolate else None
     objective = table.objective()
     records: list[Record] = []
     status: Status | None = None
@@ -220,10 +223,10 @@ def _descend(
             if extrapolation is not None:
                 if not table.same_codes(before):
                     extrapolation.forget()
-                guess = extrapolation.guess(before[table.numeric], table.columns[table.numeric])
+                guess = extrapolation.guess(table.cells(before), table.cells(table.columns))
                 if guess is not None:
                     after = table.try_cells(guess, after)
-            step = float(np.linalg.norm((table.columns - before)[table.numeric]))
+            step = float(np.linalg.norm(table.cells(table.columns - before)))
             decrease = objective - after
             objective = after
         records.append(
@@ -261,8 +264,6 @@ class _MovingTable:
     ----------
     rows : Rows
         The table.
-    numeric : ndarray of bool of shape (n_features, n_samples)
-        Its numeric missing cells.
     """
 
     def __init__(self, problem: RecoveryProblem, table: FloatArray) -> None:
@@ -270,12 +271,22 @@ class _MovingTable:
         self._missing = ~problem.observed
         self.rows = problem.rows(table)
         self._categorical = self.rows.n_codes > 0
-        self.numeric = self._missing.T & ~self._categorical[:, None]
+        # Places in the flat columns: a mask takes several times as long.
+        self._numeric = np.flatnonzero(self._missing.T & ~self._categorical[:, None])
 
     @property
     def columns(self) -> FloatArray:
         """The columns of the table; `sweep` overwrites them."""
         return self.rows.columns
+
+    @property
+    def n_cells(self) -> int:
+        """Number of numeric missing cells."""
+        return self._numeric.size
+
+    def cells(self, columns: FloatArray) -> FloatArray:
+        """Return the numeric missing cells of columns."""
+        return columns.take(self._numeric)
 
     def objective(self) -> float:
         """Return the objective."""
@@ -297,7 +308,7 @@ class _MovingTable:
         """Put numeric cells in place if that lowers the objective; return the objective."""
         kept = self.rows
         columns = kept.columns.copy()
-        columns[self.numeric] = cells
+        columns.put(self._numeric, cells)
         self.rows = in_rows(kept.kind, columns, kept.n_codes)
         value = self.objective()
         if value < objective:

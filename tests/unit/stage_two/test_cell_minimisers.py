@@ -1,4 +1,7 @@
-"""Each cell minimiser finds the global minimum on [0, 1], and leaves what it cannot better."""
+"""Each cell minimiser finds the global minimum on [0, 1], and leaves what it cannot better.
+
+The joint step finds that of a parabola, and never raises the objective.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from kernimpute.stage_two.cell_minimisers import (
     categorical_cell,
     chi2_cell,
     gaussian_cell,
+    joint_step,
     laplacian_cell,
     product_cell,
     quartic_step,
@@ -133,3 +137,66 @@ def test_steps_of_quartics(coefficients, step):
     assert quartic(found) <= quartic(step) + 1e-15
     if coefficients[3] < 1.0:
         assert found == pytest.approx(step, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------ several cells
+
+
+def drawn_cells(seed, n_cells=4, n_pairs=30):
+    """Return values, slopes, bends, residuals and weights."""
+    generator = np.random.default_rng(seed)
+    values = generator.choice([0.0, 1.0, *generator.random(4)], n_cells)
+    slopes = generator.normal(size=(n_cells, n_pairs))
+    bends = generator.choice([0.0, 1.0], n_pairs)
+    residuals = generator.normal(size=n_pairs) * generator.choice([0.1, 1.0, 10.0])
+    return values, slopes, bends, residuals, generator.random(n_pairs)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_joint_step_raises_no_objective_and_stays_in_the_box(seed):
+    values, slopes, bends, residuals, weights = drawn_cells(seed)
+    steps, length = joint_step(values, slopes, bends, residuals, weights)
+    before = weights @ residuals**2
+    after = weights @ (residuals + steps @ slopes + bends * (steps @ steps)) ** 2
+    assert after <= before * (1.0 + 1e-14)
+    assert (-1e-15 <= values + steps).all()
+    assert (values + steps <= 1.0 + 1e-15).all()
+    assert 0.0 <= length <= 2.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_joint_step_solves_a_least_squares_problem(seed):
+    _, slopes, bends, residuals, weights = drawn_cells(seed)
+    root = np.sqrt(weights)
+    solution = np.linalg.lstsq((root * slopes).T, -root * residuals, rcond=None)[0]
+    # Scaled so that the solution lies in the box.
+    scale = 0.4 / np.abs(solution).max()
+    steps, length = joint_step(
+        np.full(4, 0.5), slopes, np.zeros_like(bends), scale * residuals, weights
+    )
+    assert length == pytest.approx(1.0, abs=1e-12)
+    np.testing.assert_allclose(steps, scale * solution, rtol=0.0, atol=1e-12)
+
+
+def test_cells_that_are_pushed_out_of_the_box_stay():
+    slopes = np.eye(3)
+    residuals = np.array([0.5, -0.5, 0.2])
+    values = np.array([0.0, 0.5, 0.5])
+    steps, length = joint_step(values, slopes, np.zeros(3), residuals, np.ones(3))
+    np.testing.assert_allclose(steps, [0.0, 0.5, -0.2], rtol=0.0, atol=1e-15)
+    assert length == pytest.approx(1.0)
+
+
+def test_a_joint_step_ends_where_the_first_cell_reaches_the_box():
+    residuals = np.array([1.0, -0.2])
+    steps, length = joint_step(np.array([0.5, 0.5]), np.eye(2), np.zeros(2), residuals, np.ones(2))
+    np.testing.assert_allclose(steps, [-0.5, 0.1], rtol=0.0, atol=1e-15)
+    assert length == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("n_cells", [1, 2])
+def test_without_a_second_cell_or_curvature_there_is_no_joint_step(n_cells):
+    slopes = np.ones((n_cells, 3))
+    steps, length = joint_step(np.full(n_cells, 0.5), slopes, np.zeros(3), np.ones(3), np.ones(3))
+    assert (steps == 0.0).all()
+    assert length == (1.0 if n_cells == 1 else 0.0)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from kernimpute.kernels import Gaussian, Laplacian, Linear
 from kernimpute.stage_two import cell_minimisers, compiled, recover_features, recover_new_rows
+from kernimpute.stage_two.problem import recovery_problem
 from tests.unit.stage_two.problems import (
     DISTANCES,
     KERNELS,
     random_table,
     random_target,
+    random_weights,
     read_only,
     small_problem,
     with_gaps,
@@ -57,12 +60,40 @@ def test_so_it_is_whatever_the_number_of_columns(kernel, categorical, n, d):
         np.testing.assert_allclose(rows.columns, reference, rtol=0.0, atol=1e-11)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear()], ids=repr)
+def test_a_row_is_at_its_minimum_within_three_sweeps(kernel, weighted):
+    table = random_table(25, 9)
+    gappy = table.copy()
+    gappy[7, [0, 2, 3, 5, 6, 8]] = np.nan
+    problem = recovery_problem(
+        gappy,
+        random_target(kernel, table, noise=0.05),
+        kernel=kernel,
+        weights=random_weights(25) if weighted else None,
+    )
+    rows = problem.rows(np.where(problem.observed, problem.X, 0.5))
+    for _ in range(3):
+        sweep(problem, rows)
+    missing = ~problem.observed[7]
+
+    def at(cells):
+        filled = table.copy()
+        filled[7, missing] = cells
+        return problem.objective(filled)
+
+    found = rows.columns[missing, 7]
+    better = minimize(at, found, method="L-BFGS-B", bounds=[(0.0, 1.0)] * 6, tol=1e-12)
+    assert at(found) <= better.fun * (1.0 + 1e-10)
+
+
 def test_no_step_lowers_a_quartic_more():
     generator = np.random.default_rng(0)
     quartics = generator.normal(size=(2000, 4)) * 10.0 ** generator.integers(-9, 3, (2000, 4))
     quartics[:, 3] = np.abs(quartics[:, 3])
     quartics[:, :3][generator.random((2000, 3)) < 0.1] = 0.0
     ends = np.sort(generator.random((2000, 2)), axis=1) * [-1.0, 1.0]
+    ends[generator.random((2000, 2)) < 0.1] = 0.0
     helper = compiled._quartic_step
     step_of = numba.njit(lambda q, low, high: helper(q[0], q[1], q[2], q[3], low, high))
     for quartic, (low, high) in zip(quartics, ends, strict=True):
@@ -73,6 +104,20 @@ def test_no_step_lowers_a_quartic_more():
         lowest = (grid * np.polyval(quartic[::-1], grid)).min()
         scale = np.abs(quartic).max()
         assert step * np.polyval(quartic[::-1], step) <= min(lowest, 0.0) + 1e-15 * scale
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_a_row_that_nothing_weighs_stays(kernel):
+    table = random_table(12, 5)
+    weights = random_weights(12).copy()
+    weights[3] = weights[:, 3] = 0.0
+    problem = recovery_problem(
+        with_gaps(table, 0.5), random_target(kernel, table), kernel=kernel, weights=weights
+    )
+    rows = problem.rows(np.where(problem.observed, problem.X, 0.5))
+    before = rows.columns[:, 3].copy()
+    sweep(problem, rows)
+    assert (rows.columns[:, 3] == before).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -49,8 +49,8 @@ def test_every_kernel_gives_its_table_back_from_every_start(kernel, weighted, st
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("rate", [0.5, 0.7])
-def test_extrapolation_spares_sweeps_and_changes_no_table(rate):
+@pytest.mark.parametrize("rate", [0.7, 0.8])
+def test_extrapolation_halves_the_sweeps_and_changes_no_table(rate):
     kernel = Gaussian(1.0)
     table = random_table(100, 6)
     target = random_target(kernel, table)
@@ -63,7 +63,7 @@ def test_extrapolation_spares_sweeps_and_changes_no_table(rate):
     for each in found.values():
         np.testing.assert_allclose(each.X, table, rtol=0.0, atol=1e-9)
         assert (np.diff(each.trace.column("objective")) <= 0.0).all()
-    assert found[True].n_sweeps < found[False].n_sweeps
+    assert 2 * found[True].n_sweeps < found[False].n_sweeps
 
 
 @pytest.mark.parametrize("kernel", DISTANCES, ids=repr)
