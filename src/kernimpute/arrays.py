@@ -140,9 +140,9 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
     Yields
     ------
     slice
-        Rows that follow each other: an eighth of all, but at least 16 and at most 128.
+        Rows that follow each other: a twelfth of all, but at least 16 and at most 128.
     """
-    size = max(16, min(128, n_rows // 8))
+    size = max(16, min(128, n_rows // 12))
     for first in range(0, n_rows, size):
         yield slice(first, min(first + size, n_rows))
 

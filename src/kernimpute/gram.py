@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernimpute.arrays import inner, is_array
 
-__all__ = ["DenseGram", "Gram", "as_gram"]
+__all__ = ["DenseGram", "Gram", "RaisedGram", "as_gram"]
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -143,6 +143,58 @@ class DenseGram:
     def libsvm_form(self) -> tuple[FloatArray, dict[str, object]]:
         """Return the array, as a precomputed kernel."""
         return self.K, {"kernel": "precomputed"}
+
+
+@dataclass(frozen=True)
+class RaisedGram:
+    """A kernel matrix plus a multiple of the identity, which no second matrix is made for.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        The matrix, symmetric, NumPy's.
+    ridge : float
+        The multiple, in [0, inf).
+    """
+
+    K: FloatArray
+    ridge: float
+
+    def largest(self) -> float:
+        """Return a bound on the largest magnitude of an entry; NaN or infinite if one is."""
+        return DenseGram(self.K).largest() + self.ridge
+
+    def product(self, b: FloatArray) -> FloatArray:
+        """Return ``(K + ridge I) b``."""
+        multiplied: FloatArray = self.K @ b + self.ridge * b
+        return multiplied
+
+    def quadratic(self, b: FloatArray) -> float:
+        """Return ``b'(K + ridge I) b``, summed over the columns of b."""
+        return inner(b, self.product(b))
+
+    def block(self, rows: Rows, columns: Rows) -> FloatArray:
+        """Return the entries of some rows and columns."""
+        entries = DenseGram(self.K).block(rows, columns)
+        entries[rows[:, None] == columns] += self.ridge
+        return entries
+
+    def among(self, rows: Rows) -> RaisedGram:
+        """Return the matrix of some of the rows."""
+        return RaisedGram(DenseGram(self.K).block(rows, rows), self.ridge)
+
+    def held(self) -> RaisedGram:
+        """Return the same."""
+        return self
+
+    def matrix(self) -> FloatArray:
+        """Return all entries, of shape (n, n)."""
+        everyone = np.arange(self.K.shape[0])
+        return self.block(everyone, everyone)
+
+    def libsvm_form(self) -> tuple[FloatArray, dict[str, object]]:
+        """Return all entries, as a precomputed kernel."""
+        return self.matrix(), {"kernel": "precomputed"}
 
 
 def as_gram(K: FloatArray | Gram) -> Gram:

@@ -154,7 +154,9 @@ class _NewtonSystem:
         self.softness = np.bincount(parts.owner, 1.0 / self.weight, minlength=self.b.size)
         # What rounding may have made negative in a singular K.
         ridge = 1e-15 * self.b.size * float(np.abs(np.diagonal(K)).max())
-        matrix = K + np.diag(1.0 / self.softness + ridge)
+        # Laid out as LAPACK wants it, so that the factor takes its place.
+        matrix = np.array(K, dtype=float, order="F")
+        matrix[np.diag_indices(self.b.size)] += 1.0 / self.softness + ridge
         self.factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         self.unit = cho_solve(self.factor, np.ones(self.b.size), check_finite=False)
 
@@ -221,6 +223,8 @@ def near_solution(
         if not share > 1e-8:
             break
         point = point.moved(corrected, share)
+        # Its factor is a matrix, and so is the next one's.
+        del system
     # A part is at the bound whose multiplier outweighs its distance.
     at_zero = point.low / parts.width < point.at_low / scale
     at_width = point.high / parts.width < point.at_high / scale

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
 from kernimpute.arrays import clip, inner, like, namespace, norm, to_numpy
@@ -27,6 +28,7 @@ from kernimpute.convergence import Status
 __all__ = [
     "BoxConeProjection",
     "Multiplier",
+    "PsdProjection",
     "clip_and_centre",
     "project_box",
     "project_box_cone",
@@ -34,10 +36,16 @@ __all__ = [
     "project_box_psd",
     "project_frobenius_ball",
     "project_psd",
+    "psd_projection",
     "symmetrise",
 ]
 
 FloatArray = NDArray[np.float64]
+
+PARTIAL_SHARE = 0.15
+"""Largest share of the spectrum for which computing it alone pays."""
+PARTIAL_FROM = 64
+"""Rows from which on it does."""
 
 
 def symmetrise(M: FloatArray) -> FloatArray:
@@ -56,6 +64,22 @@ def symmetrise(M: FloatArray) -> FloatArray:
     return M if bool(namespace(M).all(M == M.T)) else 0.5 * (M + M.T)
 
 
+@dataclass(frozen=True)
+class PsdProjection:
+    """The projection on the positive semidefinite cone, and what the next one can use.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n, n)
+        The nearest positive semidefinite matrix.
+    n_negative : int
+        How many eigenvalues were negative.
+    """
+
+    point: FloatArray
+    n_negative: int
+
+
 def project_psd(M: FloatArray) -> FloatArray:
     """Project a symmetric matrix on the positive semidefinite cone.
 
@@ -71,22 +95,57 @@ def project_psd(M: FloatArray) -> FloatArray:
     ndarray of shape (n, n)
         The nearest positive semidefinite matrix.
     """
-    xp = namespace(M)
+    return psd_projection(M).point
+
+
+def psd_projection(M: FloatArray, n_negative: int | None = None) -> PsdProjection:
+    """Project as `project_psd`, by the part of the spectrum that is cheapest.
+
+    Parameters
+    ----------
+    M : ndarray of shape (n, n)
+        A matrix; its symmetric part is projected.
+    n_negative : int or None, default=None
+        How many negative eigenvalues are expected, as a projection of a similar matrix found
+        them. Where they are few, or nearly all, only the few of one sign are computed. A wrong
+        guess costs time, not accuracy.
+
+    Returns
+    -------
+    PsdProjection
+        The projection, and how many eigenvalues were negative.
+    """
     M = symmetrise(M)
+    n = M.shape[0]
+    few = PARTIAL_SHARE * n
+    if isinstance(M, np.ndarray) and n_negative is not None and n >= PARTIAL_FROM:
+        if n_negative <= few:
+            part = _one_sided_root(M, -math.inf, 0.0)
+            return PsdProjection(part @ part.T + M, part.shape[1])
+        if n - n_negative <= few:
+            part = _one_sided_root(M, 0.0, math.inf)
+            return PsdProjection(part @ part.T, n - part.shape[1])
+    xp = namespace(M)
     values, vectors = xp.linalg.eigh(M)
-    n_negative = int(xp.count_nonzero(values < 0.0))
+    found = int(xp.count_nonzero(values < 0.0))
     # The smaller part of the spectrum makes the cheaper product.
-    if 2 * n_negative <= M.shape[0]:
-        part = vectors[:, :n_negative] * xp.sqrt(-values[:n_negative])
+    if 2 * found <= n:
+        part = vectors[:, :found] * xp.sqrt(-values[:found])
         del vectors
         # The product first: NumPy then adds into it.
-        raised: FloatArray = part @ part.T + M
-        return raised
-    part = vectors[:, n_negative:] * xp.sqrt(values[n_negative:])
+        return PsdProjection(part @ part.T + M, found)
+    part = vectors[:, found:] * xp.sqrt(values[found:])
     # Of what is as large as M, nothing is held that is not needed any more.
     del M, vectors
-    projected: FloatArray = part @ part.T
-    return projected
+    return PsdProjection(part @ part.T, found)
+
+
+def _one_sided_root(M: FloatArray, low: float, high: float) -> FloatArray:
+    """Return R of shape (n, n_found), RR' being the part of |M| with eigenvalues in (low, high]."""
+    # Of all drivers this one alone spares what is not asked for.
+    values, vectors = eigh(M, subset_by_value=(low, high), driver="evr", check_finite=False)
+    root: FloatArray = vectors * np.sqrt(np.abs(values))
+    return root
 
 
 def project_box(M: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from kernimpute import impute
 from kernimpute.dual import make_dual
-from kernimpute.gram import DenseGram
+from kernimpute.gram import DenseGram, RaisedGram
 from kernimpute.kernel_gram import KernelGram
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
@@ -184,3 +184,18 @@ def test_no_matrix_is_held_of_many_rows(monkeypatch):
     tracemalloc.stop()
     # The tables of the descent and a chunk; the matrix alone would be 18 MB.
     assert peak < 36 * X.nbytes + 8 * 2**20
+
+
+def test_a_raised_gram_is_the_matrix_plus_a_multiple_of_the_identity():
+    generator = np.random.default_rng(0)
+    root = generator.standard_normal((9, 9))
+    K, b = root @ root.T, generator.standard_normal((9, 2))
+    raised, dense = RaisedGram(K, 0.3), DenseGram(K + 0.3 * np.eye(9))
+    rows, columns = np.array([1, 4, 7]), np.array([0, 4, 7, 8])
+    np.testing.assert_allclose(raised.product(b), dense.product(b), rtol=1e-12)
+    assert raised.quadratic(b) == pytest.approx(dense.quadratic(b))
+    np.testing.assert_array_equal(raised.block(rows, columns), dense.block(rows, columns))
+    np.testing.assert_array_equal(raised.among(rows).matrix(), dense.block(rows, rows))
+    np.testing.assert_array_equal(raised.held().matrix(), dense.matrix())
+    np.testing.assert_array_equal(raised.libsvm_form()[0], dense.matrix())
+    assert raised.largest() >= dense.largest()

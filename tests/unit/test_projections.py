@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kernimpute.arrays import to_numpy
@@ -16,6 +17,7 @@ from kernimpute.projections import (
     project_box_psd,
     project_frobenius_ball,
     project_psd,
+    psd_projection,
     symmetrise,
 )
 from tests.namespaces import CONVERT
@@ -76,6 +78,53 @@ def test_psd_projection_is_that_of_the_symmetric_part():
 @pytest.mark.parametrize("value", [-2.0, 0.0, 3.0])
 def test_psd_projection_of_one_number(value):
     np.testing.assert_allclose(project_psd(np.array([[value]])), [[max(value, 0.0)]], atol=1e-15)
+
+
+def matrix_with(values, seed=0):
+    """Return a symmetric matrix with these eigenvalues."""
+    vectors = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values),) * 2))[0]
+    return symmetrise((vectors * values) @ vectors.T)
+
+
+@pytest.mark.parametrize("expected", [0, 3, 40, 77, 80])
+@pytest.mark.parametrize("n_negative", [0, 1, 3, 40, 77, 80])
+def test_psd_projection_by_part_of_the_spectrum_is_that_by_all_of_it(n_negative, expected):
+    # Whether the guess is right or wrong; eigenvalues from rounding to large, some of them 0.
+    values = np.geomspace(1e-9, 1e3, 80)[np.random.default_rng(1).permutation(80)]
+    values[:n_negative] *= -1.0
+    values[n_negative : n_negative + 2] = 0.0
+    M = matrix_with(values)
+    plain = psd_projection(M)
+    partial = psd_projection(M, expected)
+    np.testing.assert_allclose(partial.point, plain.point, atol=1e-10)
+    np.testing.assert_array_equal(partial.point, partial.point.T)
+    # Of what is 0 up to rounding, either sign is right.
+    assert abs(partial.n_negative - plain.n_negative) <= 2
+    np.testing.assert_array_equal(plain.point, project_psd(M))
+
+
+@pytest.mark.parametrize("shift", [1e-3, 1e-2, 0.1])
+def test_psd_projection_by_part_of_a_real_spectrum_is_that_by_all_of_it(data_dir, shift):
+    table = pd.read_csv(data_dir / "australian.csv").iloc[:300, :-1]
+    X = table.to_numpy(float)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    K = Gaussian(0.5)(X, X)
+    noise = np.random.default_rng(0).standard_normal(K.shape)
+    # A low rank, most eigenvalues next to 0, and some of either sign.
+    for M in (K - shift * K.mean(), shift * K.mean() - K, K + shift * (noise + noise.T)):
+        plain = psd_projection(M)
+        for expected in (10, 290):
+            partial = psd_projection(M, expected)
+            np.testing.assert_allclose(partial.point, plain.point, atol=1e-10)
+
+
+def test_only_few_eigenvalues_are_computed_where_few_are_expected(monkeypatch):
+    M = matrix_with(np.r_[-np.ones(5), np.arange(1.0, 76.0)])
+    expected = project_psd(M)
+    monkeypatch.setattr(np.linalg, "eigh", None)
+    monkeypatch.setattr("array_api_compat.numpy.linalg.eigh", None)
+    np.testing.assert_allclose(psd_projection(M, 5).point, expected, atol=1e-12)
+    np.testing.assert_allclose(psd_projection(-M, 75).point, expected - M, atol=1e-12)
 
 
 def test_box_projection_clips():

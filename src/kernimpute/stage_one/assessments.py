@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernimpute.arrays import namespace, norm, squared_distance
-from kernimpute.stage_one.certificate import SaddleCertificate, certify
-from kernimpute.stage_one.kernel_steps import SpectrumMoments, saddle_value
+from kernimpute.stage_one.certificate import SaddleCertificate, certify, relative_gap
+from kernimpute.stage_one.dual_steps import ProximalMoments
+from kernimpute.stage_one.kernel_steps import saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 
 __all__ = [
@@ -83,11 +84,11 @@ class Assessment:
     objective : float
         Objective after the round.
     gap : float
-        Relative saddle gap; NaN where the variant has none or did not compute it this round.
+        Relative saddle gap of the certificate; NaN without one.
     watched : float
         The quantity that the stop rule compares with its tol; infinite where it is unknown.
     certificate : SaddleCertificate or None
-        The feasible pair behind the gap.
+        The best feasible pair so far.
     """
 
     objective: float
@@ -97,7 +98,11 @@ class Assessment:
 
 
 def largest_step(
-    problem: StageOneProblem, state: StageOneState, progress: Progress, tol: float, *, last: bool
+    problem: StageOneProblem,
+    state: StageOneState,
+    progress: Progress,
+    tol: float,
+    best: SaddleCertificate | None,
 ) -> Assessment:
     """Watch the largest relative step.
 
@@ -111,7 +116,7 @@ def largest_step(
         What the round changed.
     tol : float
         Not used: nothing is saved by knowing it.
-    last : bool
+    best : SaddleCertificate or None
         Not used.
 
     Returns
@@ -124,7 +129,11 @@ def largest_step(
 
 
 def absolute_dual_step(
-    problem: StageOneProblem, state: StageOneState, progress: Progress, tol: float, *, last: bool
+    problem: StageOneProblem,
+    state: StageOneState,
+    progress: Progress,
+    tol: float,
+    best: SaddleCertificate | None,
 ) -> Assessment:
     """Watch the norm of the coefficients' step, from the third round on, as the released code.
 
@@ -138,7 +147,7 @@ def absolute_dual_step(
         What the round changed.
     tol : float
         Not used.
-    last : bool
+    best : SaddleCertificate or None
         Not used.
 
     Returns
@@ -158,27 +167,36 @@ def lower_bound(problem: StageOneProblem, state: StageOneState) -> float:
     problem : StageOneProblem
         The problem.
     state : StageOneState
-        The state; its dual moments are the bound where a round has left it, its kernel moments
-        hold the multiplier.
+        The state; its dual moments hold the bound where a round has left it, its kernel moments
+        the multiplier.
 
     Returns
     -------
     float
-        `saddle_value` at the state.
+        The largest `saddle_value` so far.
     """
-    if state.dual_moments is not None:
-        return float(state.dual_moments)
-    # Nothing is left of a first round that halted; zero is a multiplier too.
-    moments: SpectrumMoments | None = state.kernel_moments
+    moments: ProximalMoments | None = state.dual_moments
+    if moments is not None:
+        return moments.bound
+    # Before the first round, or after one that halted; zero is a multiplier too.
     zeros = namespace(state.adjustment).zeros_like(state.adjustment)
-    multiplier = zeros if moments is None else moments.multiplier
-    return saddle_value(problem, state.dual_coef, multiplier)
+    return saddle_value(problem, state.dual_coef, zeros)
 
 
 def saddle_gap(
-    problem: StageOneProblem, state: StageOneState, progress: Progress, tol: float, *, last: bool
+    problem: StageOneProblem,
+    state: StageOneState,
+    progress: Progress,
+    tol: float,
+    best: SaddleCertificate | None,
 ) -> Assessment:
-    """Watch the certified saddle gap, at rounds that lie ever further apart.
+    """Watch the gap of the best certificate, which is looked for at rounds ever further apart.
+
+    At the rounds of `_is_due` for a certificate that has the gap wanted; from the eighth on, at
+    the powers of 2, for any that is better than the best, which a run that stops early has then.
+    Which rounds these are does not depend on where a run ends, so that one that is allowed more
+    rounds never ends with a worse certificate. Before the eighth, a run that stops early has the
+    anchor.
 
     Parameters
     ----------
@@ -190,30 +208,34 @@ def saddle_gap(
         What the round changed; its objective is the lower bound.
     tol : float
         Gap wanted.
-    last : bool
-        Whether no further round will come, so that this one must be certified.
+    best : SaddleCertificate or None
+        The best certificate so far.
 
     Returns
     -------
     Assessment
-        With a gap at the rounds that are certified, and with its certificate where it is the gap
-        wanted, or the last.
+        With the best certificate.
     """
-    bound = progress.objective
+    bound, iteration = progress.objective, state.iteration
+    smallest, gap = math.inf, math.inf
+    if best is not None:
+        smallest, gap = best.value, best.gap(bound)
+    to_keep = iteration >= 8 and iteration & (iteration - 1) == 0
     # A bound that still rises by more than the gap wanted is not worth a certificate.
-    rises = progress.rise > tol * abs(bound)
-    if not last and (rises or not _is_due(state.iteration)):
+    to_end = _is_due(iteration) and not progress.rise > tol * abs(bound)
+
+    def is_wanted(value: float) -> bool:
+        return value < smallest and (to_keep or relative_gap(value, bound) <= tol)
+
+    if gap > tol and (to_keep or to_end):
+        best = certify(problem, state.adjustment, state.dual_coef, is_wanted) or best
+    if best is None:
         return Assessment(bound, math.nan, math.inf)
-    certificate = certify(
-        problem, state.adjustment, state.dual_coef, bound, math.inf if last else tol
-    )
-    gap = certificate.gap
-    # Any other is not kept: it is the size of a matrix, and the last round will have its own.
-    kept = math.isfinite(gap) and (last or gap <= tol)
-    return Assessment(bound, gap, gap, certificate if kept else None)
+    gap = best.gap(bound)
+    return Assessment(bound, gap, gap, best)
 
 
 def _is_due(iteration: int) -> bool:
-    """Whether a power of 1.4 lies between this round and the one before; also the first three."""
-    reached = math.floor(math.log(iteration, 1.4))
-    return iteration <= 3 or reached > math.floor(math.log(iteration - 1, 1.4))
+    """Whether a power of 1.25 lies between this round and the one before; also the first three."""
+    reached = math.floor(math.log(iteration, 1.25))
+    return iteration <= 3 or reached > math.floor(math.log(iteration - 1, 1.25))

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import inner, namespace, norm, row_blocks
+from kernimpute.arrays import inner, namespace
 from kernimpute.optimizers import AdamMoments, adam_step
 from kernimpute.projections import clip_and_centre
 from kernimpute.stage_one.kernel_steps import saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 
-__all__ = ["adam_clip_and_centre_step", "adam_projection_step", "proximal_step"]
+__all__ = [
+    "ProximalMoments",
+    "adam_clip_and_centre_step",
+    "adam_projection_step",
+    "proximal_step",
+]
 
 FloatArray = NDArray[np.float64]
 
 LEARNING_RATE = 0.1
 """First step of Adam as a share of C; the paper leaves it open."""
-INNER_ITERATIONS = 30
-"""Fewest gradient steps of `proximal_step`."""
-ROWS_AN_ITERATION = 8
-"""For so many rows there is one gradient step, if that makes more: at n^2 each they cost about a
-third of one eigendecomposition at any n, and a large machine needs them."""
+FIRST_CAUTION, LEAST_CAUTION = 0.5, 1e-3
+"""Share of `proximal_step`'s weight in the first round, and the smallest."""
+BOLDNESS = 0.7
+"""Of the share that would have been right, what the next step takes: of 0.5, 0.7, 0.9, 1.2 and 2
+the one with the fewest rounds; the bound falls then in hardly any."""
+TRIES = 2
+"""Weights that `proximal_step` tries in one round."""
 
 
 def adam_projection_step(problem: StageOneProblem, state: StageOneState) -> Move:
@@ -101,65 +109,64 @@ def _adam(
     return Move(project(coefficients + step), moments)
 
 
+@dataclass(frozen=True)
+class ProximalMoments:
+    """What `proximal_step` carries from round to round.
+
+    Parameters
+    ----------
+    bound : float
+        The largest lower bound of the saddle value so far.
+    caution : float
+        Share of the weight that is sure to raise the bound with which the next step begins.
+    """
+
+    bound: float
+    caution: float = FIRST_CAUTION
+
+
 def proximal_step(problem: StageOneProblem, state: StageOneState) -> Move:
-    """Maximise a minorant of the lower bound in the dual coefficients: `anchored`'s Step 3.
+    """Maximise a model of the lower bound in the dual coefficients: `anchored`'s Step 3.
 
     The best response to a fixed kernel jumps from round to round and cycles. But with the
     multiplier of the cone fixed, the lower bound is, in the coupling, concave with a Lipschitz
-    gradient, so that
+    gradient, so that near b_now
 
-        D(b; A) - ||coupling(b) - coupling(b_now)||^2 / (16 eta)
+        D(b; A) - w ||b - b_now||^2 / 2    with    w = ||b_now||^2 / (2 eta)
 
-    minorises it and touches it at b_now: raising this raises the lower bound. It is raised by an
-    accelerated proximal gradient with restarts.
+    minorises it and touches it at b_now: raising this raises the lower bound. It is a machine's
+    dual again and solved exactly. Where entries of the adjustment are at their bounds, a fraction
+    of w is enough. Each step shows with what fraction the model would have been the bound itself;
+    the next takes `BOLDNESS` of that.
 
     Parameters
     ----------
     problem : StageOneProblem
         The problem, with base 11' and a finite eta.
     state : StageOneState
-        Supplies the adjustment, as `clipped_adjustment` at the current multiplier.
+        Supplies the adjustment, as `clipped_adjustment` at the current multiplier; its dual
+        moments are `ProximalMoments`.
 
     Returns
     -------
     Move
-        Feasible coefficients with a minorant at least as large as before; its moments are the
-        lower bound there, for the assessment and for the next round.
+        Feasible coefficients with a lower bound at least as large as before.
     """
-    dual, K, now, eta = problem.dual, state.adjustment, state.dual_coef, problem.eta
-
-    def minorant(b: FloatArray) -> float:
-        # ||b b' - c c'||^2 from the small Gram matrices.
-        own, cross, old = b.T @ b, b.T @ now, now.T @ now
-        apart = inner(own, own) - 2.0 * inner(cross, cross) + inner(old, old)
-        return dual.value(K, b) - apart / (16.0 * eta)
-
-    def slope(b: FloatArray) -> FloatArray:
-        drift = b @ (b.T @ b) - now @ (now.T @ b)
-        return dual.gradient(K, b) - drift / (4.0 * eta)
-
-    # Largest row sum bounds the spectral norm; the quartic's curvature is bounded where
-    # ||b||^2 is at most doubled.
-    curvature = _largest_row_sum(K) + 1.5 * inner(now, now) / eta
-    step = 1.0 / curvature
-    previous, ahead, pace = now, now, 1.0
-    for _ in range(max(INNER_ITERATIONS, problem.n_samples // ROWS_AN_ITERATION)):
-        b = dual.proximal_point(ahead + step * slope(ahead), step)
-        moved = b - previous
-        if inner(ahead - b, moved) > 0.0:
-            ahead, pace = b, 1.0
-        else:
-            next_pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
-            ahead, pace = b + ((pace - 1.0) / next_pace) * moved, next_pace
-        previous = b
-        if norm(moved) <= 1e-8 * norm(b):
-            break
-    kept = previous if minorant(previous) >= minorant(now) else now
-    return Move(kept, saddle_value(problem, kept, state.kernel_moments.multiplier))
-
-
-def _largest_row_sum(K: FloatArray) -> float:
-    """Return the largest sum of magnitudes in a row."""
-    xp = namespace(K)
-    blocks = row_blocks(K.shape[0])
-    return max(float(xp.max(xp.sum(xp.abs(K[rows, :]), axis=1))) for rows in blocks)
+    dual, A, now = problem.dual, state.adjustment, state.dual_coef
+    multiplier = state.kernel_moments.multiplier
+    moments: ProximalMoments | None = state.dual_moments
+    caution = FIRST_CAUTION if moments is None else moments.caution
+    before = saddle_value(problem, now, multiplier)
+    largest = before if moments is None else max(before, moments.bound)
+    weight = inner(now, now) / (2.0 * problem.eta)
+    for _ in range(TRIES):
+        b = problem.proximal_machine(A, now, caution * weight)
+        bound = saddle_value(problem, b, multiplier)
+        moved = 0.5 * weight * inner(b - now, b - now)
+        # What the bound is short of where the kernel would not answer.
+        short = before + dual.value(A, b) - dual.value(A, now) - bound
+        needed = short / moved if moved > 0.0 else 0.0
+        caution = min(max(BOLDNESS * needed, LEAST_CAUTION), 1.0)
+        if bound >= before:
+            return Move(b, ProximalMoments(max(bound, largest), caution))
+    return Move(now, ProximalMoments(largest, caution))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.parameters import check_choice
 from kernimpute.reference import Reference
 from kernimpute.stage_one.assessments import Assessment, Progress
+from kernimpute.stage_one.certificate import SaddleCertificate
 from kernimpute.stage_one.options import StageOneOptions, check_extremes, stage_one_options
 from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
@@ -53,7 +55,9 @@ class LearnedKernel:
     n_iter : int
         Rounds done.
     gap : float
-        Relative saddle gap of K and `dual_coef`; NaN in the variants without one.
+        Bound on the relative saddle gap of K and `dual_coef`, the smallest that a round has
+        certified; infinite where the anchor is returned and is not positive semidefinite; NaN in
+        the variants without one.
     trace : Trace
         One record a round.
     """
@@ -138,8 +142,8 @@ def learn_kernel(
     device : str or None, default=None
         Where the rounds are computed: None by NumPy, a name such as "cpu", "cuda" or "cuda:0" by
         torch there, in double precision. What is returned is NumPy's. Bounds and reference are
-        computed on the CPU and copied; so is each exact machine, for which a kernel matrix comes
-        back.
+        computed on the CPU and copied; so is each machine, of which `anchored` has one a round, and
+        for which a kernel matrix comes back.
 
     Returns
     -------
@@ -252,17 +256,18 @@ def _run(
     if math.isinf(problem.eta) and tuple(problem.relaxation.base.shape) == (1, 1):
         # An anchor that is itself a kernel, held with infinite weight, is the solution.
         return _learned_anchor(problem)
-    return _learned(problem, *_loop(problem, variant, stop, callback))
+    solution, status, trace = _loop(problem, variant, stop, callback)
+    return _learned(problem, solution, status, trace)
 
 
 def _loop(
     problem: StageOneProblem, variant: Variant, stop: StopRule, callback: Callback | None
-) -> tuple[Solution, Status, float, Trace]:
+) -> tuple[Solution, Status, Trace]:
     """Run Steps 1 to 3 until the stop rule is met."""
     began = time.perf_counter()
     state = variant.start(problem)
     objective = math.nan
-    assessment: Assessment | None = None
+    certificate: SaddleCertificate | None = None
     status = Status.MAX_ITER
     records: list[Record] = []
     for iteration in range(1, stop.max_iter + 1):
@@ -271,23 +276,25 @@ def _loop(
         # What runs away overflows in the end; what is then no number is found below.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             # 1) to 3) the adjustment, the perturbation and the dual coefficients
-            state, moves = _stepped(problem, variant, replace(state, iteration=iteration))
+            moments, state = [state.kernel_moments], replace(before, iteration=iteration)
+            state, moves = _stepped(problem, variant, state, moments)
             halted = _halt(moves)
             if halted is None:
                 objective, objective_before = variant.objective(problem, state), objective
                 halted = _halt_at(problem, objective)
             if halted is not None:
                 state, status = before, halted
-                assessment = None
                 records.append(_record(iteration, moves, began))
                 break
             # 4) the stop rule
             progress = Progress.between(before, state, objective, objective_before)
             # Its adjustment is a matrix, which a certificate has better use for.
             del before
-            last = iteration == stop.max_iter
-            assessment = variant.assess(problem, state, progress, stop.tol, last=last)
+            assessment = variant.assess(problem, state, progress, stop.tol, certificate)
+            certificate = assessment.certificate
         record = _record(iteration, moves, began, progress.norms, assessment)
+        # They hold matrices that the next round replaces.
+        del moves
         records.append(record)
         asked_to_stop = callback is not None and bool(callback(record))
         if assessment.watched <= stop.tol:
@@ -296,21 +303,20 @@ def _loop(
         if asked_to_stop:
             status = Status.INTERRUPTED
             break
-    if assessment is None or assessment.certificate is None:
-        objective = variant.objective(problem, state)
-        still = Progress.between(state, state, objective, objective)
-        assessment = variant.assess(problem, state, still, stop.tol, last=True)
     if status is Status.CONVERGED:
         status = _settled(problem)
-    solution = variant.finish(problem, state, assessment)
-    return solution, status, assessment.gap, Trace(tuple(records))
+    return variant.finish(problem, state, certificate), status, Trace(tuple(records))
 
 
 def _stepped(
-    problem: StageOneProblem, variant: Variant, state: StageOneState
+    problem: StageOneProblem, variant: Variant, state: StageOneState, kernel_moments: list[Any]
 ) -> tuple[StageOneState, tuple[Move, ...]]:
-    """Return the state after the three steps, and the moves that led there."""
-    first = variant.kernel_step(problem, state)
+    """Return the state after the three steps, and the moves that led there.
+
+    The kernel step's moments come in a list, which is emptied: the step alone then holds them, and
+    can let go of its old matrices before it makes new ones.
+    """
+    first = variant.kernel_step(problem, replace(state, kernel_moments=kernel_moments.pop()))
     state = replace(state, adjustment=first.value, kernel_moments=first.moments)
     second = variant.perturbation_step(problem, state)
     state = replace(state, perturbation=second.value, perturbation_moments=second.moments)
@@ -358,7 +364,7 @@ def _record(
 
 
 def _learned(
-    problem: StageOneProblem, solution: Solution, status: Status, gap: float, trace: Trace
+    problem: StageOneProblem, solution: Solution, status: Status, trace: Trace
 ) -> LearnedKernel:
     K, dual_coef = to_numpy(solution.K), to_numpy(solution.dual_coef)
     if problem.relaxation.ridge != 0.0:
@@ -369,14 +375,15 @@ def _learned(
         with np.errstate(over="ignore"):
             sums = problem.kernel.inverse_link(K)
         target = np.clip(sums, *problem.kernel.bounds(problem.X, problem.observed))
+    gap = solution.gap
     return _shaped(problem.dual, K, target, dual_coef, solution.intercept, status, gap, trace)
 
 
 def _learned_anchor(problem: StageOneProblem) -> LearnedKernel:
     K = problem.relaxation.anchor
     dual_coef = problem.solve(K)
-    solution = Solution(K, dual_coef, problem.intercept(K, dual_coef))
-    return _learned(problem, solution, _settled(problem), 0.0, Trace())
+    solution = Solution(K, dual_coef, problem.intercept(K, dual_coef), gap=0.0)
+    return _learned(problem, solution, _settled(problem), Trace())
 
 
 def _settled(problem: StageOneProblem) -> Status:

@@ -26,8 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.active_set import solve_dual
 from kernimpute.arrays import inner, like, to_numpy
 from kernimpute.dual import Dual, coupling
+from kernimpute.gram import RaisedGram
 from kernimpute.kernels import Kernel
 from kernimpute.labelled_rows import LabelledRows
 from kernimpute.reference import Reference, mean_kernel_of_completions, reference_kernel
@@ -36,6 +38,9 @@ __all__ = ["ReferenceMachine", "Relaxation", "StageOneProblem", "StageOneState"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+PROXIMAL_TOL, PROXIMAL_ROUNDS = 1e-4, 12
+"""Accuracy of a proximal machine, and its rounds at the most: the next has another chance."""
 
 
 @dataclass(frozen=True)
@@ -187,20 +192,58 @@ class StageOneProblem:
         mean[np.diag_indices_from(mean)] += self.relaxation.ridge
         return like(mean, self.relaxation.lower)
 
-    def solve(self, K: FloatArray) -> FloatArray:
+    def solve(self, K: FloatArray, start: FloatArray | None = None) -> FloatArray:
         """Return the coefficients of the exact machine, solved on the CPU.
 
         Parameters
         ----------
         K : ndarray of shape (n_samples, n_samples)
             The kernel matrix.
+        start : ndarray of shape (n_samples, n_problems) or None, default=None
+            A guess.
 
         Returns
         -------
         ndarray of shape (n_samples, n_problems)
             Signed coefficients, in K's namespace.
         """
-        return like(_converted(self.dual, to_numpy).solve(to_numpy(K)), K)
+        guess = None if start is None else to_numpy(start)
+        return like(_converted(self.dual, to_numpy).solve(to_numpy(K), start=guess), K)
+
+    def proximal_machine(self, K: FloatArray, now: FloatArray, weight: float) -> FloatArray:
+        """Return the maximiser of ``D(b; K) - weight ||b - now||^2 / 2``, solved on the CPU.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_samples, n_samples)
+            The kernel matrix. Where it is not positive semidefinite even with the weight on its
+            diagonal, a point that meets the first-order conditions is returned.
+        now : ndarray of shape (n_samples, n_problems)
+            Feasible signed coefficients.
+        weight : float
+            The weight, in [0, inf).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_problems)
+            Signed coefficients, in K's namespace.
+        """
+        dual, start = _converted(self.dual, to_numpy), to_numpy(now)
+        gram = RaisedGram(to_numpy(K), weight)
+        columns = [
+            solve_dual(
+                gram,
+                dual.targets[:, k] + weight * start[:, k],
+                dual.lower[:, k],
+                dual.upper[:, k],
+                dual.epsilon,
+                start[:, k],
+                tol=PROXIMAL_TOL,
+                max_rounds=PROXIMAL_ROUNDS,
+            ).point
+            for k in range(dual.n_problems)
+        ]
+        return like(np.stack(columns, axis=1), K)
 
     def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts, computed on the CPU.

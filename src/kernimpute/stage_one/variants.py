@@ -11,9 +11,8 @@ name            Step 1                 Step 2                      Step 3
                 box and cone
 ``released``    Adam, clip, product    Adam, Frobenius ball        Adam, exact projection; at
                 projected                                          the end an exact SVM
-``anchored``    one accelerated step   none                        proximal step on a minorant;
-                on the cone's                                      at the end an exact SVM
-                multiplier
+``anchored``    one step on the        none                        proximal step, an exact
+                cone's multiplier                                  machine of its own
 ==============  =====================  ==========================  ===========================
 
 `paper` is Algorithm 1 as printed; `appendix` is what the paper's theorem is about; `released`
@@ -23,14 +22,16 @@ makes the problem convex-concave, so that a saddle exists and a gap certifies it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from kernimpute.arrays import namespace, to_numpy
+from kernimpute.arrays import inner, namespace, to_numpy
 from kernimpute.convergence import StopRule
 from kernimpute.kernels import Kernel
 from kernimpute.stage_one import (
@@ -47,6 +48,12 @@ from kernimpute.stage_one.assessments import (
     largest_step,
     lower_bound,
     saddle_gap,
+)
+from kernimpute.stage_one.certificate import (
+    SaddleCertificate,
+    is_psd,
+    relative_gap,
+    upper_bound,
 )
 from kernimpute.stage_one.problem import (
     ReferenceMachine,
@@ -72,8 +79,7 @@ class Assess(Protocol):
         state: StageOneState,
         progress: Progress,
         tol: float,
-        *,
-        last: bool,
+        best: SaddleCertificate | None,
     ) -> Assessment:
         """Return the assessment of the state after a round."""
 
@@ -92,12 +98,15 @@ class Solution:
         Intercepts.
     target : ndarray of shape (n_samples, n_samples) or None
         What Stage II is to fit; None takes K's sums, kept within their bounds.
+    gap : float
+        Relative saddle gap of K and the coefficients; NaN in the variants without one.
     """
 
     K: FloatArray
     dual_coef: FloatArray
     intercept: FloatArray
     target: FloatArray | None = None
+    gap: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ class Variant:
     assess : callable
         What the stop rule watches.
     finish : callable
-        The solution from the last state and the best assessment.
+        The solution from the last state and the best certificate.
     stop : StopRule
         The default stop rule.
     recovery : {"exact", "released"}
@@ -131,7 +140,7 @@ class Variant:
     dual_step: Step
     objective: Callable[[StageOneProblem, StageOneState], float]
     assess: Assess
-    finish: Callable[[StageOneProblem, StageOneState, Assessment], Solution]
+    finish: Callable[[StageOneProblem, StageOneState, SaddleCertificate | None], Solution]
     stop: StopRule
     recovery: str = "exact"
 
@@ -148,19 +157,32 @@ def _start_at_ones(problem: StageOneProblem) -> StageOneState:
 
 
 def _start_at_anchor(problem: StageOneProblem) -> StageOneState:
-    """Start at the reference kernel and the support vector machine on it.
+    """Start at the reference kernel, and at the support vector machine on it scaled down.
 
     The anchor may be raised, or kept within its bounds; the machine is then that of a matrix
-    nearby, and a start all the same.
+    nearby, and a start all the same. It can be far too large: the coefficients' own coupling will
+    raise the kernel, most where C is large. So they are multiplied by the t that maximises
+    ``D(t b; anchor) - t^4 ||coupling||^2 / (16 eta)``, the objective where the kernel, free of
+    bounds, has answered.
     """
     relaxation = problem.relaxation
-    dual_coef = problem.solve(relaxation.anchor) if problem.guess is None else problem.guess
+    b = problem.solve(relaxation.anchor) if problem.guess is None else problem.guess
+    linear = problem.dual.linear_value(b)
+    quadratic = 2.0 * (linear - problem.dual.value(relaxation.anchor, b))
+    quartic = inner(b.T @ b, b.T @ b) / (16.0 * problem.eta)
+
+    def slope(t: float) -> float:
+        return linear - t * quadratic - 4.0 * t**3 * quartic
+
+    t = float(brentq(slope, 0.0, 1.0)) if slope(1.0) < 0.0 < slope(0.0) else 1.0
     zeros = namespace(relaxation.anchor).zeros_like(relaxation.anchor)
-    moments = kernel_steps.SpectrumMoments(zeros, zeros)
-    return StageOneState(relaxation.anchor, relaxation.base, dual_coef, kernel_moments=moments)
+    moments = kernel_steps.SpectrumMoments(zeros, relaxation.anchor)
+    return StageOneState(relaxation.anchor, relaxation.base, t * b, kernel_moments=moments)
 
 
-def _finish_perturbed(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
+def _finish_perturbed(
+    problem: StageOneProblem, state: StageOneState, best: SaddleCertificate | None
+) -> Solution:
     """Take the loop's coefficients, which belong to the perturbed kernel, as they are."""
     adjustment = kernel_steps.finish_projection(problem, state.adjustment)
     K = problem.relaxation.base * adjustment
@@ -168,19 +190,24 @@ def _finish_perturbed(problem: StageOneProblem, state: StageOneState, best: Asse
     return Solution(K, state.dual_coef, intercept)
 
 
-def _finish_certified(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
-    """Take the matrix behind the smallest gap, and the exact machine on it."""
-    certificate = best.certificate
-    if certificate is None:
-        K, dual_coef = state.adjustment, problem.solve(state.adjustment)
+def _finish_certified(
+    problem: StageOneProblem, state: StageOneState, best: SaddleCertificate | None
+) -> Solution:
+    """Take the matrix behind the smallest gap, or without one the anchor; and the machine on it."""
+    if best is not None:
+        K, gap = best.matrix(), best.gap(lower_bound(problem, state))
+        dual_coef = problem.solve(K, best.dual_coef)
     else:
-        K, dual_coef = certificate.K, certificate.dual_coef
-        if not certificate.exact:
-            dual_coef = problem.solve(K)
-    return Solution(K, dual_coef, problem.intercept(K, dual_coef))
+        K, gap = problem.relaxation.anchor, math.inf
+        dual_coef = problem.solve(K)
+        if is_psd(K):
+            gap = relative_gap(upper_bound(problem, K, dual_coef), lower_bound(problem, state))
+    return Solution(K, dual_coef, problem.intercept(K, dual_coef), gap=gap)
 
 
-def _finish_released(problem: StageOneProblem, state: StageOneState, best: Assessment) -> Solution:
+def _finish_released(
+    problem: StageOneProblem, state: StageOneState, best: SaddleCertificate | None
+) -> Solution:
     """Solve a machine on the perturbed kernel, and hand on the kernel without the perturbation.
 
     On the CPU: beside the machine, only one eigendecomposition is left to do.

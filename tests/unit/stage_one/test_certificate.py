@@ -10,7 +10,7 @@ import pytest
 from kernimpute.convergence import Status
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.stage_one import learn_kernel
-from kernimpute.stage_one.certificate import _nearly_feasible, certify
+from kernimpute.stage_one.certificate import _nearly_feasible, certify, relative_gap
 from kernimpute.stage_one.kernel_steps import saddle_value
 from kernimpute.stage_one.problem import StageOneProblem
 from tests.unit.stage_one.conftest import problem_of, small_rows
@@ -83,11 +83,11 @@ def test_a_matrix_far_from_the_cone_gets_no_small_gap():
     apart = (np.add.outer(np.arange(20), np.arange(20)) // 2) % 2 == 0
     far = np.where(apart, problem.relaxation.lower, problem.relaxation.upper)
     assert np.linalg.eigvalsh(far)[0] < -0.1
-    assert certify(problem, far, zeros, bound, tol=1e-3).gap == np.inf
+    assert certify(problem, far, zeros, lambda value: relative_gap(value, bound) <= 1e-3) is None
     # Without a limit it is repaired, and the gap is what the distance costs.
-    repaired = certify(problem, far, zeros, bound, tol=np.inf)
-    assert np.linalg.eigvalsh(repaired.K)[0] >= -1e-10
-    assert repaired.gap > 0.1
+    repaired = certify(problem, far, zeros, lambda value: True)
+    assert np.linalg.eigvalsh(repaired.matrix())[0] >= -1e-10
+    assert repaired.gap(bound) > 0.1
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(0.5), Linear()], ids=repr)
@@ -110,28 +110,65 @@ def test_a_feasible_matrix_is_certified_as_it_is():
     problem = problem_of(rows, "anchored")
     K = problem.interior()
     bound = saddle_value(problem, np.zeros((20, 1)), np.zeros((20, 20)))
-    certificate = certify(problem, K, np.zeros((20, 1)), bound, tol=np.inf)
-    np.testing.assert_array_equal(certificate.K, K)
-    assert certificate.exact
+    certificate = certify(problem, K, np.zeros((20, 1)), lambda value: True)
+    np.testing.assert_array_equal(certificate.matrix(), K)
     # The machine's own maximum at K, and what the distance from the anchor costs.
-    value = problem.dual.value(K, certificate.dual_coef)
+    value = problem.dual.value(K, problem.solve(K))
     value += problem.eta * np.square(K - problem.relaxation.anchor).sum()
-    assert certificate.value == pytest.approx(value, rel=1e-7)
-    assert certificate.gap == pytest.approx((value - bound) / value, rel=1e-6)
+    assert value <= certificate.value <= value * (1.0 + 1e-4)
+    assert certificate.gap(bound) == pytest.approx((certificate.value - bound) / certificate.value)
 
 
-def test_no_machine_is_solved_where_none_could_bring_the_gap(monkeypatch):
+def test_no_machine_is_solved_where_none_is_wanted(monkeypatch):
     rows = small_rows(20, missing_rate=0.5)
     problem = problem_of(rows, "anchored")
     K = problem.interior()
-    solved = problem.solve(K)
-    bound = saddle_value(problem, solved, np.zeros((20, 20)))
-    exact = certify(problem, K, solved, bound, tol=np.inf)
-    monkeypatch.setattr(StageOneProblem, "solve", None)
-    unsolved = certify(problem, K, solved, bound, tol=1e-6)
-    assert not unsolved.exact
-    assert exact.gap <= unsolved.gap < np.inf
-    assert exact.gap > 1e-6
+    b = problem.solve(K)
+    certificate = certify(problem, K, b, lambda value: True)
+    assert certify(problem, K, b, lambda value: value < 0.9 * certificate.value) is None
+    monkeypatch.setattr(StageOneProblem, "proximal_machine", None)
+    assert certify(problem, K, b, lambda value: value < 0.9 * certificate.value) is None
+
+
+@pytest.mark.parametrize("missing_rate", [0.5, 0.8])
+def test_more_rounds_never_end_with_a_larger_gap(missing_rate):
+    rows = small_rows(40, missing_rate=missing_rate, seed=3)
+    labels = rows.dual.targets[:, 0]
+    problem = problem_of(rows, "anchored", eta=0.2)
+    gaps = []
+    for max_iter in range(20):
+        learned = learn_kernel(
+            rows.X, labels, kernel=rows.kernel, eta=0.2, tol=1e-12, max_iter=max_iter
+        )
+        assert learned.status is Status.MAX_ITER
+        gaps.append(learned.gap)
+        # What is returned is feasible, is a machine, and has that gap to the bound of the trace.
+        b, K = learned.dual_coef[:, None], learned.K
+        assert (problem.relaxation.lower <= K).all()
+        assert (problem.relaxation.upper >= K).all()
+        assert np.linalg.eigvalsh(K)[0] >= -1e-11
+        offset = K - problem.relaxation.anchor
+        value = problem.dual.value(K, b) + 0.2 * np.vdot(offset, offset)
+        assert problem.dual.gap(K, b) <= 1e-9 * value
+        if max_iter:
+            gap = (value - learned.trace.column("objective")[-1]) / value
+            # The certificate's machine need not be as exact as the one returned.
+            assert gap - 1e-12 <= learned.gap <= 1.1 * gap + 1e-3
+    assert np.diff(gaps).max() <= 0.0
+    assert gaps[-1] < 0.1 * gaps[0]
+
+
+def test_an_interrupted_run_returns_its_best_certificate():
+    rows = small_rows(40, missing_rate=0.8, seed=3)
+    options = {"kernel": rows.kernel, "eta": 0.2, "tol": 1e-12}
+    labels = rows.dual.targets[:, 0]
+    stopped = learn_kernel(
+        rows.X, labels, callback=lambda record: record.iteration == 13, **options
+    )
+    limited = learn_kernel(rows.X, labels, max_iter=13, **options)
+    assert stopped.status is Status.INTERRUPTED
+    np.testing.assert_array_equal(stopped.K, limited.K)
+    assert stopped.gap == limited.gap == pytest.approx(np.nanmin(stopped.trace.column("gap")))
 
 
 DEGENERATE = {

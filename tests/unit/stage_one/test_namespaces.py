@@ -29,7 +29,7 @@ def one_round(problem, variant):
     move = record.dual_step(problem, state)
     state = replace(state, dual_coef=move.value, dual_moments=move.moments)
     progress = Progress.between(before, state, record.objective(problem, state), np.nan)
-    return state, record.assess(problem, state, progress, np.inf, last=True)
+    return state, record.assess(problem, state, progress, np.inf, None)
 
 
 @pytest.mark.parametrize("n_complete", [0, 2])

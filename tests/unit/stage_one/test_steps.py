@@ -8,7 +8,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from kernimpute.dual import coupling
+from kernimpute.convergence import Status
+from kernimpute.dual import coupling, make_dual
+from kernimpute.projections import project_box_psd
 from kernimpute.stage_one import VARIANTS, dual_steps, kernel_steps, perturbation_steps
 from tests.unit.stage_one.conftest import problem_of, small_rows
 
@@ -115,19 +117,92 @@ def test_clip_and_centre_meets_the_hyperplane_but_not_the_box():
     assert np.maximum(dual.lower - exact, exact - dual.upper).max() <= 0.0
 
 
-def test_both_steps_of_anchored_raise_the_lower_bound():
-    problem = problem_of(small_rows(20), "anchored", eta=0.3)
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_proximal_step_of_anchored_never_lowers_the_bound(labels):
+    problem = problem_of(small_rows(20, labels=np.arange(20) % labels), "anchored", eta=0.3)
     state = state_of(problem, "anchored")
     bounds = []
-    for _ in range(6):
-        # Without extrapolation each step is an ascent step.
-        plain = replace(state.kernel_moments, previous=state.kernel_moments.multiplier, pace=1.0)
-        move = kernel_steps.spectrum_step(problem, replace(state, kernel_moments=plain))
+    for _ in range(12):
+        move = kernel_steps.spectrum_step(problem, state)
         state = replace(state, adjustment=move.value, kernel_moments=move.moments)
         Z = move.moments.multiplier
-        bounds.append(kernel_steps.saddle_value(problem, state.dual_coef, Z))
-        state = replace(state, dual_coef=dual_steps.proximal_step(problem, state).value)
-        bounds.append(kernel_steps.saddle_value(problem, state.dual_coef, Z))
         assert np.linalg.eigvalsh(Z)[0] >= -1e-10
-    assert np.diff(bounds).min() >= -1e-9 * abs(bounds[-1])
+        before = kernel_steps.saddle_value(problem, state.dual_coef, Z)
+        move = dual_steps.proximal_step(problem, state)
+        state = replace(state, dual_coef=move.value, dual_moments=move.moments)
+        after = kernel_steps.saddle_value(problem, state.dual_coef, Z)
+        assert after >= before
+        bounds.append(move.moments.bound)
+        assert bounds[-1] == pytest.approx(max([after, *bounds[:-1]]), rel=1e-12)
     assert bounds[-1] > bounds[0] + 1e-3
+
+
+@pytest.mark.parametrize(("n_samples", "missing_rate"), [(20, 0.3), (12, 0.5), (12, 0.8)])
+def test_the_multiplier_of_anchored_leads_to_the_exact_projection(n_samples, missing_rate):
+    # With the coefficients held, the minimiser over the set is a projection on it.
+    problem = problem_of(small_rows(n_samples, missing_rate=missing_rate), "anchored", eta=0.3)
+    state = state_of(problem, "anchored")
+    state = replace(state, dual_coef=problem.solve(problem.relaxation.anchor))
+    for iteration in range(1, 401):
+        state = replace(state, iteration=iteration)
+        move = kernel_steps.spectrum_step(problem, state)
+        state = replace(state, adjustment=move.value, kernel_moments=move.moments)
+    projected = project_box_psd(
+        problem.unconstrained_adjustment(state),
+        problem.relaxation.lower,
+        problem.relaxation.upper,
+        tol=1e-11,
+    )
+    assert projected.status is Status.CONVERGED
+    np.testing.assert_allclose(move.value, projected.point, atol=1e-7)
+    np.testing.assert_allclose(move.moments.in_cone, projected.point, atol=1e-7)
+    assert np.linalg.eigvalsh(move.moments.in_cone)[0] >= -1e-10
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("weight", [0.0, 0.5, 20.0])
+def test_the_proximal_machine_agrees_with_a_conic_solver(weight, task):
+    generator = np.random.default_rng(0)
+    root = generator.standard_normal((24, 24))
+    K = root @ root.T / 24
+    y = np.arange(24) % 3 if task == "classification" else generator.standard_normal(24)
+    dual = make_dual(y, 24, C=0.7, task=task, epsilon=0.2)
+    problem = replace(problem_of(small_rows(24), "anchored"), dual=dual)
+    now = dual.proximal_point(generator.standard_normal(dual.targets.shape), 0.0)
+    found = problem.proximal_machine(K, now, weight)
+
+    def value(b):
+        return dual.value(K, b) - 0.5 * weight * np.square(b - now).sum()
+
+    for k in range(dual.n_problems):
+        b = cp.Variable(24)
+        objective = dual.targets[:, k] @ b - dual.epsilon * cp.norm1(b)
+        objective -= 0.5 * cp.sum_squares(np.linalg.cholesky(K + 1e-12 * np.eye(24)).T @ b)
+        objective -= 0.5 * weight * cp.sum_squares(b - now[:, k])
+        feasible = [cp.sum(b) == 0, b >= dual.lower[:, k], b <= dual.upper[:, k]]
+        cp.Problem(cp.Maximize(objective), feasible).solve(solver=cp.CLARABEL)
+        best = np.array(found)
+        best[:, k] = b.value
+        assert value(found) >= value(best) - 1e-4 * abs(value(best))
+    assert np.abs(found.sum(axis=0)).max() <= 1e-12
+    assert (found >= dual.lower).all()
+    assert (found <= dual.upper).all()
+
+
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_anchored_starts_where_the_kernel_has_answered(C):
+    rows = small_rows(20)
+    rows = replace(rows, dual=make_dual(np.arange(20) % 2, 20, C=C))
+    problem = problem_of(rows, "anchored", eta=1.0)
+    machine = problem.solve(problem.relaxation.anchor)
+    start = VARIANTS["anchored"].start(problem).dual_coef
+
+    def answered(b):
+        return problem.dual.value(problem.relaxation.anchor, b) - np.square(b.T @ b).sum() / 16.0
+
+    shares = np.linspace(0.0, 1.0, 1001)
+    best = max(answered(share * machine) for share in shares)
+    assert answered(start) >= best - 1e-9 * abs(best)
+    share = np.linalg.norm(start) / np.linalg.norm(machine)
+    np.testing.assert_allclose(start, share * machine, atol=1e-12)
+    assert C == 1.0 or share < 0.5
