@@ -27,8 +27,9 @@ Found = TypeVar("Found")
 
 PAIRS_KEPT = 10
 """Latest differences of points and gradients, which the direction is made from."""
-LEAST_BEND = 1e-15
-"""Curvature along a difference, relative to the change of the gradient, below which it is noise."""
+LEAST_BEND = 1e-12
+"""Cosine of the angle between two differences, of points and of gradients, below which their
+curvature is noise."""
 LEAST_FALL = 1e-3
 """Part of the fall promised by the slope that a step must bring."""
 STEEPEST_END = 0.9
@@ -101,7 +102,7 @@ def descend_in_box(
         if there is None:
             return Status.STALLED
         move, change = there.x - here.x, there.gradient - here.gradient
-        if move @ change > LEAST_BEND * (change @ change):
+        if _bend(move, change) > 0.0:
             pairs.append((move, change))
         here = there
         if accept(here):
@@ -153,8 +154,8 @@ def _direction(
     kept = []
     for move, change in reversed(pairs):
         s, y = move[free], change[free]
-        bend = float(s @ y)
-        if bend <= LEAST_BEND * float(y @ y):
+        bend = _bend(s, y)
+        if bend == 0.0:
             continue
         share = float(s @ ascent) / bend
         ascent -= share * y
@@ -163,10 +164,20 @@ def _direction(
         # The latest pair has the scale.
         _, y, bend, _ = kept[0]
         ascent *= bend / float(y @ y)
+    elif 0.0 < (size := float(np.linalg.norm(ascent))) < 1.0:
+        # Nothing has: the box does, which steps of the length of a small slope would never cross.
+        ascent /= size
     for s, y, bend, share in reversed(kept):
         ascent += (share - float(y @ ascent) / bend) * s
     direction[free] = -ascent
     return direction
+
+
+def _bend(move: FloatArray, change: FloatArray) -> float:
+    """Return the curvature that differences show, their product; 0 where it is none, or noise."""
+    bend = float(move @ change)
+    noise = LEAST_BEND * float(np.linalg.norm(move)) * float(np.linalg.norm(change))
+    return bend if bend > noise else 0.0
 
 
 def _shortening(rise: float, slope: float, end_slope: float) -> float:
@@ -182,6 +193,11 @@ def _shortening(rise: float, slope: float, end_slope: float) -> float:
     slope, end_slope : float
         Slopes at both, for a step of length 1.
     """
+    largest = max(abs(rise), abs(slope), abs(end_slope))
+    if not math.isfinite(largest):
+        return SHORTEST
+    # In units in which no product overflows.
+    rise, slope, end_slope = rise / largest, slope / largest, end_slope / largest
     middle = slope + end_slope - 3.0 * rise
     root = math.sqrt(max(middle**2 - slope * end_slope, 0.0))
     denominator = end_slope - slope + 2.0 * root

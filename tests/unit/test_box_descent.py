@@ -130,6 +130,32 @@ def test_a_far_too_long_first_step_is_cut_to_about_its_minimum():
     assert len(evaluations) <= 6
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-4, 1.0, 1e4, 1e9])
+def test_it_arrives_whatever_unit_the_function_has(unit):
+    A, b = np.diag([1.0, 2.0, 3.0]), np.array([0.5, 1.2, 4.0])
+
+    def function(x):
+        value, gradient = quadratic(A, b)(x)
+        return unit * value, unit * gradient
+
+    box = np.zeros(3), np.ones(3)
+    _, places, evaluations = run(function, np.full(3, 0.2), *box, tol=0.0, max_steps=20)
+    np.testing.assert_allclose(places[-1].x, [0.5, 0.6, 1.0], atol=1e-6)
+    assert len(places) <= 12
+
+
+def test_a_value_that_is_infinite_or_a_slope_that_is_enormous_only_shortens_the_step():
+    def function(x):
+        if x[0] > 0.5:
+            return np.inf, np.full(1, 1e153)
+        # Squares of these are numbers still; those of their sums are none.
+        return float(1e153 * (x[0] - 0.3) ** 2), 2e153 * (x - 0.3)
+
+    status, places, _ = run(function, np.zeros(1), np.zeros(1), np.ones(1), tol=0.0, max_steps=60)
+    assert status in (Status.STALLED, Status.MAX_ITER, Status.CONVERGED)
+    np.testing.assert_allclose(places[-1].x, 0.3, atol=1e-6)
+
+
 def test_it_stops_when_told_and_when_out_of_steps():
     function = quadratic(np.diag([1.0, 3.0, 9.0, 27.0]), np.full(4, 0.7))
     box = np.zeros(4), np.ones(4)

@@ -78,7 +78,7 @@ def test_the_objective_never_rises_and_ends_lower(kernel):
     found = impute_directly(rows, start_of(rows), eta=0.5, stop=STOP)
     objectives = found.trace.column("objective")
     assert np.diff(objectives).max() <= 0.0
-    assert found.trace.records[-1].objective == objectives[-1] < objectives[0]
+    assert found.objective == objectives[-1] < objectives[0]
     assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
     np.testing.assert_array_equal(found.X[rows.observed], rows.X[rows.observed])
     if not kernel.is_positive_semidefinite:
@@ -157,7 +157,7 @@ def test_the_callback_may_stop_and_the_best_so_far_is_returned():
     )
     assert found.status is Status.INTERRUPTED
     assert len(found.trace) == 3
-    assert found.trace.records[-1].objective == found.trace.records[-1].objective
+    assert found.objective == found.trace.records[-1].objective
 
 
 # ------------------------------------------------------------------------ weights of rows
@@ -457,3 +457,29 @@ def test_on_real_tables_the_descent_ends_where_scipys_does(load):
     )
     assert found.trace.records[-1].objective == pytest.approx(theirs.fun, rel=1e-5)
     np.testing.assert_allclose(found.X[gaps], theirs.x, atol=5e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e-2, 1e2])
+def test_a_target_in_another_unit_is_the_same_problem(unit):
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    X, target = X[:, :-1].copy(), X[:, -1].copy()
+    X[np.random.default_rng(7).random(X.shape) < 0.4] = np.nan
+
+    def run(unit):
+        return impute(
+            X,
+            target * unit,
+            task="regression",
+            kernel=Gaussian(0.5),
+            C=0.1 * unit,
+            epsilon=0.1 * unit,
+            eta=1e-4 * unit**2,
+        )
+
+    one, other = run(1.0), run(unit)
+    assert other.status is one.status is Status.CONVERGED
+    first, last = (other.trace.records[place].objective / unit**2 for place in (0, -1))
+    assert first == pytest.approx(one.trace.records[0].objective, rel=1e-6)
+    assert last == pytest.approx(one.trace.records[-1].objective, rel=0.1)
+    assert len(other.trace) <= 2 * len(one.trace)
