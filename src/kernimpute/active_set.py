@@ -177,9 +177,9 @@ def _check_room(n_free: int, n: int) -> None:
     need, free = 3 * 8 * n_free**2, free_memory()
     if need > free:
         raise MemoryError(
-            f"{n_free} of {n} coefficients are free, and their block needs {need / 2**30:.3g} GiB "
-            f"of memory, of which {free / 2**30:.3g} GiB are free. Lower C or gamma, or impute by "
-            "subsets."
+            f"The support vector machine of {n} rows must hold a block of {n_free} coefficients, "
+            f"of {need / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB are free: lower C or gamma, or "
+            "impute by subsets."
         )
 
 

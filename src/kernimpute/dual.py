@@ -52,6 +52,8 @@ REACH = 1e15
 larger ones the rounding of ``K b`` alone exceeds the targets, so that they decide nothing."""
 LARGEST_COEFFICIENT = 1e100
 """The same where K is next to nothing, so that the coupling is a matrix of numbers still."""
+SMALL = 3000
+"""Rows up to which the memory is not asked whether it has room for a few matrices."""
 COMMON = 1e30
 """Largest entry of K, half range of targets and bound that are solved as they are, and the inverse
 of the smallest: little beyond, libsvm's single precision ends."""
@@ -244,8 +246,8 @@ class Dual:
         Notes
         -----
         The interior-point method needs the matrix, and a few more of its size. Where it is not
-        held, or the memory has no room for them, there is none: libsvm's coefficients are improved
-        by the active set as far as they can be.
+        held there is none: libsvm's coefficients are improved by the active set as far as they
+        can be. So it is, with more than `SMALL` rows, where the memory has no room for them.
 
         Coefficients beyond `REACH` are not looked for, however large C is: there the targets are
         lost in the rounding of ``K b``. A machine whose margin is hard has far smaller ones, and
@@ -328,7 +330,7 @@ class Dual:
         guess = self._libsvm(gram, y, np.maximum(upper, -lower))
         if guess is not None:
             solution = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
-            if solution.converged or not isinstance(gram, DenseGram):
+            if solution.converged or not _may_hold_more(gram, y.size):
                 return solution.point
         near = near_solution(gram.matrix(), *problem)
         other = solve_dual(gram, *problem, near, tol=tol, max_rounds=300)
@@ -380,8 +382,7 @@ class Dual:
     def _libsvm(self, gram: Gram, y: FloatArray, largest: FloatArray) -> FloatArray | None:
         """Return libsvm's coefficients; None if it takes longer than an interior-point method.
 
-        That one needs the matrix as an array, and four more: where it is not held, or there is no
-        room for them, they are returned as they are.
+        Where that one may not be asked, they are returned as they are.
 
         Parameters
         ----------
@@ -400,7 +401,7 @@ class Dual:
         # A regression in units of its targets has its bounds in these too.
         in_units = largest if tube is None else largest / scale
         found, finished = libsvm_coefficients(rows, y / scale, in_units, tube, options)
-        if not finished and isinstance(gram, DenseGram) and _has_room(y.size):
+        if not finished and _may_hold_more(gram, y.size):
             return None
         return np.asarray(scale * found)
 
@@ -662,6 +663,6 @@ def _classification(
     return Dual(targets, upper - largest[:, None], upper, 0.0, C, "classification", classes)
 
 
-def _has_room(n: int) -> bool:
-    """Return whether the memory has room for what the interior-point method holds."""
-    return 4 * 8 * n**2 < free_memory()
+def _may_hold_more(gram: Gram, n: int) -> bool:
+    """Return whether there is room for what the interior-point method holds: four more matrices."""
+    return isinstance(gram, DenseGram) and (n <= SMALL or 4 * 8 * n**2 < free_memory())

@@ -74,7 +74,7 @@ GROWN = [
 
 
 @pytest.mark.parametrize(("n_samples", "kernel", "grown"), GROWN)
-def test_the_estimate_is_what_a_process_grows_by(n_samples, kernel, grown):
+def test_the_estimate_is_near_what_processes_were_seen_to_grow_by(n_samples, kernel, grown):
     assert grown <= estimated_peak(n_samples, 20, "direct", kernel) / 2**20 <= 1.5 * grown
 
 
@@ -98,7 +98,7 @@ def test_a_block_larger_than_the_memory_is_refused_when_its_size_is_known(monkey
     X, y = table(300, 5)
     # So narrow a kernel makes all rows free support vectors.
     imputer = KernelImputer(gamma=1000.0, C=100.0, max_iter=3, max_memory=2**40)
-    with pytest.raises(MemoryError, match=r"of 300 coefficients are free, and their block needs"):
+    with pytest.raises(MemoryError, match=r"300 rows must hold a block of 300 coefficients, of"):
         imputer.fit(X, y)
     KernelImputer().fit(X, y)
 
@@ -183,4 +183,21 @@ def test_without_room_for_an_interior_point_method_the_active_set_goes_on(monkey
     with pytest.raises(TypeError, match="not callable"):
         dual.solve(K)
     monkeypatch.setattr("kernimpute.dual.free_memory", lambda: 1000)
+    with pytest.raises(TypeError, match="not callable"):
+        # So few rows are not worth a look at the memory.
+        dual.solve(K)
+    monkeypatch.setattr("kernimpute.dual.SMALL", 10)
     np.testing.assert_allclose(dual.solve(K), expected, rtol=0.0, atol=1e-6)
+
+
+def test_without_room_it_is_not_asked_either_where_the_active_set_does_not_arrive(monkeypatch):
+    generator = np.random.default_rng(1)
+    X = generator.random((120, 2))
+    dual, K = make_dual(np.arange(120) % 2, 120, C=1e6), Linear()(X, X)
+    monkeypatch.setattr("kernimpute.dual.SMALL", 10)
+    monkeypatch.setattr("kernimpute.dual.free_memory", lambda: 1000)
+    monkeypatch.setattr("kernimpute.dual.near_solution", None)
+    found = dual.solve(K)
+    assert (found >= dual.lower).all()
+    assert (found <= dual.upper).all()
+    assert abs(found.sum()) <= 1e-9 * np.abs(found).sum()
