@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ __all__ = [
     "ColumnFacts",
     "check_dealing",
     "check_kernel",
+    "check_max_memory",
     "check_method",
     "check_variant",
     "column_facts",
@@ -210,6 +212,27 @@ def check_dealing(owner: str, options: Mapping[str, Any]) -> None:
             check_integer(owner, name, options[name], least)
     check_integer(owner, "random_state", options["random_state"], 0)
     check_jobs(owner, options["n_jobs"])
+
+
+def check_max_memory(owner: str, max_memory: float) -> None:
+    """Refuse what is neither a share of the memory nor a number of bytes.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameter it is, for the message.
+    max_memory : float or int
+        The parameter.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is refused.
+    """
+    if isinstance(max_memory, Integral):
+        check_integer(owner, "max_memory", max_memory, 1)
+    else:
+        check_real(owner, "max_memory", max_memory, 0.0, 1.0, high_included=True)
 
 
 def check_variant(variant: str, code: TableCode) -> None:

@@ -7,21 +7,24 @@ rows, and writes the result back into the table.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from kernimpute.columns import TableError, observed_in_table
 from kernimpute.convergence import Callback, Status, overall
 from kernimpute.estimators._filling import Filling, Settings, fill
+from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.imputation import ImputationResult, impute
 from kernimpute.kernels import Kernel
@@ -39,6 +42,7 @@ from kernimpute.table_code import EncodedTable, encode_table
 from kernimpute.table_rules import (
     check_dealing,
     check_kernel,
+    check_max_memory,
     check_method,
     check_variant,
     column_facts,
@@ -167,6 +171,7 @@ def impute_table(
     max_iter: int | None = None,
     subset_size: int | None = None,
     max_models: int | None = 10,
+    max_memory: float = 0.75,
     random_state: int = 0,
     n_jobs: int | None = None,
     callback: Callback | None = None,
@@ -219,6 +224,8 @@ def impute_table(
     max_models : int or None, default=10
         From the filled rows of how many subsets, at least 1, the rows without a label are filled
         at the most; None takes all.
+    max_memory : float or int, default=0.75
+        What the filling may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     random_state : int, default=0
         Of the dealing, at least 0.
     n_jobs : int or None, default=None
@@ -236,7 +243,7 @@ def impute_table(
     Raises
     ------
     TypeError, ValueError
-        If an option is out of its range.
+        If an option is out of its range, or the table would not fit into `max_memory`.
     TableError
         If the table cannot be imputed as it is: no such column, no rows, no label, a label
         with one class, a column of a kind that is refused (`kernimpute.columns`), or
@@ -262,6 +269,7 @@ def impute_table(
     }
     check_method(OWNER, {**options, "task": task, "reference": reference})
     subsets = _Subsets(subset_size, max_models, random_state, n_jobs)
+    check_max_memory(OWNER, max_memory)
     roles = column_roles(table, target, drop, ignore, categorical)
     observed = observed_in_table(table, missing_values)
     at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
@@ -282,6 +290,16 @@ def impute_table(
     check_kernel(kernel, encoded.code)
     check_variant(variant, encoded.code)
     options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
+    n_labelled, n_features = int(labelled.sum()), encoded.matrix.shape[1]
+    check_memory(
+        OWNER,
+        n_labelled,
+        n_features,
+        variant,
+        max_memory,
+        [subsets.at_once(n_labelled)],
+        [type(cast(Kernel, options["kernel"]))],
+    )
     cautions = [
         *labels.cautions,
         *unused_markers(table, missing_values),
@@ -401,6 +419,11 @@ class _Subsets:
     max_models: int | None
     random_state: int
     n_jobs: int | None
+
+    def at_once(self, n_rows: int) -> tuple[int, int]:
+        """Return how many subsets are filled at the same time, and of how many rows."""
+        largest = n_rows if self.size is None else min(n_rows, self.size)
+        return min(effective_n_jobs(self.n_jobs), math.ceil(n_rows / largest)), largest
 
     def __post_init__(self) -> None:
         """Refuse numbers outside their range."""

@@ -358,3 +358,20 @@ def test_few_whole_numbers_get_a_note():
     table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
     notes = impute_table(table, "y").notes
     assert any("name those that are codes as categorical" in note for note in notes)
+
+
+def test_a_table_that_would_not_fit_is_refused_before_any_work():
+    table = pd.DataFrame({"a": np.linspace(0.0, 1.0, 400), "y": np.arange(400) % 2})
+    table.loc[::3, "a"] = np.nan
+    with pytest.raises(ValueError, match=r"^impute_table with N = 400 rows, 400 at once, needs"):
+        impute_table(table, "y", variant="anchored", max_memory=10**6)
+    with pytest.raises(ValueError, match="Impute by subsets, such as subset_size="):
+        impute_table(table, "y", variant="anchored", max_memory=5 * 10**6)
+    impute_table(table, "y", variant="anchored", max_memory=10**7, subset_size=100, n_jobs=1)
+
+
+@pytest.mark.parametrize("max_memory", [0, 0.0, 1.5, -1, "all"])
+def test_a_bound_on_memory_is_a_share_or_bytes(max_memory):
+    table = pd.DataFrame({"a": [0.0, 1.0, None, 0.5], "y": [0, 1, 0, 1]})
+    with pytest.raises((TypeError, ValueError), match="'max_memory' parameter of impute_table"):
+        impute_table(table, "y", max_memory=max_memory)

@@ -225,7 +225,7 @@ class KernelImputation(Persistent, BaseEstimator):
             in_fold = math.ceil(n_samples * (n_folds - 1) / n_folds)
             fits.append((min(n_jobs, n_folds), min(largest, in_fold)))
         check_memory(
-            type(self).__name__,
+            f"{type(self).__name__}.fit",
             n_samples,
             n_columns,
             self.variant,

@@ -98,7 +98,7 @@ def check_memory(
     Parameters
     ----------
     owner : str
-        The estimator's name, for the message.
+        What fits, for the message.
     n_samples : int
         Rows of the table.
     n_columns : int
@@ -136,6 +136,6 @@ def check_memory(
         else "Raise max_memory: no subset_size would do."
     )
     raise ValueError(
-        f"{owner}.fit with N = {n_samples} rows, {at_once}, needs about {need / GIB:.3g} GiB, and "
+        f"{owner} with N = {n_samples} rows, {at_once}, needs about {need / GIB:.3g} GiB, and "
         f"max_memory={max_memory!r} allows {allowed / GIB:.3g} GiB. {advice}"
     )
