@@ -210,7 +210,7 @@ def test_an_interruption_leaves_what_was_there(program, table, folder, monkeypat
 
     monkeypatch.setattr("kernimpute.cli.fitting.KernelImputer.fit", interrupted)
     code, _, err = program(*FIT, "-o", "m", "--force")
-    assert (code, err) == (130, "kernimpute: interrupted; nothing was written.\n")
+    assert (code, err) == (130, "kernimpute: interrupted; no output was written.\n")
     assert sorted(path.name for path in folder.iterdir()) == ["m.skops", "t.csv"]
     assert (folder / "m.skops").read_text() == "old"
 

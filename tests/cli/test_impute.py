@@ -496,7 +496,7 @@ def test_an_interruption_leaves_nothing(table, folder, monkeypatch, capsys):
 
     monkeypatch.setattr("kernimpute.tables.impute", interrupted)
     assert run(["impute", "t.csv", "-t", "y", "-o", "o.csv"]) == 130
-    assert "interrupted; nothing was written" in capsys.readouterr().err
+    assert "interrupted; no output was written" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["t.csv"]
 
 

@@ -104,7 +104,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except InterruptedRunError as error:
         return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
     except (KeyboardInterrupt, typer.Abort):
-        return _ended(EXIT_INTERRUPTED, "interrupted; nothing was written.")
+        return _ended(EXIT_INTERRUPTED, "interrupted; no output was written.")
     except BrokenPipeError:
         # Whoever read our output has left; what is written is written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -131,6 +131,8 @@ def impute_parquet(
         If the output exists, or the source or the folder for the output doesn't.
     ConnectionError
         If the scheduler at an address does not answer, or has no worker, for 10 seconds.
+    ChildProcessError
+        If the worker processes of "local" do not start.
     ImportError
         If `scheduler` needs Dask and there is none.
     TableError
