@@ -19,7 +19,7 @@ from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.models import Model, model_path, write_model
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_source, read_table
-from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output
 from kernimpute.columns import observed_in_table
 from kernimpute.estimators import KernelImputer
@@ -72,7 +72,6 @@ def fit_model(
     RefusedError
         If the table can't be used as it is.
     """
-    start = time.perf_counter()
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
@@ -95,7 +94,9 @@ def fit_model(
             rows = _training_rows(file, target, dropped, kept, codes, task)
             codes_used = [name for name in rows.X.columns if name in codes]
             imputer.set_params(task=rows.task, categorical_features=codes_used or "from_dtype")
+            start = time.perf_counter()
             imputer.fit(rows.X, rows.y)
+            seconds = time.perf_counter() - start
         except ValueError as error:
             raise RefusedError(str(error)) from error
         finally:
@@ -113,12 +114,16 @@ def fit_model(
         },
     )
     write_model(model, path)
-    said = [str(each.message).removeprefix("KernelImputer: ") for each in caught]
-    print_warnings(dict.fromkeys([*file.cautions, *rows.cautions, *said]))
-    if not quiet:
-        facts = _facts(file, target, rows, imputer, time.perf_counter() - start)
-        codes_note = looks_like_codes(imputer._code, rows.X, list(rows.X.columns))
-        print_summary(facts, [path], notes=[*file.notes, *rows.notes, *codes_note])
+
+    def say() -> None:
+        said = [str(each.message).removeprefix("KernelImputer: ") for each in caught]
+        print_warnings(dict.fromkeys([*file.cautions, *rows.cautions, *said]))
+        if not quiet:
+            facts = _facts(file, target, rows, imputer, seconds)
+            codes_note = looks_like_codes(imputer._code, rows.X, list(rows.X.columns))
+            print_summary(facts, [path], notes=[*file.notes, *rows.notes, *codes_note])
+
+    said_of_done(say)
 
 
 # ------------------------------------------------------------------ the rows

@@ -89,7 +89,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Outside its standalone mode the parser returns an early exit's code instead of raising
         # it, and an interruption counts as one.
         code = command.main(args=given, prog_name="kernimpute", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         if code == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     except _UsageError as error:

@@ -12,7 +12,7 @@ from kernimpute.cli.choices import column_lists
 from kernimpute.cli.errors import InterruptedRunError, RefusedError
 from kernimpute.cli.formats import FORMATS
 from kernimpute.cli.progress import Progress
-from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.text_columns import reads_as_number
 from kernimpute.cli.writers import check_replaced
 from kernimpute.kernels import Kernel
@@ -91,15 +91,19 @@ def impute_out_of_core(
                 raise
             raise InterruptedRunError(" ".join(notes)) from error
     others = [str(each.message) for each in caught if not issubclass(each.category, TableWarning)]
-    print_warnings(dict.fromkeys([*_once(imputation.warnings, missing_values or ()), *others]))
-    if not quiet:
-        print_summary(
-            _facts(imputation),
-            [output],
-            filled=imputation.filled,
-            n_rows=imputation.n_rows,
-            notes=imputation.notes,
-        )
+
+    def say() -> None:
+        print_warnings(dict.fromkeys([*_once(imputation.warnings, missing_values or ()), *others]))
+        if not quiet:
+            print_summary(
+                _facts(imputation),
+                [output],
+                filled=imputation.filled,
+                n_rows=imputation.n_rows,
+                notes=imputation.notes,
+            )
+
+    said_of_done(say)
 
 
 def _check_names(table: Path, output: Path, *, force: bool) -> None:
