@@ -19,7 +19,7 @@ from kernimpute.cli.new_tables import read_new_table
 from kernimpute.cli.readers import Source, TableFile, read_source, refuse_folder
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
-from kernimpute.columns import listed, observed_in_table
+from kernimpute.columns import counted, listed, observed_in_table
 from kernimpute.files import replacing
 
 __all__ = ["apply_model"]
@@ -174,7 +174,7 @@ def _facts(rows: _FilledRows, path: Path, model: Model, seconds: float) -> list[
     by = f", of kernimpute {model.version}" if model.version else ""
     label = f", fitted to the label {model.target}" if model.target else ""
     return [
-        ("table", f"{n_rows} rows, {n_columns} columns"),
+        ("table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"),
         ("model", f"{path}{by}{label}"),
         ("filled", f"{n_filled} of {n_cells} cells ({100.0 * n_filled / n_cells:.3g} %)"),
         ("seconds", f"{seconds:.2f}"),

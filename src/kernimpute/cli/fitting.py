@@ -21,9 +21,9 @@ from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_source, read_table
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output
-from kernimpute.columns import observed_in_table
+from kernimpute.columns import counted, observed_in_table
 from kernimpute.estimators import KernelImputer
-from kernimpute.report.facts import kernel_text
+from kernimpute.report.facts import kernel_text, rounds
 from kernimpute.roles import column_roles, left_as_found, looks_like_codes, table_labels
 
 __all__ = ["fit_model"]
@@ -219,7 +219,10 @@ def _facts(
     label = f"{target} ({rows.task}"
     if rows.task == "classification":
         label += f", {len(imputer.classes_)} classes"
-    facts = [("table", f"{n_rows} rows, {n_columns} columns"), ("label", f"{label})")]
+    facts = [
+        ("table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"),
+        ("label", f"{label})"),
+    ]
     if rows.n_unlabelled:
         facts.append(("rows without a label", f"{rows.n_unlabelled}, not used"))
     share = 100.0 * n_gaps / rows.X.size
@@ -229,7 +232,7 @@ def _facts(
         facts.append(("subsets", str(imputer.n_subsets_)))
     shown = "slope {:.3g} of the start's" if imputer.variant == "direct" else "gap {:.3g}"
     known = "" if math.isnan(imputer.gap_) else ", " + shown.format(imputer.gap_)
-    facts.append(("solver", f"{imputer.n_iter_} rounds{known}"))
+    facts.append(("solver", f"{rounds(imputer.n_iter_)}{known}"))
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputer.status_.value.partition(" Causes:")[0]))
     facts.append(("seconds", f"{seconds:.2f}"))

@@ -94,7 +94,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if code == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     except _UsageError as error:
-        message = str(getattr(error, "format_message", error.__str__)())
+        # Some versions of Typer check choices by a library that begins so.
+        message = str(getattr(error, "format_message", error.__str__)()).replace(
+            "Value error, ", ""
+        )
         context = getattr(error, "ctx", None)
         path = "kernimpute" if context is None else context.command_path
         return _ended(EXIT_USAGE, f"{message} (see {path} --help)")

@@ -161,7 +161,7 @@ def _finished(
 
 
 def _without_workers() -> None:
-    """End joblib's own worker processes: kept for later calls, they would get no interrupt there."""
+    """End joblib's own worker processes: later calls would get them, which get no interrupt."""
     backend, _ = get_active_backend()
     if isinstance(backend, LokyBackend):
         get_reusable_executor(reuse=True).shutdown(wait=True)

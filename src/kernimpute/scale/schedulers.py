@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -90,6 +91,10 @@ def check_answers(owner: str, scheduler: str | None) -> None:
     name = "scheduler"
     must_be = "the address of a scheduler of Dask's that answers and has a worker"
     try:
+        # A client that finds no scheduler is left half made, and waits at the process's end.
+        # In a thread, for in a notebook this one has a loop already.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, _answer(distributed, scheduler)).result()
         with distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
             name = "worker"
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -98,6 +103,13 @@ def check_answers(owner: str, scheduler: str | None) -> None:
         raise ConnectionError(refusal_in_words(owner, "scheduler", must_be, got)) from error
     except ValueError as error:
         raise ValueError(refusal(owner, "scheduler", must_be, scheduler)) from error
+
+
+async def _answer(distributed: ModuleType, scheduler: str) -> None:
+    """Connect to a scheduler, and leave it."""
+    security = distributed.Security().get_connection_args("client")
+    comm = await distributed.comm.connect(scheduler, timeout=PATIENCE, **security)
+    await comm.close()
 
 
 @contextlib.contextmanager
