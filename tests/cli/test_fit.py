@@ -32,7 +32,7 @@ def test_the_summary_says_what_was_learned_and_where_it_is(program, table, folde
         "rows without a label 2, not used",
         "of 190 cells that are used (",
         "method direct, gaussian kernel, gamma ",
-        "rounds, slope ",
+        "1 round, slope ",
         "status Converged: the stop rule is met.",
         "seconds ",
         "note: rows without a label: 2, not used",

@@ -128,7 +128,7 @@ def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
         # The certificate of the one-stage variant is the slope that is left, no gap.
         slope = _last(trace.column("gap"), "slope")
         known = f"{_last(trace.column('objective'), 'objective')}, {slope} of the start's"
-        facts.append(("solver", f"{rounds(len(trace))}, {known}"))
+        facts.append(("solver", f"{counted(trace.records[-1].iteration, 'round')}, {known}"))
     return facts
 
 
