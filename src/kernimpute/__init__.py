@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
     from kernimpute.tables import TableImputation, TableWarning, impute_table
 else:
-    from importlib import import_module
+    from importlib import import_module as _import_module
 
     _HOMES = {
         "convergence": ("Record", "Status", "Trace"),
@@ -81,12 +81,13 @@ else:
     # which the command line need not wait for to print its help, or to be interrupted.
     def __getattr__(name):
         if name in _HOMES:
-            return import_module(f"{__name__}.{name}")
+            return _import_module(f"{__name__}.{name}")
         for home, names in _HOMES.items():
             if name in names:
-                value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+                value = globals()[name] = getattr(_import_module(f"{__name__}.{home}"), name)
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        dunder = {name for name in globals() if name.startswith("__")}
+        return sorted({*dunder, *__all__})

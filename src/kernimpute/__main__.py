@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+import threading
 
 __all__ = ["main"]
 
@@ -22,10 +23,11 @@ def main() -> int:
 
         code = run()
     except KeyboardInterrupt:
-        print("kernimpute: interrupted; nothing was written.", file=sys.stderr)
+        print("kernimpute: interrupted; no output was written.", file=sys.stderr)
         code = 130
-    # Whatever the code says is done: to interrupt the end of the process would change no file.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if threading.current_thread() is threading.main_thread():
+        # Whatever the code says is done: to interrupt the process's end would change no file.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     # CPython remembers an interrupt that has passed through a text in `exec`, as dataclasses and
     # named tuples are made, and would end by the signal and not by the code. A text forgets it.
     exec("")

@@ -37,6 +37,12 @@ def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
                 shutil.copymode(final, place)
         for place, final in zip(temporary, finals, strict=True):
             os.replace(place, final)
+    except OSError as error:
+        # Nobody knows the temporary file.
+        for place, path in zip(temporary, paths, strict=True):
+            if error.filename is not None and os.fspath(error.filename) == str(place):
+                error.filename = str(path)
+        raise
     finally:
         for place in temporary:
             place.unlink(missing_ok=True)

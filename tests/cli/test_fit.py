@@ -32,7 +32,7 @@ def test_the_summary_says_what_was_learned_and_where_it_is(program, table, folde
         "rows without a label 2, not used",
         "of 190 cells that are used (",
         "method direct, gaussian kernel, gamma ",
-        "rounds, slope ",
+        "1 round, slope ",
         "status Converged: the stop rule is met.",
         "seconds ",
         "note: rows without a label: 2, not used",
@@ -210,7 +210,7 @@ def test_an_interruption_leaves_what_was_there(program, table, folder, monkeypat
 
     monkeypatch.setattr("kernimpute.cli.fitting.KernelImputer.fit", interrupted)
     code, _, err = program(*FIT, "-o", "m", "--force")
-    assert (code, err) == (130, "kernimpute: interrupted; nothing was written.\n")
+    assert (code, err) == (130, "kernimpute: interrupted; no output was written.\n")
     assert sorted(path.name for path in folder.iterdir()) == ["m.skops", "t.csv"]
     assert (folder / "m.skops").read_text() == "old"
 

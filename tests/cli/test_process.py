@@ -104,7 +104,7 @@ def test_ctrl_c_leaves_nothing_behind(table, patch):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert err == "kernimpute: interrupted; nothing was written.\n"
+    assert err == "kernimpute: interrupted; no output was written.\n"
     assert sorted(path.name for path in table.iterdir()) == ["o.csv", "t.csv"]
     assert (table / "o.csv").read_text() == "old"
 
@@ -182,7 +182,7 @@ def test_ctrl_c_during_the_imports_is_one_line(table, module):
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
-    assert err == "kernimpute: interrupted; nothing was written.\n"
+    assert err == "kernimpute: interrupted; no output was written.\n"
     assert process.returncode == 130
     assert [path.name for path in table.iterdir()] == ["t.csv"]
 

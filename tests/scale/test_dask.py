@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from kernimpute import KernelImputationClassifierCV, KernelImputer
-from kernimpute.scale import impute_dask, impute_parquet
+from kernimpute.scale import impute_dask, impute_parquet, schedulers
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
@@ -187,3 +187,12 @@ def test_without_dask_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install 'kernimpute\[dask\]'"):
         impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", scheduler="local")
+
+
+def test_a_refused_scheduler_leaves_no_client(monkeypatch):
+    monkeypatch.setattr(schedulers, "PATIENCE", 0.2)
+    made = []
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: made.append(1))
+    with pytest.raises(ConnectionError):
+        schedulers.check_answers("impute_parquet", "tcp://127.0.0.1:1")
+    assert not made

@@ -162,3 +162,15 @@ def test_worker_processes_count_as_jobs_do(monkeypatch, tmp_path, n_jobs, n_work
     with pytest.raises(ReadError), schedulers.running_on("local", n_jobs, tmp_path):
         pass
     cluster.scale.assert_called_once_with(n_workers)
+
+
+@pytest.mark.parametrize("status", ["failed", "starting"])
+def test_worker_processes_that_do_not_start_are_refused(monkeypatch, status):
+    monkeypatch.setattr(schedulers, "STARTING", 0.1)
+    worker = SimpleNamespace(status=SimpleNamespace(name=status))
+    cluster = MagicMock(workers={0: worker}, scheduler=SimpleNamespace(workers={}))
+    with pytest.raises(ChildProcessError, match=r"Only 0 of 2 .* needs `if __name__"):
+        schedulers._wait_for_workers(cluster, 2)
+    if status == "failed":
+        schedulers._end_workers(cluster)
+        cluster.wait_for_workers.assert_not_called()

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import joblib
 import pytest
 
 from kernimpute.columns import TableError
@@ -98,8 +99,12 @@ def test_another_table_or_option_starts_over(paths, filled_blocks, change):
         options["C"] = 2.0
     else:
         os.utime(paths[0], ns=(1, 1))
+    what = {"option": r"other options \(C\)", "file": "another table"}[change]
+    with pytest.raises(FileExistsError, match=f"holds finished blocks of {what}: .* pass force"):
+        impute_parquet(*paths, **options)
+    assert filled_blocks == []
     with pytest.warns(TableWarning, match="all were filled anew"):
-        done = impute_parquet(*paths, **options)
+        done = impute_parquet(*paths, **options, force=True)
     assert done.n_reused == 0 and filled_blocks == [8] * 5
 
 
@@ -107,7 +112,14 @@ def test_blocks_of_another_size_are_not_taken_up(paths, monkeypatch):
     interrupt(paths)
     monkeypatch.setattr("kernimpute.scale.blocks.SUBSETS", 4)
     with pytest.warns(TableWarning, match="all were filled anew"):
-        assert impute_parquet(*paths, **SIZE).n_reused == 0
+        assert impute_parquet(*paths, **SIZE, force=True).n_reused == 0
+
+
+def test_a_folder_without_a_finished_block_is_taken_over(paths, tmp_path):
+    interrupt(paths)
+    for block in (tmp_path / ".out.parquet.work").glob("block-*"):
+        block.unlink()
+    assert impute_parquet(*paths, subset_size=20).n_reused == 0
 
 
 def test_a_half_written_block_does_not_count(paths, tmp_path, filled_blocks):
@@ -298,3 +310,14 @@ def test_an_interrupt_while_workers_start_comes_after():
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_later_workers_get_interrupts(paths):
+    impute_parquet(*paths, **SIZE, n_jobs=2)
+    held = joblib.Parallel(n_jobs=2)(joblib.delayed(held_back)() for _ in range(2))
+    assert held == [False, False]
+
+
+def held_back():
+    """Return whether this process holds interrupts back."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())

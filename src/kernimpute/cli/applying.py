@@ -17,9 +17,9 @@ from kernimpute.cli.formats import table_format
 from kernimpute.cli.models import Model, read_model
 from kernimpute.cli.new_tables import read_new_table
 from kernimpute.cli.readers import Source, TableFile, read_source, refuse_folder
-from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
-from kernimpute.columns import listed, observed_in_table
+from kernimpute.columns import counted, listed, observed_in_table
 from kernimpute.files import replacing
 
 __all__ = ["apply_model"]
@@ -55,7 +55,6 @@ def apply_model(
     RefusedError
         If the model or the table can't be used as it is.
     """
-    start = time.perf_counter()
     refuse_folder(new)
     output_format = table_format(output)
     fitted = read_model(model, trust=trust)
@@ -67,7 +66,13 @@ def apply_model(
     file, strange = read_new_table(new, source, fitted)
     dropped = [name for name in source.names if name in fitted.dropped]
     check_writable(output_format, file, dropped)
-    rows = _filled_rows(fitted, file, strange, dropped)
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        # Unknown categories are told of here.
+        warnings.filterwarnings("ignore", ".*categories that were not there in fit", UserWarning)
+        rows = _filled_rows(fitted, file, strange, dropped)
+    seconds = time.perf_counter() - start
     said = [_said_of(name, file.frame[name][mask]) for name, mask in strange.items()]
     if said and not fill_unknown:
         raise RefusedError(
@@ -83,11 +88,16 @@ def apply_model(
         cautions.append(
             f"columns that the model does not know are kept as they are: {listed(extra)}"
         )
-    print_warnings(cautions)
-    if not quiet:
-        facts = _facts(rows, model, fitted, time.perf_counter() - start)
-        notes = _notes(fitted, source, dropped)
-        print_summary(facts, [output], filled=rows.filled, n_rows=len(rows.table), notes=notes)
+    cautions.extend(str(each.message).removeprefix("KernelImputer: ") for each in caught)
+
+    def say() -> None:
+        print_warnings(dict.fromkeys(cautions))
+        if not quiet:
+            facts = _facts(rows, model, fitted, seconds)
+            notes = _notes(fitted, source, dropped)
+            print_summary(facts, [output], filled=rows.filled, n_rows=len(rows.table), notes=notes)
+
+    said_of_done(say)
 
 
 @dataclass(frozen=True)
@@ -139,13 +149,10 @@ def _filled_rows(
         for name, mask in unknown.items():
             frame[name] = frame[name].astype(object).mask(mask, None)
     imputer = model.imputer.set_params(handle_unknown="missing").set_output(transform="default")
-    with warnings.catch_warnings():
-        # Unknown categories are all that it warns of, and they are told of here.
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            filled = imputer.transform(frame[list(model.features)])
-        except ValueError as error:
-            raise RefusedError(str(error)) from error
+    try:
+        filled = imputer.transform(frame[list(model.features)])
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
     cells: dict[Hashable, NDArray[np.bool_]] = {}
     for name in model.filled:
         gaps = ~observed_in_table(frame[[name]])[:, 0]
@@ -167,7 +174,7 @@ def _facts(rows: _FilledRows, path: Path, model: Model, seconds: float) -> list[
     by = f", of kernimpute {model.version}" if model.version else ""
     label = f", fitted to the label {model.target}" if model.target else ""
     return [
-        ("table", f"{n_rows} rows, {n_columns} columns"),
+        ("table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"),
         ("model", f"{path}{by}{label}"),
         ("filled", f"{n_filled} of {n_cells} cells ({100.0 * n_filled / n_cells:.3g} %)"),
         ("seconds", f"{seconds:.2f}"),

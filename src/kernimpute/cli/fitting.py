@@ -19,11 +19,11 @@ from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.models import Model, model_path, write_model
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_source, read_table
-from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output
-from kernimpute.columns import observed_in_table
+from kernimpute.columns import counted, observed_in_table
 from kernimpute.estimators import KernelImputer
-from kernimpute.report.facts import kernel_text
+from kernimpute.report.facts import kernel_text, rounds
 from kernimpute.roles import column_roles, left_as_found, looks_like_codes, table_labels
 
 __all__ = ["fit_model"]
@@ -72,7 +72,6 @@ def fit_model(
     RefusedError
         If the table can't be used as it is.
     """
-    start = time.perf_counter()
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
@@ -95,7 +94,9 @@ def fit_model(
             rows = _training_rows(file, target, dropped, kept, codes, task)
             codes_used = [name for name in rows.X.columns if name in codes]
             imputer.set_params(task=rows.task, categorical_features=codes_used or "from_dtype")
+            start = time.perf_counter()
             imputer.fit(rows.X, rows.y)
+            seconds = time.perf_counter() - start
         except ValueError as error:
             raise RefusedError(str(error)) from error
         finally:
@@ -113,12 +114,16 @@ def fit_model(
         },
     )
     write_model(model, path)
-    said = [str(each.message).removeprefix("KernelImputer: ") for each in caught]
-    print_warnings(dict.fromkeys([*file.cautions, *rows.cautions, *said]))
-    if not quiet:
-        facts = _facts(file, target, rows, imputer, time.perf_counter() - start)
-        codes_note = looks_like_codes(imputer._code, rows.X, list(rows.X.columns))
-        print_summary(facts, [path], notes=[*file.notes, *rows.notes, *codes_note])
+
+    def say() -> None:
+        said = [str(each.message).removeprefix("KernelImputer: ") for each in caught]
+        print_warnings(dict.fromkeys([*file.cautions, *rows.cautions, *said]))
+        if not quiet:
+            facts = _facts(file, target, rows, imputer, seconds)
+            codes_note = looks_like_codes(imputer._code, rows.X, list(rows.X.columns))
+            print_summary(facts, [path], notes=[*file.notes, *rows.notes, *codes_note])
+
+    said_of_done(say)
 
 
 # ------------------------------------------------------------------ the rows
@@ -214,7 +219,10 @@ def _facts(
     label = f"{target} ({rows.task}"
     if rows.task == "classification":
         label += f", {len(imputer.classes_)} classes"
-    facts = [("table", f"{n_rows} rows, {n_columns} columns"), ("label", f"{label})")]
+    facts = [
+        ("table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"),
+        ("label", f"{label})"),
+    ]
     if rows.n_unlabelled:
         facts.append(("rows without a label", f"{rows.n_unlabelled}, not used"))
     share = 100.0 * n_gaps / rows.X.size
@@ -224,7 +232,7 @@ def _facts(
         facts.append(("subsets", str(imputer.n_subsets_)))
     shown = "slope {:.3g} of the start's" if imputer.variant == "direct" else "gap {:.3g}"
     known = "" if math.isnan(imputer.gap_) else ", " + shown.format(imputer.gap_)
-    facts.append(("solver", f"{imputer.n_iter_} rounds{known}"))
+    facts.append(("solver", f"{rounds(imputer.n_iter_)}{known}"))
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputer.status_.value.partition(" Causes:")[0]))
     facts.append(("seconds", f"{seconds:.2f}"))

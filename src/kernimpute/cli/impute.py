@@ -83,8 +83,9 @@ def impute_command(
     from kernimpute.cli.choices import chosen_kernel
 
     made = chosen_kernel(kernel, gamma)
-    if subset_size is None and (jobs is not None or scheduler is not None):
-        raise RefusedError("--jobs and --scheduler are for subsets: give --subset-size, too.")
+    for option, value in {"--jobs": jobs, "--scheduler": scheduler}.items():
+        if subset_size is None and value is not None:
+            raise RefusedError(f"{option} is for subsets: give --subset-size, too.")
     method = {"variant": variant.value, "kernel": made, "C": C, "eta": eta}
     limits = {"tol": tol, "max_iter": max_iter, "subset_size": subset_size, "n_jobs": jobs}
     if subset_size is not None and is_parquet(table) and (is_parquet(output) or table.is_dir()):

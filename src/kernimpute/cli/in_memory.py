@@ -15,7 +15,7 @@ from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import table_format
 from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_source, read_table, refuse_folder
-from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.files import replacing
 from kernimpute.report import write_report
@@ -103,15 +103,19 @@ def impute_in_memory(
         write_table(temporary[0], output_format, imputation, file)
         if report is not None:
             write_report(temporary[1], imputation, source=str(table))
-    print_warnings(imputation.warnings)
-    if not quiet:
-        print_summary(
-            run_facts(imputation),
-            outputs,
-            filled=imputation.filled,
-            n_rows=imputation.n_rows,
-            notes=imputation.notes,
-        )
+
+    def say() -> None:
+        print_warnings(imputation.warnings)
+        if not quiet:
+            print_summary(
+                run_facts(imputation),
+                outputs,
+                filled=imputation.filled,
+                n_rows=imputation.n_rows,
+                notes=imputation.notes,
+            )
+
+    said_of_done(say)
 
 
 def _imputed(frame: pd.DataFrame, target: str, **options: Any) -> TableImputation:

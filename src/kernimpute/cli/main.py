@@ -89,11 +89,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Outside its standalone mode the parser returns an early exit's code instead of raising
         # it, and an interruption counts as one.
         code = command.main(args=given, prog_name="kernimpute", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         if code == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     except _UsageError as error:
-        message = str(getattr(error, "format_message", error.__str__)())
+        # Some versions of Typer check choices by a library that begins so.
+        message = str(getattr(error, "format_message", error.__str__)()).replace(
+            "Value error, ", ""
+        )
         context = getattr(error, "ctx", None)
         path = "kernimpute" if context is None else context.command_path
         return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
@@ -104,7 +108,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except InterruptedRunError as error:
         return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
     except (KeyboardInterrupt, typer.Abort):
-        return _ended(EXIT_INTERRUPTED, "interrupted; nothing was written.")
+        return _ended(EXIT_INTERRUPTED, "interrupted; no output was written.")
     except BrokenPipeError:
         # Whoever read our output has left; what is written is written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

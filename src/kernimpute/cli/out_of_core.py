@@ -12,11 +12,12 @@ from kernimpute.cli.choices import column_lists
 from kernimpute.cli.errors import InterruptedRunError, RefusedError
 from kernimpute.cli.formats import FORMATS
 from kernimpute.cli.progress import Progress
-from kernimpute.cli.summary import print_summary, print_warnings
+from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.text_columns import reads_as_number
 from kernimpute.cli.writers import check_replaced
+from kernimpute.columns import counted
 from kernimpute.kernels import Kernel
-from kernimpute.report.facts import kernel_text
+from kernimpute.report.facts import kernel_text, rounds
 from kernimpute.scale import ParquetImputation, SubsetsDone, impute_parquet
 from kernimpute.scale.source import ParquetSource
 from kernimpute.tables import TableWarning
@@ -91,15 +92,19 @@ def impute_out_of_core(
                 raise
             raise InterruptedRunError(" ".join(notes)) from error
     others = [str(each.message) for each in caught if not issubclass(each.category, TableWarning)]
-    print_warnings(dict.fromkeys([*_once(imputation.warnings, missing_values or ()), *others]))
-    if not quiet:
-        print_summary(
-            _facts(imputation),
-            [output],
-            filled=imputation.filled,
-            n_rows=imputation.n_rows,
-            notes=imputation.notes,
-        )
+
+    def say() -> None:
+        print_warnings(dict.fromkeys([*_once(imputation.warnings, missing_values or ()), *others]))
+        if not quiet:
+            print_summary(
+                _facts(imputation),
+                [output],
+                filled=imputation.filled,
+                n_rows=imputation.n_rows,
+                notes=imputation.notes,
+            )
+
+    said_of_done(say)
 
 
 def _check_names(table: Path, output: Path, *, force: bool) -> None:
@@ -138,12 +143,13 @@ def _once(cautions: Sequence[str], texts: Sequence[str]) -> list[str]:
 def _facts(imputation: ParquetImputation) -> list[tuple[str, str]]:
     """Return the facts of a run, as pairs of name and text."""
     n_cells = imputation.n_rows * imputation.n_columns
+    size = f"{counted(imputation.n_rows, 'row')}, {counted(imputation.n_columns, 'column')}"
     share = 100.0 * imputation.n_filled / n_cells
     label = f"{imputation.target} ({imputation.task}"
     if imputation.n_classes is not None:
         label += f", {imputation.n_classes} classes"
     facts = [
-        ("table", f"{imputation.n_rows} rows, {imputation.n_columns} columns"),
+        ("table", size),
         ("label", f"{label})"),
         ("filled", f"{imputation.n_filled} of {n_cells} cells ({share:.3g} %)"),
     ]
@@ -157,7 +163,7 @@ def _facts(imputation: ParquetImputation) -> list[tuple[str, str]]:
         facts.append(("subsets", f"{imputation.n_subsets}{reused}"))
         measure = "slope" if imputation.settings["variant"] == "direct" else "gap"
         known = "" if math.isnan(imputation.gap) else f", {measure} {imputation.gap:.3g}"
-        facts.append(("solver", f"at the most {imputation.n_iter} rounds{known}"))
+        facts.append(("solver", f"at the most {rounds(imputation.n_iter)}{known}"))
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputation.status.value.partition(" Causes:")[0]))
     facts.append(("seconds", f"{imputation.seconds:.2f}"))

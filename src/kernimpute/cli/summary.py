@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
+from typing import TextIO
 
 import typer
 from rich import box
@@ -12,10 +15,34 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_summary", "print_warnings"]
+__all__ = ["print_summary", "print_warnings", "said_of_done"]
 
 _MOST_COLUMNS = 60
 """Columns listed in the summary; a table with more gets a last line that counts the rest."""
+
+
+def said_of_done(say: Callable[[], None]) -> None:
+    """Say something of what is written; that nobody hears it does not undo what is written.
+
+    Parameters
+    ----------
+    say : callable
+        Prints it.
+    """
+    try:
+        say()
+        # None where the caller has closed it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError, SystemExit, KeyboardInterrupt):
+        # What is still in the buffer would fail again at the end of the process.
+        if sys.stdout is not None:
+            _to_nowhere(sys.stdout)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_warnings(warnings: Iterable[str]) -> None:
@@ -54,7 +81,7 @@ def print_summary(
         What was done that one would not expect.
     """
     # Without a terminal there is no width to keep to, and lines that wrap are hard to search.
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console = Console(width=None if sys.stdout and sys.stdout.isatty() else 160, highlight=False)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.cli.text_tables import TextTable, cell_text, counted
+from kernimpute.cli.text_tables import TextTable, cell_text
+from kernimpute.columns import counted
 
 __all__ = [
     "GAP_TEXTS",

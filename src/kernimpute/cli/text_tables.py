@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernimpute.cli.errors import RefusedError
+from kernimpute.columns import counted
 
-__all__ = ["TextTable", "cell_text", "counted", "parse_text", "quoted"]
+__all__ = ["TextTable", "cell_text", "parse_text", "quoted"]
 
 
 @dataclass(frozen=True)
@@ -200,26 +201,3 @@ def quoted(value: str, delimiter: str) -> str:
     if value != value.strip() or any(mark in value for mark in (delimiter, '"', "\r", "\n")):
         return '"' + value.replace('"', '""') + '"'
     return value
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it needs it.
-
-    Parameters
-    ----------
-    number : int
-        The number.
-    noun : str
-        The noun, in the singular.
-
-    Returns
-    -------
-    str
-        For people.
-
-    Examples
-    --------
-    >>> counted(1, "cell"), counted(2, "cell")
-    ('1 cell', '2 cells')
-    """
-    return f"{number} {noun}" + ("" if number == 1 else "s")

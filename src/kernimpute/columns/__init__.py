@@ -21,7 +21,7 @@ from kernimpute.columns.checks import check_column_names, check_distinct_names, 
 from kernimpute.columns.codes import column_codes
 from kernimpute.columns.dtypes import Source, dictionary_values, source_of
 from kernimpute.columns.gaps import observed_in_table
-from kernimpute.columns.messages import TableError, TableTypeError, listed, the_column
+from kernimpute.columns.messages import TableError, TableTypeError, counted, listed, the_column
 from kernimpute.columns.reading import Column, Whole, read_column
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "check_distinct_names",
     "check_table",
     "column_codes",
+    "counted",
     "dictionary_values",
     "listed",
     "observed_in_table",

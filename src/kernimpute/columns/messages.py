@@ -12,6 +12,7 @@ __all__ = [
     "REMEDY",
     "TableError",
     "TableTypeError",
+    "counted",
     "listed",
     "refused_column",
     "suggestion",
@@ -28,6 +29,29 @@ class TableError(ValueError):
 
 class TableTypeError(TableError, TypeError):
     """A column whose cells are no values of a table, such as lists."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it needs it.
+
+    Parameters
+    ----------
+    number : int
+        The number.
+    noun : str
+        The noun, in the singular.
+
+    Returns
+    -------
+    str
+        For people.
+
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(2, "cell")
+    ('1 cell', '2 cells')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def the_column(name: Hashable) -> str:

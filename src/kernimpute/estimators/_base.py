@@ -68,7 +68,11 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "tol": [None, Interval(Real, 0, None, closed="left")],
     "max_iter": [None, Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
-    "n_jobs": [None, Integral],
+    "n_jobs": [
+        None,
+        Interval(Integral, None, -1, closed="right"),
+        Interval(Integral, 1, None, closed="left"),
+    ],
     "verbose": ["verbose"],
 }
 """Constraints of the parameters that every estimator has."""

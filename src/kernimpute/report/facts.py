@@ -7,11 +7,12 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.columns import counted
 from kernimpute.imputation import ImputationResult
 from kernimpute.kernels import Kernel
 from kernimpute.tables import TableImputation
 
-__all__ = ["kernel_text", "run_facts"]
+__all__ = ["kernel_text", "rounds", "run_facts"]
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -59,7 +60,7 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
     n_cells = n_rows * n_columns
     share = 100.0 * imputation.n_filled / n_cells
     facts = [
-        ("table", f"{n_rows} rows, {n_columns} columns"),
+        ("table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"),
         ("label", _label(imputation)),
         ("filled", f"{imputation.n_filled} of {n_cells} cells ({share:.3g} %)"),
     ]
@@ -72,14 +73,37 @@ def run_facts(imputation: TableImputation) -> list[tuple[str, str]]:
         variant, kernel = (imputation.settings[name] for name in ("variant", "kernel"))
         facts.append(("method", f"{variant}, {kernel_text(kernel)}"))  # type: ignore[arg-type]
         facts.append(("subsets", str(imputation.filling.n_subsets)))
-        facts.append(("solver", f"{imputation.filling.n_iter} rounds at the most"))
+        facts.append(("solver", f"{rounds(imputation.filling.n_iter)} at the most"))
     new = imputation.new_rows
     if new is not None and new.n_sweeps:
-        facts.append(("new rows", f"{new.n_sweeps} sweeps, objective {new.objective:.6g}"))
+        facts.append(
+            ("new rows", f"{counted(new.n_sweeps, 'sweep')}, objective {new.objective:.6g}")
+        )
     # The causes that some statuses go on to list are among the warnings.
     facts.append(("status", imputation.status.value.partition(" Causes:")[0]))
     facts.append(("seconds", f"{imputation.seconds:.2f}"))
     return facts
+
+
+def rounds(n_iter: int) -> str:
+    """Return how many rounds a solver took, for people.
+
+    Parameters
+    ----------
+    n_iter : int
+        Records of its trace, of which one is the start.
+
+    Returns
+    -------
+    str
+        The count.
+
+    Examples
+    --------
+    >>> rounds(1), rounds(2)
+    ('0 rounds', '1 round')
+    """
+    return counted(n_iter - 1, "round")
 
 
 def _label(imputation: TableImputation) -> str:
@@ -94,15 +118,17 @@ def _solver_facts(result: ImputationResult) -> list[tuple[str, str]]:
     facts = []
     if one is not None:
         known = f"{_last(one.trace.column('objective'), 'objective')}, {_gap(one.gap)}"
-        facts.append(("Stage I", f"{one.n_iter} rounds, {known}"))
+        facts.append(("Stage I", f"{counted(one.n_iter, 'round')}, {known}"))
     if two is not None:
-        facts.append(("Stage II", f"{two.n_sweeps} sweeps, objective {two.objective:.6g}"))
+        facts.append(
+            ("Stage II", f"{counted(two.n_sweeps, 'sweep')}, objective {two.objective:.6g}")
+        )
     if one is None and two is None and len(result.trace):
         trace = result.trace
         # The certificate of the one-stage variant is the slope that is left, no gap.
         slope = _last(trace.column("gap"), "slope")
         known = f"{_last(trace.column('objective'), 'objective')}, {slope} of the start's"
-        facts.append(("solver", f"{trace.records[-1].iteration} rounds, {known}"))
+        facts.append(("solver", f"{counted(trace.records[-1].iteration, 'round')}, {known}"))
     return facts
 
 

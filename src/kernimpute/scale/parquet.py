@@ -31,7 +31,7 @@ from kernimpute.scale.results import ParquetImputation
 from kernimpute.scale.runs import SubsetsDone
 from kernimpute.scale.schedulers import check_answers
 from kernimpute.scale.source import ParquetSource
-from kernimpute.scale.work_folder import fingerprint, work_folder
+from kernimpute.scale.work_folder import check_taken_up, fingerprint, work_folder
 from kernimpute.table_rules import (
     check_kernel,
     check_variant,
@@ -114,7 +114,8 @@ def impute_parquet(
         time works in it; it must be empty or new, or a run's that goes on, and files that are not
         the run's stay.
     force : bool, default=False
-        Whether an existing output may be replaced.
+        Whether an existing output may be replaced, and finished blocks of another table, of other
+        options or of other versions be removed.
     callback : callable or None, default=None
         Called with `SubsetsDone` whenever a block of subsets is finished.
 
@@ -128,9 +129,12 @@ def impute_parquet(
     TypeError, ValueError
         If an option is out of its range.
     FileExistsError, FileNotFoundError
-        If the output exists, or the source or the folder for the output doesn't.
+        If the output exists, or the work folder holds finished blocks that are not this run's, or
+        the source or the folder for the output doesn't exist.
     ConnectionError
         If the scheduler at an address does not answer, or has no worker, for 10 seconds.
+    ChildProcessError
+        If the worker processes of "local" do not start.
     ImportError
         If `scheduler` needs Dask and there is none.
     TableError
@@ -145,7 +149,7 @@ def impute_parquet(
     -----
     A run that was interrupted goes on where it was if it is started again with the same source,
     output and options: blocks that are finished are not filled again. Where the files, an option
-    or a library has changed, they are, with a warning.
+    or a library has changed, it is refused, and with `force` all are, with a warning.
 
     Memory is that of the largest row group, of the longest column, and of the labels, besides the
     blocks that are on the way.
@@ -193,8 +197,9 @@ def impute_parquet(
     check_replaced(place, is_folder=table.is_folder, force=force)
     folder = check_work_place(OWNER, work_dir, place)
     check_apart("work", folder, table.path)
-    check_answers(OWNER, scheduler)
     options = {"target": target, **columns, **method, "reference": reference, **dealing}
+    check_taken_up(folder, fingerprint(table, options), force=force)
+    check_answers(OWNER, scheduler)
     plan = make_plan(table, target, **columns)
     check_kernel(kernel, plan.code)
     check_variant(variant, plan.code)

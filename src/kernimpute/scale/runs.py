@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
+from joblib.parallel import LokyBackend, get_active_backend
 from numpy.typing import NDArray
 
 from kernimpute.estimators._filling import Settings
@@ -149,12 +151,20 @@ def _finished(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="2 * n_jobs", batch_size=1
         )
         with contextlib.ExitStack() as stack:
+            stack.callback(_without_workers)
             with kept_from_workers():
                 results = parallel(tasks)
                 stack.callback(_closed, results)
             # `yield from` would close them before the warning is ignored.
             for result in results:  # noqa: UP028
                 yield result
+
+
+def _without_workers() -> None:
+    """End joblib's own worker processes: later calls would get them, which get no interrupt."""
+    backend, _ = get_active_backend()
+    if isinstance(backend, LokyBackend):
+        get_reusable_executor(reuse=True).shutdown(wait=True)
 
 
 def _closed(results: Generator[tuple[int, FilledBlock], None, None]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +21,9 @@ __all__ = ["check_answers", "check_scheduler", "on_client", "running_on", "the_d
 
 PATIENCE = 10
 """Seconds in which a scheduler elsewhere must answer, and have a worker."""
+
+STARTING = 30
+"""Seconds in which the next worker process on this machine must be there."""
 
 
 def the_distributed() -> ModuleType:
@@ -86,6 +91,10 @@ def check_answers(owner: str, scheduler: str | None) -> None:
     name = "scheduler"
     must_be = "the address of a scheduler of Dask's that answers and has a worker"
     try:
+        # A client that finds no scheduler is left half made, and waits at the process's end.
+        # In a thread, for in a notebook this one has a loop already.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, _answer(distributed, scheduler)).result()
         with distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
             name = "worker"
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -94,6 +103,13 @@ def check_answers(owner: str, scheduler: str | None) -> None:
         raise ConnectionError(refusal_in_words(owner, "scheduler", must_be, got)) from error
     except ValueError as error:
         raise ValueError(refusal(owner, "scheduler", must_be, scheduler)) from error
+
+
+async def _answer(distributed: ModuleType, scheduler: str) -> None:
+    """Connect to a scheduler, and leave it."""
+    security = distributed.Security().get_connection_args("client")
+    comm = await distributed.comm.connect(scheduler, timeout=PATIENCE, **security)
+    await comm.close()
 
 
 @contextlib.contextmanager
@@ -114,6 +130,11 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
     ------
     int or None
         The jobs that joblib is to be asked for.
+
+    Raises
+    ------
+    ChildProcessError
+        If the worker processes do not start.
     """
     if scheduler is None:
         yield n_jobs
@@ -127,7 +148,7 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
             n_workers = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
             # By now, for an interrupt of what came before would leave them half started.
             asked.scale(n_workers)
-            client.wait_for_workers(n_workers)
+            _wait_for_workers(asked, n_workers)
         stack.enter_context(on_client(client))
         yield -1
 
@@ -153,6 +174,26 @@ def _cluster(distributed: ModuleType, folder: Path) -> Iterator[Any]:
             raise
 
 
+def _wait_for_workers(cluster: Any, n_workers: int) -> None:
+    """Wait until the workers are there, and refuse to where one fails, or none comes for long."""
+    n_there, latest = 0, time.monotonic()
+    while n_there < n_workers:
+        before, n_there = n_there, len(cluster.scheduler.workers)
+        if n_there > before:
+            latest = time.monotonic()
+        if _has_failed(cluster) or time.monotonic() > latest + STARTING:
+            raise ChildProcessError(
+                f"Only {n_there} of {n_workers} worker processes started: a script that asks for "
+                'them needs `if __name__ == "__main__":` around what it does.'
+            )
+        time.sleep(0.02)
+
+
+def _has_failed(cluster: Any) -> bool:
+    """Return whether a worker could not start."""
+    return any(one.status.name == "failed" for one in cluster.workers.values())
+
+
 def _end_workers(cluster: Any) -> None:
     """End workers that may be at a task: asked to, they have 0.2 seconds for it, and not 4."""
 
@@ -160,7 +201,7 @@ def _end_workers(cluster: Any) -> None:
         await asyncio.gather(*(one.close(timeout=0.25) for one in cluster.workers.values()))
 
     with contextlib.suppress(TimeoutError):
-        if cluster.plan:
+        if cluster.plan and not _has_failed(cluster):
             # One that is starting is ended after that at the soonest.
             cluster.wait_for_workers(len(cluster.plan), timeout=10)
         cluster.sync(end)

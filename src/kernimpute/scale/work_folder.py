@@ -24,7 +24,7 @@ from kernimpute.scale import blocks
 from kernimpute.scale.locks import locked
 from kernimpute.scale.source import ParquetSource
 
-__all__ = ["WorkFolder", "check_work_folder", "fingerprint", "work_folder"]
+__all__ = ["WorkFolder", "check_taken_up", "check_work_folder", "fingerprint", "work_folder"]
 
 FloatArray = NDArray[np.float64]
 
@@ -140,6 +140,51 @@ def check_work_folder(path: Path) -> None:
         _read_marker(path)
 
 
+def check_taken_up(path: Path, of: str, *, force: bool) -> None:
+    """Refuse to remove finished blocks of another run, but where it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; there may be none yet.
+    of : str
+        The fingerprint of this run.
+    force : bool
+        Whether they may be removed.
+
+    Raises
+    ------
+    FileExistsError
+        If they may not.
+    TableError
+        If another run is at work in the folder.
+    """
+    if force or not (path / _MARKER).exists() or not WorkFolder(path, False).has_blocks:
+        return
+    with locked(path / _LOCK) as is_held:
+        if not is_held:
+            raise _at_work(path)
+        before = _read_marker(path)["of"]
+    if before != of:
+        raise FileExistsError(
+            f"{path} holds finished blocks of {_differences(before, of)}: give what they are of to "
+            "go on from them, delete the folder, or pass force (--force) to have all filled anew."
+        )
+
+
+def _differences(before: str, now: str) -> str:
+    """Return what two fingerprints differ in, for people."""
+    one, other = json.loads(before), json.loads(now)
+    said = []
+    if one["files"] != other["files"]:
+        said.append("another table")
+    for part, words in (("options", "other options"), ("versions", "other versions")):
+        names = [name for name in other[part] if one[part].get(name) != other[part][name]]
+        if names:
+            said.append(f"{words} ({', '.join(names)})")
+    return " and ".join(said) or "another version"
+
+
 @contextlib.contextmanager
 def work_folder(path: Path, of: str) -> Iterator[WorkFolder]:
     """Hold a folder to work in against other runs; what it holds of another run is removed.
@@ -168,9 +213,7 @@ def work_folder(path: Path, of: str) -> Iterator[WorkFolder]:
     try:
         with locked(path / _LOCK) as is_held:
             if not is_held:
-                raise TableError(
-                    f"{path} must be free for the work. Got one that another run is at work in."
-                )
+                raise _at_work(path)
             work = WorkFolder(path, False)
             if (path / _MARKER).exists():
                 before = _read_marker(path)
@@ -189,6 +232,10 @@ def work_folder(path: Path, of: str) -> Iterator[WorkFolder]:
             # Only where it is empty: a folder that holds something is not removed.
             with contextlib.suppress(OSError):
                 path.rmdir()
+
+
+def _at_work(path: Path) -> TableError:
+    return TableError(f"{path} must be free for the work. Got one that another run is at work in.")
 
 
 def _read_marker(path: Path) -> dict[str, Any]:
