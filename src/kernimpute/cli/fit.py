@@ -18,6 +18,7 @@ from kernimpute.cli.options import (
     KernelName,
     KernelOption,
     MaxIterOption,
+    MaxMemoryOption,
     MissingValuesOption,
     PenaltyOption,
     QuietOption,
@@ -32,12 +33,6 @@ from kernimpute.cli.options import (
 )
 
 __all__ = ["fit_command"]
-
-
-def _share(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value <= 1.0:
-        raise typer.BadParameter(f"{value:g} is not a share in (0, 1].")
-    return value
 
 
 def fit_command(
@@ -65,9 +60,7 @@ def fit_command(
     tol: TolOption = None,
     max_iter: MaxIterOption = None,
     subset_size: SubsetSizeOption = None,
-    max_memory: Annotated[
-        float, typer.Option(callback=_share, help="Share of the free memory that may be taken.")
-    ] = 0.75,
+    max_memory: MaxMemoryOption = None,
     jobs: JobsOption = None,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -101,7 +94,7 @@ def fit_command(
         tol=tol,
         max_iter=max_iter,
         subset_size=subset_size,
-        max_memory=max_memory,
+        **({} if max_memory is None else {"max_memory": max_memory}),
         n_jobs=jobs,
         # What is not given is the imputer's own default.
         **{name: one for name, one in options.items() if one is not None},

@@ -20,6 +20,7 @@ from kernimpute.cli.options import (
     KernelName,
     KernelOption,
     MaxIterOption,
+    MaxMemoryOption,
     MissingValuesOption,
     PenaltyOption,
     QuietOption,
@@ -55,6 +56,7 @@ def impute_command(
     tol: TolOption = None,
     max_iter: MaxIterOption = None,
     subset_size: SubsetSizeOption = None,
+    max_memory: MaxMemoryOption = None,
     jobs: JobsOption = None,
     scheduler: Annotated[
         str | None,
@@ -89,11 +91,12 @@ def impute_command(
     method = {"variant": variant.value, "kernel": made, "C": C, "eta": eta}
     limits = {"tol": tol, "max_iter": max_iter, "subset_size": subset_size, "n_jobs": jobs}
     if subset_size is not None and is_parquet(table) and (is_parquet(output) or table.is_dir()):
-        if report is not None:
-            raise RefusedError(
-                "--report needs the table in memory, where --subset-size does not hold one of "
-                "Parquet: leave one of them out."
-            )
+        for option, given in {"--report": report, "--max-memory": max_memory}.items():
+            if given is not None:
+                raise RefusedError(
+                    f"{option} is for tables in memory, and --subset-size holds none of Parquet "
+                    "there: leave one of them out."
+                )
         from kernimpute.cli.out_of_core import impute_out_of_core
 
         impute_out_of_core(
@@ -130,4 +133,5 @@ def impute_command(
         task=task.value,
         **method,
         **limits,
+        **({} if max_memory is None else {"max_memory": max_memory}),
     )

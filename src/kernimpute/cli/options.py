@@ -26,6 +26,7 @@ __all__ = [
     "KernelOption",
     "MaxIterOption",
     "MissingValuesOption",
+    "MaxMemoryOption",
     "PenaltyOption",
     "QuietOption",
     "SubsetSizeOption",
@@ -166,6 +167,20 @@ SubsetSizeOption = Annotated[
     int | None,
     typer.Option(
         min=SMALLEST_SUBSET, help="Impute larger tables by subsets of at most so many rows."
+    ),
+]
+
+
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0.0 < value <= 1.0:
+        raise typer.BadParameter(f"{value:g} is not a share in (0, 1].")
+    return value
+
+
+MaxMemoryOption = Annotated[
+    float | None,
+    typer.Option(
+        callback=_share, help="Share of the free memory that may be taken; by default 0.75."
     ),
 ]
 JobsOption = Annotated[
