@@ -290,16 +290,17 @@ def impute_table(
     check_kernel(kernel, encoded.code)
     check_variant(variant, encoded.code)
     options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
-    n_labelled, n_features = int(labelled.sum()), encoded.matrix.shape[1]
-    check_memory(
-        OWNER,
-        n_labelled,
-        n_features,
-        variant,
-        max_memory,
-        [subsets.at_once(n_labelled)],
-        [type(cast(Kernel, options["kernel"]))],
-    )
+    if np.isnan(encoded.matrix).any():
+        n_labelled = int(labelled.sum())
+        check_memory(
+            OWNER,
+            n_labelled,
+            encoded.matrix.shape[1],
+            variant,
+            max_memory,
+            [subsets.at_once(n_labelled)],
+            [type(cast(Kernel, options["kernel"]))],
+        )
     cautions = [
         *labels.cautions,
         *unused_markers(table, missing_values),

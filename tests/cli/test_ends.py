@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -48,6 +50,19 @@ def test_a_summary_that_fails_is_no_failure(table, program, monkeypatch, module,
 def test_without_a_stdout_nothing_is_said(monkeypatch):
     monkeypatch.setattr("sys.stdout", None)
     said_of_done(lambda: print("done"))
+
+
+@pytest.mark.parametrize("module", RUNS)
+def test_with_a_closed_stderr_a_good_table_is_filled(table, program, module):
+    if module == "applying":
+        assert program("fit", "t.csv", "-t", "y", "-o", "m.skops")[0] == 0
+    code = subprocess.run(
+        f"exec {sys.executable} -m kernimpute {' '.join(RUNS[module])} >/dev/null 2>&-",
+        shell=True,
+        cwd=table,
+    ).returncode
+    assert code == 0
+    assert (table / RUNS[module][RUNS[module].index("-o") + 1]).exists()
 
 
 def test_far_numbers_are_told_of_in_apply(table, program):

@@ -151,8 +151,7 @@ def test_a_value_that_is_infinite_or_a_slope_that_is_enormous_only_shortens_the_
         # Squares of these are numbers still; those of their sums are none.
         return float(1e153 * (x[0] - 0.3) ** 2), 2e153 * (x - 0.3)
 
-    status, places, _ = run(function, np.zeros(1), np.zeros(1), np.ones(1), tol=0.0, max_steps=60)
-    assert status in (Status.STALLED, Status.MAX_ITER, Status.CONVERGED)
+    _, places, _ = run(function, np.zeros(1), np.zeros(1), np.ones(1), tol=0.0, max_steps=60)
     np.testing.assert_allclose(places[-1].x, 0.3, atol=1e-6)
 
 

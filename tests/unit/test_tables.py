@@ -375,3 +375,8 @@ def test_a_bound_on_memory_is_a_share_or_bytes(max_memory):
     table = pd.DataFrame({"a": [0.0, 1.0, None, 0.5], "y": [0, 1, 0, 1]})
     with pytest.raises((TypeError, ValueError), match="'max_memory' parameter of impute_table"):
         impute_table(table, "y", max_memory=max_memory)
+
+
+def test_a_table_without_a_gap_needs_no_memory():
+    table = pd.DataFrame({"a": np.linspace(0.0, 1.0, 400), "y": np.arange(400) % 2})
+    assert impute_table(table, "y", max_memory=1).status is Status.NOTHING_MISSING

@@ -123,7 +123,8 @@ def _imputed(frame: pd.DataFrame, target: str, **options: Any) -> TableImputatio
     try:
         return impute_table(frame, target, **options)
     except ValueError as error:
-        raise RefusedError(str(error)) from error
+        words = str(error).replace("subset_size=", "--subset-size ")
+        raise RefusedError(words.replace("max_memory", "--max-memory")) from error
 
 
 def _with_remarks(

@@ -53,7 +53,8 @@ class Progress:
 
     def __init__(self, *, quiet: bool) -> None:
         self._spinner: Spinner | None = None
-        if not quiet and sys.stderr.isatty():
+        # It is None where it was closed before the start.
+        if not quiet and sys.stderr is not None and sys.stderr.isatty():
             self._spinner = Console(stderr=True).status("solving")
 
     def __enter__(self) -> Self:

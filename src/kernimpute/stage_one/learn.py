@@ -55,9 +55,10 @@ class LearnedKernel:
     n_iter : int
         Rounds done.
     gap : float
-        Bound on the relative saddle gap of K and `dual_coef`, the smallest that a round has
-        certified; infinite where the anchor is returned and is not positive semidefinite; NaN in
-        the variants without one.
+        How far K's objective, maximised over the coefficients, can be above the saddle value,
+        relative to it: the smallest that a round has certified. With status RAISED or NOT_PSD it is
+        that of the raised matrices; infinite where the anchor is returned and is not positive
+        semidefinite; NaN in the variants without one. `dual_coef` is the machine on K.
     trace : Trace
         One record a round.
     """

@@ -99,7 +99,8 @@ class Solution:
     target : ndarray of shape (n_samples, n_samples) or None
         What Stage II is to fit; None takes K's sums, kept within their bounds.
     gap : float
-        Relative saddle gap of K and the coefficients; NaN in the variants without one.
+        How far K's objective, maximised over the coefficients, can be above the saddle value,
+        relative to it; NaN in the variants without a certificate.
     """
 
     K: FloatArray
@@ -193,16 +194,24 @@ def _finish_perturbed(
 def _finish_certified(
     problem: StageOneProblem, state: StageOneState, best: SaddleCertificate | None
 ) -> Solution:
-    """Take the matrix behind the smallest gap, or without one the anchor; and the machine on it."""
-    if best is not None:
-        K, gap = best.matrix(), best.gap(lower_bound(problem, state))
-        dual_coef = problem.solve(K, best.dual_coef)
-    else:
-        K, gap = problem.relaxation.anchor, math.inf
-        dual_coef = problem.solve(K)
-        if is_psd(K):
-            gap = relative_gap(upper_bound(problem, K, dual_coef), lower_bound(problem, state))
-    return Solution(K, dual_coef, problem.intercept(K, dual_coef), gap=gap)
+    """Take the matrix behind the smallest gap, which may be the anchor; and the machine on it."""
+    bound, anchor = lower_bound(problem, state), problem.relaxation.anchor
+    # Any coefficients bound the anchor's value from below: near the saddle those at hand show that
+    # it is no better, and spare its machine.
+    if best is not None and best.value <= problem.dual.value(anchor, best.dual_coef):
+        return _certified(problem, best, bound)
+    dual_coef = problem.solve(anchor)
+    value = upper_bound(problem, anchor, dual_coef) if is_psd(anchor) else math.inf
+    if best is not None and best.value <= value:
+        return _certified(problem, best, bound)
+    gap = relative_gap(value, bound) if math.isfinite(value) else math.inf
+    return Solution(anchor, dual_coef, problem.intercept(anchor, dual_coef), gap=gap)
+
+
+def _certified(problem: StageOneProblem, best: SaddleCertificate, bound: float) -> Solution:
+    K = best.matrix()
+    dual_coef = problem.solve(K, best.dual_coef)
+    return Solution(K, dual_coef, problem.intercept(K, dual_coef), gap=best.gap(bound))
 
 
 def _finish_released(

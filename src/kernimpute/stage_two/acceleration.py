@@ -68,8 +68,9 @@ class Extrapolation:
         kept = slice(min(self._n_changes, MEMORY))
         changes = self._step_changes[kept]
         gram = changes @ changes.T
-        gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
-        if not np.trace(gram) > 0.0:
+        ridge = _RIDGE * np.trace(gram)
+        gram[np.diag_indices_from(gram)] += ridge
+        if not ridge > np.finfo(float).tiny:
             return None
         mixture = np.linalg.solve(gram, changes @ step)
         return np.asarray(np.clip(after - mixture @ self._end_changes[kept], 0.0, 1.0))

@@ -158,6 +158,19 @@ def test_more_rounds_never_end_with_a_larger_gap(missing_rate):
     assert gaps[-1] < 0.1 * gaps[0]
 
 
+def test_a_certificate_that_is_worse_than_the_anchors_is_not_returned():
+    generator = np.random.default_rng(911105033)
+    n = int(generator.integers(8, 40))
+    X = generator.random((n, 4))
+    X[generator.random(X.shape) < 0.4] = np.nan
+    gaps = [
+        learn_kernel(X, np.arange(n) % 2, kernel=Gaussian(0.233), C=1.076, max_iter=max_iter).gap
+        for max_iter in (7, 8, 16, 100, 256)
+    ]
+    assert np.diff(gaps).max() <= 0.0
+    assert gaps[-1] < 0.1
+
+
 def test_an_interrupted_run_returns_its_best_certificate():
     rows = small_rows(40, missing_rate=0.8, seed=3)
     options = {"kernel": rows.kernel, "eta": 0.2, "tol": 1e-12}
