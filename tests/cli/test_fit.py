@@ -175,6 +175,10 @@ def test_parquet_is_fitted_by_its_types(program, folder):
             ["fit", "t.csv", "-t", "y", "-o", "m", "--max-memory", "1e-9", "--ignore", "id"],
             "with N = 38 rows",
         ),
+        (
+            ["fit", "t.csv", "-t", "y", "-o", "m", "--max-memory", "1e-9", "--ignore", "id"],
+            "and --max-memory=1e-09 allows",
+        ),
     ],
 )
 def test_refusals(program_refused, table, folder, arguments, message):

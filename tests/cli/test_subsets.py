@@ -94,6 +94,7 @@ def test_an_interrupted_run_says_how_it_goes_on(impute, table, folder, monkeypat
         (("t.parquet", *GIVEN, "-o", "o.parquet", "--report", "r.html"), "--report is for"),
         (("t.parquet", *GIVEN, "-o", "o.parquet", "--max-memory", "0.5"), "--max-memory is for"),
         (("t.csv", "-t", "y", "-o", "o.csv", "--max-memory", "1e-9"), "impute_table with N = "),
+        (("t.csv", "-t", "y", "-o", "o.csv", "--max-memory", "1e-9"), "--max-memory=1e-09 allows"),
         (("t.parquet", *GIVEN, "-o", "o.parquet", "--scheduler", "far"), "'scheduler' parameter"),
         (("t.parquet", *GIVEN, "-o", "t.parquet", "--force"), "another one than the source"),
         (("none.parquet", *GIVEN, "-o", "o.parquet"), "there is no such file"),

@@ -10,6 +10,7 @@ __all__ = [
     "EXIT_USAGE",
     "InterruptedRunError",
     "RefusedError",
+    "refused_fit",
 ]
 
 EXIT_OK = 0
@@ -32,6 +33,29 @@ class RefusedError(Exception):
     message : str
         What is wrong and what to do about it.
     """
+
+
+def refused_fit(error: ValueError) -> RefusedError:
+    """Return a refusal that names options as the command line has them.
+
+    Parameters
+    ----------
+    error : ValueError
+        What an estimator or `impute_table` raised.
+
+    Returns
+    -------
+    RefusedError
+        The same in the words of the command line.
+    """
+    words = str(error)
+    for ours, theirs in {
+        "subset_size=": "--subset-size ",
+        "subset_size": "--subset-size",
+        "max_memory": "--max-memory",
+    }.items():
+        words = words.replace(ours, theirs)
+    return RefusedError(words)
 
 
 class InterruptedRunError(Exception):

@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.cli.choices import column_lists
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.errors import RefusedError, refused_fit
 from kernimpute.cli.models import Model, model_path, write_model
 from kernimpute.cli.progress import Progress
-from kernimpute.cli.readers import TableFile, read_source, read_table
+from kernimpute.cli.readers import TableFile, read_labelled_table, read_source
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output
 from kernimpute.columns import counted, observed_in_table
@@ -78,12 +78,14 @@ def fit_model(
     source = read_source(table)
     check_output(path, force=force)
     dropped, ignored, codes = column_lists(source.names, target, drop, ignore, categorical)
-    file = read_table(
+    file = read_labelled_table(
         table,
         source,
-        missing_values=missing_values or (),
-        categorical=[*codes, *([target] if task == "classification" else [])],
-        unused=[name for name in (*dropped, *ignored) if name != target],
+        target,
+        task,
+        missing_values=missing_values,
+        categorical=codes,
+        unused=(*dropped, *ignored),
     )
     kept = [*ignored, *(name for name in file.index if name not in dropped)]
     imputer = KernelImputer(**options)
@@ -98,7 +100,7 @@ def fit_model(
             imputer.fit(rows.X, rows.y)
             seconds = time.perf_counter() - start
         except ValueError as error:
-            raise RefusedError(str(error)) from error
+            raise refused_fit(error) from error
         finally:
             del imputer._callback
     model = Model(

@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from kernimpute.cli.choices import column_lists
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.errors import RefusedError, refused_fit
 from kernimpute.cli.formats import table_format
 from kernimpute.cli.progress import Progress
-from kernimpute.cli.readers import TableFile, read_source, read_table, refuse_folder
+from kernimpute.cli.readers import TableFile, read_labelled_table, read_source, refuse_folder
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.files import replacing
@@ -77,12 +77,14 @@ def impute_in_memory(
     for path in outputs:
         check_output(path, force=force)
     dropped, ignored, codes = column_lists(source.names, target, drop, ignore, categorical)
-    file = read_table(
+    file = read_labelled_table(
         table,
         source,
-        missing_values=missing_values or (),
-        categorical=[*codes, *([target] if task == "classification" else [])],
-        unused=[name for name in (*dropped, *ignored) if name != target],
+        target,
+        task,
+        missing_values=missing_values,
+        categorical=codes,
+        unused=(*dropped, *ignored),
     )
     check_writable(output_format, file, dropped)
     with warnings.catch_warnings(record=True) as caught, Progress(quiet=quiet) as progress:
@@ -123,8 +125,7 @@ def _imputed(frame: pd.DataFrame, target: str, **options: Any) -> TableImputatio
     try:
         return impute_table(frame, target, **options)
     except ValueError as error:
-        words = str(error).replace("subset_size=", "--subset-size ")
-        raise RefusedError(words.replace("max_memory", "--max-memory")) from error
+        raise refused_fit(error) from error
 
 
 def _with_remarks(

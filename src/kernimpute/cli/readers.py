@@ -21,7 +21,7 @@ from kernimpute.cli.text_columns import TextColumn, read_columns, reads_as_numbe
 from kernimpute.cli.text_tables import TextTable, parse_text
 from kernimpute.columns import observed_in_table
 
-__all__ = ["ArrowTable", "Source", "TableFile", "read_source", "read_table"]
+__all__ = ["ArrowTable", "Source", "TableFile", "read_labelled_table", "read_source", "read_table"]
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,50 @@ def read_source(path: Path) -> Source:
         parse_arff(text, str(path))
         if form.name == "arff"
         else parse_text(text, form.delimiter, str(path))
+    )
+
+
+def read_labelled_table(
+    path: Path,
+    source: Source,
+    target: str,
+    task: str,
+    *,
+    missing_values: Collection[str] | None,
+    categorical: Collection[str],
+    unused: Collection[str],
+) -> TableFile:
+    """Return a table file as values, its label column read as what it is there for.
+
+    Parameters
+    ----------
+    path, source
+        As in `read_table`.
+    target : str
+        The label column, which is read even if it is not used further.
+    task : str
+        What the label is; that of a classification is a category.
+    missing_values : collection of str or None
+        Texts that stand for a gap.
+    categorical, unused : collection of str
+        As in `read_table`, of all columns.
+
+    Returns
+    -------
+    TableFile
+        The values.
+
+    Raises
+    ------
+    RefusedError
+        If a cell cannot be read.
+    """
+    return read_table(
+        path,
+        source,
+        missing_values=missing_values or (),
+        categorical=[*categorical, *([target] if task == "classification" else [])],
+        unused=[name for name in unused if name != target],
     )
 
 
