@@ -1,5 +1,6 @@
 """Dask: worker processes, one of which dies, threads and processes of joblib's, and DataFrames."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -145,6 +146,16 @@ def test_categories_are_known_before_the_table_is_computed(tmp_path, known):
     assert (got["kept"].astype(str) == table["kept"].astype(str)).all()
     observed = table["level"].notna()
     assert got["level"][observed].equals(table["level"][observed])
+
+
+def test_workers_of_its_own_print_nothing_of_their_ends(capfd, tmp_path):
+    texts = ["a heartbeat failed", "the process stops by itself"]
+    with schedulers.running_on("local", 2, tmp_path) as n_jobs:
+        logger = logging.getLogger("distributed.worker")
+        tell = joblib.Parallel(n_jobs=n_jobs)
+        tell([joblib.delayed(logger.error)(texts[0]), joblib.delayed(logger.critical)(texts[1])])
+    err = capfd.readouterr().err
+    assert texts[0] not in err and texts[1] in err
 
 
 def test_a_cluster_of_its_own(tmp_path):

@@ -163,8 +163,9 @@ def _cluster(distributed: ModuleType, folder: Path) -> Iterator[Any]:
             threads_per_worker=1,
             dashboard_address="127.0.0.1:0",
             local_directory=str(folder),
-            # A task that is dropped at an interrupt is no news.
-            silence_logs=logging.ERROR,
+            # What a worker meets when it is ended in the midst of a task or of its heartbeat is no
+            # news, and it calls it an error; those of tasks come back as exceptions.
+            silence_logs=logging.CRITICAL,
         )
     with cluster:
         try:
