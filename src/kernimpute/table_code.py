@@ -10,6 +10,7 @@ came in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -51,6 +52,10 @@ Unknown = tuple[Hashable, tuple[object, ...], int]
 
 _MANY_CATEGORIES = 20
 """A column with more categories than this, most of them seen once, looks like an identifier."""
+_MOST_UNITS = 3
+"""Units that the cells of one quantity are in, at the most."""
+_QUANTITY = re.compile(r"[-+<>~]?\s*\d+(?:[.,]\d+)*\s*(?P<unit>(?:[^\W\d_]|[%°$€£¥])\S*)")
+"""A number with a unit behind it."""
 
 
 @dataclass(frozen=True)
@@ -460,11 +465,14 @@ def _encoded(
 
 def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ...]:
     """Return what looks like a mistake in columns of categories."""
-    identifiers, alike = [], []
+    identifiers, quantities, alike = [], [], []
     for column, n_observed in zip(columns, counts, strict=True):
         if column.kind != "category":
             continue
         n_categories = len(column.values)
+        if n_categories > _MANY_CATEGORIES and _are_quantities(column.values):
+            quantities.append(f"{column.name} ({n_categories} such as {column.values[0]!r})")
+            continue
         if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
             continue
@@ -477,12 +485,24 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
             "so many categories look like an identifier, to be dropped or ignored: "
             + ", ".join(identifiers)
         )
+    if quantities:
+        found.append(
+            "numbers with a unit in the cell are read as categories, to be written without it: "
+            + ", ".join(quantities)
+        )
     if alike:
         found.append(
             "categories that differ only in letter case or blanks count as different: "
             + ", ".join(alike)
         )
     return tuple(found)
+
+
+def _are_quantities(categories: Sequence[object]) -> bool:
+    """Return whether all are texts of a number and one of a few units."""
+    read = [_QUANTITY.fullmatch(str(value).strip()) for value in categories]
+    units = {match["unit"] for match in read if match}
+    return all(read) and len(units) <= _MOST_UNITS
 
 
 def _alike(categories: Sequence[object]) -> list[list[str]]:

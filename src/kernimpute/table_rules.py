@@ -49,6 +49,7 @@ __all__ = [
     "check_variant",
     "column_facts",
     "default_options",
+    "ignored_note",
     "labels_of_table",
     "table_notes",
     "unfinished_new_rows",
@@ -288,6 +289,7 @@ def check_kernel(kernel: Kernel | str | None, code: TableCode) -> None:
 def table_notes(
     columns: Sequence[ColumnFacts],
     unseen: Sequence[Hashable],
+    ignored_gaps: Mapping[Hashable, int],
     n_unlabelled: int,
     has_new_rows: bool,
 ) -> list[str]:
@@ -299,6 +301,8 @@ def table_notes(
         The columns that are used.
     unseen : sequence of hashable
         The columns that are left as found, for nothing is observed in them.
+    ignored_gaps : mapping of hashable to int
+        How many gaps each ignored column has.
     n_unlabelled : int
         Rows without a label.
     has_new_rows : bool
@@ -312,13 +316,14 @@ def table_notes(
     notes = []
     gappy = [facts.column for facts in columns if facts.n_gaps]
     if not gappy:
-        other = " other" if unseen else ""
+        other = " other" if unseen or any(ignored_gaps.values()) else ""
         notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
     elif all(column.kind == "constant" for column in gappy):
         notes.append(
             "nothing was learned, for the gaps that can be filled are all in columns with one "
             f"observed value, which fills them: {', '.join(str(column.name) for column in gappy)}"
         )
+    notes.extend(ignored_note(ignored_gaps))
     if n_unlabelled:
         how = ", filled as new rows from those that have one" if has_new_rows else ""
         notes.append(f"rows without a label: {n_unlabelled}{how}; the label is left missing")
@@ -338,6 +343,23 @@ def table_notes(
         )
     few: list[Hashable] = [facts.column.name for facts in columns if facts.has_few]
     return [*notes, *codes_note(few)]
+
+
+def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
+    """Return what is said of the gaps of columns that are kept and not used.
+
+    Parameters
+    ----------
+    ignored_gaps : mapping of hashable to int
+        How many gaps each ignored column has.
+
+    Returns
+    -------
+    list of str
+        A note, if there is such a gap.
+    """
+    gappy = [f"{name} ({count})" for name, count in ignored_gaps.items() if count]
+    return [f"gaps stay in columns that are ignored: {', '.join(gappy)}"] if gappy else []
 
 
 def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int) -> list[str]:

@@ -313,6 +313,7 @@ def impute_table(
     kept = [name for name in table.columns if name not in roles.dropped]
     n_gaps = {name: int((~observed[:, at[name]]).sum()) for name in used}
     filled = MappingProxyType({name: count for name, count in n_gaps.items() if count})
+    ignored_gaps = {name: int((~observed[:, at[name]]).sum()) for name in roles.ignored}
     imputation = TableImputation(
         table=_written_back(table[kept], encoded.decode(done.X), filled),
         target=target,
@@ -332,7 +333,7 @@ def impute_table(
                 "missing_values": tuple(missing_values),
             }
         ),
-        notes=_notes(encoded, n_gaps, unseen, labelled, done),
+        notes=_notes(encoded, n_gaps, unseen, ignored_gaps, labelled, done),
         warnings=tuple(dict.fromkeys([*cautions, *_unfinished(done)])),
         seconds=time.perf_counter() - start,
         filling=done.filling,
@@ -474,6 +475,7 @@ def _notes(
     encoded: EncodedTable,
     n_gaps: Mapping[Hashable, int],
     unseen: Sequence[Hashable],
+    ignored_gaps: Mapping[Hashable, int],
     labelled: BoolArray,
     done: _Filled,
 ) -> tuple[str, ...]:
@@ -482,7 +484,8 @@ def _notes(
         column_facts(encoded.frame[column.name], column, n_gaps[column.name])
         for column in encoded.code.columns
     ]
-    notes = table_notes(facts, unseen, int((~labelled).sum()), done.new_rows is not None)
+    n_unlabelled = int((~labelled).sum())
+    notes = table_notes(facts, unseen, ignored_gaps, n_unlabelled, done.new_rows is not None)
     if done.result is not None and done.result.stage_one is not None:
         notes.extend(done.result.stage_one.trace.notes)
     if done.filling is not None:

@@ -109,6 +109,18 @@ def test_only_the_gaps_change_and_the_label_is_not_used(program, fitted):
     pd.testing.assert_frame_equal(labelled, pd.read_csv(fitted / "p.csv", dtype=str))
 
 
+def test_gaps_of_ignored_columns_stay_and_are_told_of(program, fitted):
+    new = pd.read_csv(fitted / "new.csv", dtype=str)
+    new.loc[:4, "id"] = None
+    new.to_csv(fitted / "new.csv", index=False)
+    _, out, _ = program("apply", "m.skops", "new.csv", "-o", "o.csv")
+    assert "note: gaps stay in columns that are ignored: id (5)" in out
+    assert pd.read_csv(fitted / "o.csv", dtype=str)["id"].equals(new["id"])
+    program("apply", "m.skops", "new.csv", "-o", "o.parquet", "-q")
+    _, out, _ = program("apply", "m.skops", "o.parquet", "-o", "p.csv")
+    assert "note: gaps stay in columns that are ignored: id (5)" in out
+
+
 def test_the_columns_may_come_in_any_order_and_with_others(program, fitted):
     frame = pd.read_csv(fitted / "new.csv", dtype=str)
     order = ["code", "more", "pet", "score", "height", "id", "age", "when"]

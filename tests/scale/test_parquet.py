@@ -125,6 +125,18 @@ def test_a_table_that_fits_one_subset(tmp_path):
     assert got["text"].equals(expected["text"])
 
 
+def test_gaps_of_ignored_columns_stay_and_are_told_of(tmp_path):
+    table = numeric_table(40).assign(note=["seen", None, "-", "seen"] * 10, z=1.0)
+    source = written(table, tmp_path / "table.parquet")
+    done = impute_parquet(
+        *(tmp_path / "table.parquet", "y", tmp_path / "out.parquet"),
+        ignore=["note", "z"],
+        missing_values=["-"],
+    )
+    assert read(tmp_path / "out.parquet")["note"].equals(source["note"])
+    assert done.notes == ("gaps stay in columns that are ignored: note (20)",)
+
+
 def test_nothing_to_fill(tmp_path):
     table = numeric_table(40).fillna(0.0)
     source = written(table, tmp_path / "table.parquet")

@@ -322,3 +322,25 @@ def test_doubtful_categories_are_named():
     assert "identifier" in identifier
     assert "id (30 in 30 observed cells)" in identifier
     assert "answer (Yes/yes)" in alike
+
+
+@pytest.mark.parametrize(
+    ("spelled", "are_quantities"),
+    [
+        ("{} mg", True),
+        ("{}%", True),
+        ("{}.5 kg/m2", True),
+        ("< {} µg", True),
+        ("row{}", False),
+        ("{}", False),
+        ("12:{}", False),
+        ("{0}u{0}", False),
+    ],
+)
+def test_numbers_with_a_unit_are_named_as_such(spelled, are_quantities):
+    frame = pd.DataFrame({"dose": [spelled.format(k) for k in range(10, 40)]})
+    (caution,) = encode_table(frame).code.cautions
+    assert ("numbers with a unit in the cell" in caution) == are_quantities
+    assert ("identifier" in caution) != are_quantities
+    few = frame.iloc[np.arange(200) % 8]
+    assert encode_table(few).code.cautions == ()

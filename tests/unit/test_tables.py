@@ -99,6 +99,18 @@ def test_nothing_missing_is_returned_unchanged_with_a_note(table):
     assert imputation.filled == {}
 
 
+def test_gaps_of_ignored_columns_stay_and_are_told_of(table):
+    table["note"] = ["seen", None] * 20
+    imputation = impute_table(table, "outcome", ignore=["id", "note"])
+    assert imputation.table["note"].equals(table["note"])
+    assert "gaps stay in columns that are ignored: note (20)" in imputation.notes
+    rest = table.dropna(subset=table.columns.drop("note"))
+    assert impute_table(rest, "outcome", ignore=["id", "note"]).notes == (
+        "the table has no other gap to fill: it is returned unchanged",
+        f"gaps stay in columns that are ignored: note ({rest['note'].isna().sum()})",
+    )
+
+
 def test_rows_without_a_label_and_without_gaps(table):
     complete = table.dropna().astype({"outcome": object})
     complete.iloc[0, -1] = None

@@ -236,7 +236,13 @@ def impute_parquet(
     n_unlabelled = plan.labelled.size - plan.n_labelled
     notes = [
         *(f"kept and not used, for it is the index: {name}" for name in _index_kept(plan)),
-        *table_notes(plan.facts, plan.unseen, n_unlabelled, ended.new_rows is not None),
+        *table_notes(
+            plan.facts,
+            plan.unseen,
+            plan.ignored_gaps,
+            n_unlabelled,
+            ended.new_rows is not None,
+        ),
         *ended.notes,
     ]
     is_classes = plan.labels.task == "classification"
