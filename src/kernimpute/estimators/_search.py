@@ -28,6 +28,10 @@ __all__ = ["accuracy", "judge_all", "judge_eta_last"]
 
 FloatArray = NDArray[np.float64]
 
+N_BEST = 3
+"""Pairs of C and gamma at which `judge_eta_last` judges every eta. What is chosen so predicts new
+rows as well as what is best of all (``benchmarks.searches``)."""
+
 
 def accuracy(
     judge: Any, Z: FloatArray, truth: NDArray[Any], sample_weight: FloatArray | None = None
@@ -109,9 +113,11 @@ def judge_all(
 
 
 def judge_eta_last(
-    judge: Callable[[Sequence[Candidate]], SearchResults], candidates: Sequence[Candidate]
+    judge: Callable[[Sequence[Candidate]], SearchResults],
+    candidates: Sequence[Candidate],
+    n_best: int = N_BEST,
 ) -> SearchResults:
-    """Judge the candidates of eta = inf, and the other etas at the best C and gamma of these.
+    """Judge the candidates of eta = inf, and the other etas where these are best.
 
     Parameters
     ----------
@@ -119,6 +125,8 @@ def judge_eta_last(
         Judges some candidates.
     candidates : sequence of Candidate
         The candidates; every C and gamma has one of eta = inf.
+    n_best : int, default=N_BEST
+        Pairs of C and gamma, for each kernel and reference, at which the other etas are judged.
 
     Returns
     -------
@@ -138,8 +146,8 @@ def judge_eta_last(
         results = SearchResults(
             tuple(plain.candidates[index] for index in members), plain.scores[members]
         )
-        chosen = results.candidates[results.best_index]
-        best.add((*key, chosen.C, chosen.gamma))
+        for chosen in map(results.candidates.__getitem__, results.best_indices(n_best)):
+            best.add((*key, chosen.C, chosen.gamma))
     others = judge(
         [
             candidate

@@ -38,11 +38,22 @@ class SearchResults:
     @property
     def best_index(self) -> int:
         """The judged candidate of the highest mean score; of equal ones the most preferred."""
+        return self.best_indices(1)[0]
+
+    def best_indices(self, n_best: int) -> list[int]:
+        """Return the best candidates, the first as `best_index` says, each next of those left."""
         means = np.full(len(self.candidates), -np.inf)
         means[self.judged] = self.scores[self.judged].mean(axis=1)
-        # Means of equal scores may differ in their last bits by the order of the folds.
-        best = np.flatnonzero(means >= means.max() - 1e-12 * max(1.0, abs(float(means.max()))))
-        return int(min(best, key=lambda index: (*self.candidates[index].preference, index)))
+        left = list(range(len(self.candidates)))
+        found: list[int] = []
+        while left and len(found) < n_best:
+            highest = float(means[left].max())
+            # Means of equal scores may differ in their last bits by the order of the folds.
+            least = highest - 1e-12 * max(1.0, abs(highest))
+            equal = [index for index in left if means[index] >= least]
+            found.append(min(equal, key=lambda at: (*self.candidates[at].preference, at)))
+            left.remove(found[-1])
+        return found
 
     def cv_results(self) -> dict[str, Any]:
         """Return the scores in the form of scikit-learn's `GridSearchCV`."""
