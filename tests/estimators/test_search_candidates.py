@@ -62,7 +62,7 @@ def test_the_defaults_are_those_of_the_plain_imputer(kernel, reference):
 def test_the_plain_estimators_own_parameters_are_in_the_default_grid(plain_class):
     X, y = related_rows()
     search_class = next(each for each in SEARCHES if each._plain_class is plain_class)
-    search = search_class(kernels=["gaussian"], cv=2).fit(X, y)
+    search = search_class(kernels=["gaussian"], cv=2, search="all").fit(X, y)
     plain = plain_class().fit(X, y)
     candidates = np.array([each[1:4] for each in offered(search)], dtype=float)
     for eta in (plain.eta_, np.inf):

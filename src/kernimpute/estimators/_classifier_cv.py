@@ -39,7 +39,7 @@ class KernelImputationClassifierCV(ClassifierMixin, KernelImputationSearch):
         A scorer of scikit-learn; None is accuracy. Scorers see probabilities that are not
         calibrated: the logistic function of decision values. Weights of rows count in it if it
         takes `sample_weight`, and do not if it takes none.
-    search : {"all", "eta_last"}, default="all"
+    search : {"eta_last", "all"}, default="eta_last"
         Which candidates are judged, as in `KernelImputerCV`.
     variant, class_weight, missing_values, categorical_features, feature_range, handle_unknown, \
 new_rows, subset_size, max_models, max_memory, tol, max_iter, random_state : object
@@ -96,7 +96,7 @@ status_, n_disjoint_pairs_ : object
         references: Any = ("mean",),
         cv: Any = None,
         scoring: Any = None,
-        search: str = "all",
+        search: str = "eta_last",
         variant: str = "direct",
         class_weight: Any = None,
         missing_values: Any = np.nan,

@@ -37,7 +37,7 @@ class KernelImputationRegressorCV(RegressorMixin, KernelImputationSearch):
     scoring : str, callable or None, default=None
         A scorer of scikit-learn; None is R2, which needs 2 rows in every fold. Weights of rows
         count in it if it takes `sample_weight`, and do not if it takes none.
-    search : {"all", "eta_last"}, default="all"
+    search : {"eta_last", "all"}, default="eta_last"
         Which candidates are judged, as in `KernelImputerCV`.
     epsilon, variant, missing_values, categorical_features, feature_range, handle_unknown, \
 new_rows, subset_size, max_models, max_memory, tol, max_iter, random_state : object
@@ -92,7 +92,7 @@ n_disjoint_pairs_ : object
         references: Any = ("mean",),
         cv: Any = None,
         scoring: Any = None,
-        search: str = "all",
+        search: str = "eta_last",
         epsilon: float = 0.1,
         variant: str = "direct",
         missing_values: Any = np.nan,

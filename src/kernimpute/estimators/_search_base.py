@@ -46,7 +46,7 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "references": ["array-like"],
     "cv": ["cv_object"],
     "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-    "search": [StrOptions({"all", "eta_last"})],
+    "search": [StrOptions({"eta_last", "all"})],
 }
 
 FITTED = (
