@@ -81,21 +81,45 @@ def test_it_misses_what_is_best_with_another_eta_only():
         calls.append(len(chosen))
         return SearchResults(tuple(chosen), np.array([[scores[each]] for each in chosen]))
 
-    found = judge_eta_last(judge, candidates, n_best=1)
+    found = judge_eta_last(judge, candidates, n_pairs=1)
     assert calls == [2, 1]
     assert found.candidates == tuple(candidates[:3])
     assert found.scores.ravel().tolist() == [0.6, 0.7, 0.5]
     assert found.best_index == 1
-    assert judge_eta_last(judge, candidates, n_best=2).best_index == 3
+    calls.clear()
+    # Where nothing is left out the folds are read once.
+    assert judge_eta_last(judge, candidates, n_pairs=2).best_index == 3
+    assert judge_eta_last(judge, candidates[::2], n_pairs=1).best_index == 0
+    assert calls == [4, 2]
 
 
-def test_the_best_candidates_are_each_the_best_of_those_left():
-    candidates = tuple(
-        Candidate("linear", C, "scale", np.inf, "mean") for C in (4.0, 1.0, 2.0, 8.0)
-    )
-    results = SearchResults(candidates, np.array([[0.5], [0.5], [np.nan], [0.7]]))
-    assert results.best_indices(9) == [3, 1, 0, 2]
-    assert results.best_indices(2) == [results.best_index, 1]
+@pytest.mark.parametrize(
+    ("finite", "judged_at"), [((5.0,), {5.0}), ((), {1.0, 2.0, 3.0, 4.0, 5.0})]
+)
+def test_settings_without_a_score_are_not_looked_about_from(finite, judged_at):
+    candidates = [
+        Candidate("linear", C, "scale", eta, "mean")
+        for C in (1.0, 2.0, 3.0, 4.0, 5.0)
+        for eta in (np.inf, 1.0)
+    ]
+
+    def judge(chosen):
+        scores = [0.5 if each.C in finite or not each.is_plain else np.nan for each in chosen]
+        return SearchResults(tuple(chosen), np.array(scores)[:, None])
+
+    found = judge_eta_last(judge, candidates)
+    assert {each.C for each in found.candidates if not each.is_plain} == judged_at
+
+
+def test_of_equal_candidates_those_looked_about_from_are_spread():
+    Cs = (4.0, 1.0, 2.0, 8.0, 16.0)
+    candidates = tuple(Candidate("linear", C, "scale", np.inf, "mean") for C in Cs)
+    results = SearchResults(candidates, np.array([[0.5], [0.5], [np.nan], [0.7], [0.5]]))
+    assert results.best_index == 3
+    assert results.leading(9) == [3, 1, 0, 4]
+    assert results.leading(3) == [3, 1, 4]
+    assert results.leading(2) == [3, 1]
+    assert results.leading(0) == []
 
 
 def test_the_reference_alone_is_enough():

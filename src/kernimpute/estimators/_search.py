@@ -28,9 +28,9 @@ __all__ = ["accuracy", "judge_all", "judge_eta_last"]
 
 FloatArray = NDArray[np.float64]
 
-N_BEST = 3
-"""Pairs of C and gamma at which `judge_eta_last` judges every eta. What is chosen so predicts new
-rows as well as what is best of all (``benchmarks.searches``)."""
+N_PAIRS = 3
+"""Pairs of C and gamma at which `judge_eta_last` judges every eta; ``benchmarks.searches`` holds
+other numbers against it."""
 
 
 def accuracy(
@@ -115,7 +115,7 @@ def judge_all(
 def judge_eta_last(
     judge: Callable[[Sequence[Candidate]], SearchResults],
     candidates: Sequence[Candidate],
-    n_best: int = N_BEST,
+    n_pairs: int = N_PAIRS,
 ) -> SearchResults:
     """Judge the candidates of eta = inf, and the other etas where these are best.
 
@@ -125,43 +125,41 @@ def judge_eta_last(
         Judges some candidates.
     candidates : sequence of Candidate
         The candidates; every C and gamma has one of eta = inf.
-    n_best : int, default=N_BEST
-        Pairs of C and gamma, for each kernel and reference, at which the other etas are judged.
+    n_pairs : int, default=N_PAIRS
+        Pairs of C and gamma, for each kernel and reference, at which the other etas are judged;
+        all pairs where no score of eta = inf is finite.
 
     Returns
     -------
     SearchResults
         The scores of those that were judged, in the order of the candidates.
     """
-
-    def part(candidate: Candidate) -> tuple[Any, ...]:
-        return id(candidate.reference), candidate.kernel
-
+    plain_by_part: dict[tuple[Any, ...], list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.is_plain:
+            plain_by_part.setdefault(_part(candidate), []).append(candidate)
+    n_plain = [len(members) for members in plain_by_part.values()]
+    if max(n_plain) <= n_pairs or sum(n_plain) == len(candidates):
+        return judge(candidates)
     plain = judge([candidate for candidate in candidates if candidate.is_plain])
-    places: dict[tuple[Any, ...], list[int]] = {}
-    for index, candidate in enumerate(plain.candidates):
-        places.setdefault(part(candidate), []).append(index)
-    best = set()
-    for key, members in places.items():
-        results = SearchResults(
-            tuple(plain.candidates[index] for index in members), plain.scores[members]
-        )
-        for chosen in map(results.candidates.__getitem__, results.best_indices(n_best)):
-            best.add((*key, chosen.C, chosen.gamma))
-    others = judge(
-        [
-            candidate
-            for candidate in candidates
-            if not candidate.is_plain and (*part(candidate), candidate.C, candidate.gamma) in best
-        ]
-    )
-    scores = {
-        id(candidate): row
-        for results in (plain, others)
-        for candidate, row in zip(results.candidates, results.scores, strict=True)
-    }
-    judged = tuple(candidate for candidate in candidates if id(candidate) in scores)
-    return SearchResults(judged, np.array([scores[id(candidate)] for candidate in judged]))
+    scores = dict(zip(map(id, plain.candidates), plain.scores, strict=True))
+    chosen: set[tuple[Any, ...]] = set()
+    for members in plain_by_part.values():
+        results = SearchResults(tuple(members), np.array([scores[id(each)] for each in members]))
+        places = results.leading(n_pairs) if results.judged.any() else range(len(members))
+        chosen.update(_pair(members[place]) for place in places)
+    others = judge([each for each in candidates if not each.is_plain and _pair(each) in chosen])
+    scores |= zip(map(id, others.candidates), others.scores, strict=True)
+    judged = tuple(each for each in candidates if id(each) in scores)
+    return SearchResults(judged, np.array([scores[id(each)] for each in judged]))
+
+
+def _part(candidate: Candidate) -> tuple[Any, ...]:
+    return id(candidate.reference), candidate.kernel
+
+
+def _pair(candidate: Candidate) -> tuple[Any, ...]:
+    return *_part(candidate), candidate.C, candidate.gamma
 
 
 def _judge_fold(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SearchResults:
-    """The scores of all candidates.
+    """The scores of the candidates that were tried.
 
     Parameters
     ----------
@@ -38,22 +39,44 @@ class SearchResults:
     @property
     def best_index(self) -> int:
         """The judged candidate of the highest mean score; of equal ones the most preferred."""
-        return self.best_indices(1)[0]
+        return self._highest(range(len(self.candidates)))[0]
 
-    def best_indices(self, n_best: int) -> list[int]:
-        """Return the best candidates, the first as `best_index` says, each next of those left."""
+    def leading(self, n_places: int) -> list[int]:
+        """Return the judged candidates of the highest mean scores, to look about from.
+
+        Where more are equal than there are places left, those taken are spread over their order of
+        preference: on small tables many settings have equal scores, and those preferred most are
+        all of one C.
+
+        Parameters
+        ----------
+        n_places : int
+            How many, if there are so many.
+
+        Returns
+        -------
+        list of int
+            Their places.
+        """
+        left: list[int] = np.flatnonzero(self.judged).tolist()
+        found: list[int] = []
+        while left and len(found) < n_places:
+            equal = self._highest(left)
+            left = [index for index in left if index not in equal]
+            n_taken = min(len(equal), n_places - len(found))
+            spread = np.linspace(0, len(equal) - 1, n_taken).round().astype(int)
+            found.extend(equal[place] for place in spread)
+        return found
+
+    def _highest(self, among: Sequence[int]) -> list[int]:
+        """Return which of some candidates have the highest mean score, the most preferred first."""
         means = np.full(len(self.candidates), -np.inf)
         means[self.judged] = self.scores[self.judged].mean(axis=1)
-        left = list(range(len(self.candidates)))
-        found: list[int] = []
-        while left and len(found) < n_best:
-            highest = float(means[left].max())
-            # Means of equal scores may differ in their last bits by the order of the folds.
-            least = highest - 1e-12 * max(1.0, abs(highest))
-            equal = [index for index in left if means[index] >= least]
-            found.append(min(equal, key=lambda at: (*self.candidates[at].preference, at)))
-            left.remove(found[-1])
-        return found
+        highest = float(means[among].max())
+        # Means of equal scores may differ in their last bits by the order of the folds.
+        least = highest - 1e-12 * max(1.0, abs(highest))
+        equal = [index for index in among if means[index] >= least]
+        return sorted(equal, key=lambda index: (*self.candidates[index].preference, index))
 
     def cv_results(self) -> dict[str, Any]:
         """Return the scores in the form of scikit-learn's `GridSearchCV`."""
