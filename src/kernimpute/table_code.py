@@ -11,6 +11,7 @@ came in.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -51,11 +52,18 @@ BoolArray = NDArray[np.bool_]
 Unknown = tuple[Hashable, tuple[object, ...], int]
 
 _MANY_CATEGORIES = 20
-"""A column with more categories than this, most of them seen once, looks like an identifier."""
-_MOST_UNITS = 3
-"""Units that the cells of one quantity are in, at the most."""
-_QUANTITY = re.compile(r"[-+<>~]?\s*\d+(?:[.,]\d+)*\s*(?P<unit>(?:[^\W\d_]|[%°$€£¥])\S*)")
-"""A number with a unit behind it."""
+"""A column with more categories than this looks like an identifier, if most of them are seen once,
+or like a quantity, if they are numbers with a unit."""
+_QUANTITY = re.compile(
+    r"[<>≤≥~≈]?=?\s*[-+−]?\s*(?P<currency>[$€£¥]?)\s*"
+    r"(?!0\d)(?:\d{1,3}(?:[,.' ]\d{3})+|\d*)(?<=\d)(?:[.,]\d+)?"
+    r"\s*(?P<unit>[^\d\s,.].*|)"
+)
+"""A number, its thousands apart or not, with a unit or without; zeros in front make it a code."""
+_LOOKED_AT = 1000
+"""Categories of a column that are looked at for a unit."""
+_SAME_UNIT = 0.9
+"""Share of them that must be numbers, most of which have one and the same unit."""
 
 
 @dataclass(frozen=True)
@@ -472,7 +480,6 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
         n_categories = len(column.values)
         if n_categories > _MANY_CATEGORIES and _are_quantities(column.values):
             quantities.append(f"{column.name} ({n_categories} such as {column.values[0]!r})")
-            continue
         if n_categories > _MANY_CATEGORIES and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
             continue
@@ -487,8 +494,8 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
         )
     if quantities:
         found.append(
-            "numbers with a unit in the cell are read as categories, to be written without it: "
-            + ", ".join(quantities)
+            "categories look like numbers with a unit, which are read as numbers where they stand "
+            f"alone: {', '.join(quantities)}"
         )
     if alike:
         found.append(
@@ -499,10 +506,15 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
 
 
 def _are_quantities(categories: Sequence[object]) -> bool:
-    """Return whether all are texts of a number and one of a few units."""
-    read = [_QUANTITY.fullmatch(str(value).strip()) for value in categories]
-    units = {match["unit"] for match in read if match}
-    return all(read) and len(units) <= _MOST_UNITS
+    """Return whether nearly all are numbers, most of them with one and the same unit."""
+    looked_at = categories[:: -(-len(categories) // _LOOKED_AT)]
+    read = [_QUANTITY.fullmatch(str(value).strip()) for value in looked_at]
+    matches = [match for match in read if match]
+    units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
+    n_bare = units.pop("", 0)
+    return (
+        len(units) == 1 and units.total() > n_bare and len(matches) >= _SAME_UNIT * len(looked_at)
+    )
 
 
 def _alike(categories: Sequence[object]) -> list[list[str]]:

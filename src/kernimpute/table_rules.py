@@ -51,6 +51,7 @@ __all__ = [
     "default_options",
     "ignored_note",
     "labels_of_table",
+    "n_empty",
     "table_notes",
     "unfinished_new_rows",
     "unfinished_subsets",
@@ -58,6 +59,9 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+
+_MOST_NAMED = 10
+"""Ignored columns that a note names."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +306,7 @@ def table_notes(
     unseen : sequence of hashable
         The columns that are left as found, for nothing is observed in them.
     ignored_gaps : mapping of hashable to int
-        How many gaps each ignored column has.
+        How many empty cells each ignored column has.
     n_unlabelled : int
         Rows without a label.
     has_new_rows : bool
@@ -345,21 +349,42 @@ def table_notes(
     return [*notes, *codes_note(few)]
 
 
+def n_empty(ignored: pd.DataFrame) -> dict[Hashable, int]:
+    """Return how many cells of each ignored column hold nothing.
+
+    Parameters
+    ----------
+    ignored : DataFrame of shape (n_rows, n_ignored)
+        The columns; missing values that are named mean nothing in them.
+
+    Returns
+    -------
+    dict of hashable to int
+        The numbers.
+    """
+    n_gaps = (~observed_in_table(ignored)).sum(axis=0)
+    return dict(zip(ignored.columns, n_gaps.tolist(), strict=True))
+
+
 def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
-    """Return what is said of the gaps of columns that are kept and not used.
+    """Return what is said of the empty cells of columns that are kept and not used.
 
     Parameters
     ----------
     ignored_gaps : mapping of hashable to int
-        How many gaps each ignored column has.
+        How many empty cells each ignored column has.
 
     Returns
     -------
     list of str
-        A note, if there is such a gap.
+        A note, if there is such a cell.
     """
-    gappy = [f"{name} ({count})" for name, count in ignored_gaps.items() if count]
-    return [f"gaps stay in columns that are ignored: {', '.join(gappy)}"] if gappy else []
+    gappy = {name: count for name, count in ignored_gaps.items() if count}
+    if len(gappy) > _MOST_NAMED:
+        n_cells = sum(gappy.values())
+        return [f"empty cells stay in {len(gappy)} columns that are ignored: {n_cells}"]
+    named = ", ".join(f"{name} ({count})" for name, count in gappy.items())
+    return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
 
 
 def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int) -> list[str]:

@@ -48,6 +48,7 @@ from kernimpute.table_rules import (
     column_facts,
     default_options,
     labels_of_table,
+    n_empty,
     table_notes,
     unfinished_new_rows,
     unfinished_subsets,
@@ -313,7 +314,7 @@ def impute_table(
     kept = [name for name in table.columns if name not in roles.dropped]
     n_gaps = {name: int((~observed[:, at[name]]).sum()) for name in used}
     filled = MappingProxyType({name: count for name, count in n_gaps.items() if count})
-    ignored_gaps = {name: int((~observed[:, at[name]]).sum()) for name in roles.ignored}
+    ignored_gaps = n_empty(table[[*roles.ignored]])
     imputation = TableImputation(
         table=_written_back(table[kept], encoded.decode(done.X), filled),
         target=target,

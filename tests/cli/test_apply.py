@@ -114,11 +114,11 @@ def test_gaps_of_ignored_columns_stay_and_are_told_of(program, fitted):
     new.loc[:4, "id"] = None
     new.to_csv(fitted / "new.csv", index=False)
     _, out, _ = program("apply", "m.skops", "new.csv", "-o", "o.csv")
-    assert "note: gaps stay in columns that are ignored: id (5)" in out
+    assert "note: empty cells stay in columns that are ignored: id (5)" in out
     assert pd.read_csv(fitted / "o.csv", dtype=str)["id"].equals(new["id"])
     program("apply", "m.skops", "new.csv", "-o", "o.parquet", "-q")
     _, out, _ = program("apply", "m.skops", "o.parquet", "-o", "p.csv")
-    assert "note: gaps stay in columns that are ignored: id (5)" in out
+    assert "note: empty cells stay in columns that are ignored: id (5)" in out
 
 
 def test_the_columns_may_come_in_any_order_and_with_others(program, fitted):

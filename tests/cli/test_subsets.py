@@ -54,6 +54,27 @@ def test_in_memory_gives_the_same(impute, table):
     np.testing.assert_allclose(got[["a", "b", "c"]], expected[["a", "b", "c"]], atol=1e-10)
 
 
+def test_empty_cells_of_ignored_columns_are_counted_alike(impute, table):
+    table["note"] = ["seen", "-9", None] * 20
+    table["score"] = [0.5, np.nan, -9.0] * 20
+    table.index = pd.Index(range(1, ROWS + 1), name="key")
+    table.to_parquet("t.parquet", row_group_size=25)
+    table.to_csv("t.csv", index=False)
+    given = ("-t", "y", "--missing-values", "-9", "--ignore", "note", "--ignore", "score")
+    said = "note: empty cells stay in columns that are ignored: note (20), score (20)"
+    for name, *options in (
+        ("t.parquet",),
+        ("t.parquet", "--subset-size", "20"),
+        ("t.csv",),
+    ):
+        code, out, err = impute(name, *given, *options, "-o", f"out.{name}", "--force")
+        assert (code, err) == (0, "")
+        assert said in out.splitlines()
+        got = pd.read_csv("out.t.csv") if name == "t.csv" else pd.read_parquet("out.t.parquet")
+        for column in ("note", "score"):
+            assert got[column].tolist() == pytest.approx(table[column].tolist(), nan_ok=True)
+
+
 def test_a_folder(impute, table, folder):
     (folder / "in").mkdir()
     for part in range(2):

@@ -134,7 +134,7 @@ def test_gaps_of_ignored_columns_stay_and_are_told_of(tmp_path):
         missing_values=["-"],
     )
     assert read(tmp_path / "out.parquet")["note"].equals(source["note"])
-    assert done.notes == ("gaps stay in columns that are ignored: note (20)",)
+    assert done.notes == ("empty cells stay in columns that are ignored: note (10)",)
 
 
 def test_nothing_to_fill(tmp_path):

@@ -324,23 +324,52 @@ def test_doubtful_categories_are_named():
     assert "answer (Yes/yes)" in alike
 
 
-@pytest.mark.parametrize(
-    ("spelled", "are_quantities"),
-    [
-        ("{} mg", True),
-        ("{}%", True),
-        ("{}.5 kg/m2", True),
-        ("< {} µg", True),
-        ("row{}", False),
-        ("{}", False),
-        ("12:{}", False),
-        ("{0}u{0}", False),
-    ],
-)
-def test_numbers_with_a_unit_are_named_as_such(spelled, are_quantities):
-    frame = pd.DataFrame({"dose": [spelled.format(k) for k in range(10, 40)]})
-    (caution,) = encode_table(frame).code.cautions
-    assert ("numbers with a unit in the cell" in caution) == are_quantities
-    assert ("identifier" in caution) != are_quantities
-    few = frame.iloc[np.arange(200) % 8]
+QUANTITIES = [
+    [f"{k} mg" for k in range(30)],
+    [f"{k}%" for k in range(30)],
+    [f"{k}.5 kg/m2" for k in range(30)],
+    [f"{k},5 °C" for k in range(30)],
+    [f"−{k} °C" for k in range(30)],
+    [f"< {k} µg" for k in range(30)],
+    [f">={k} mm Hg" for k in range(30)],
+    [f"${k},200.50" for k in range(1, 30)],
+    [f"1 {k} 000 €".replace(" ", "", 1) for k in range(1, 30)],
+    [f"{k} {'mg' if k % 3 else 'MG'}" for k in range(30)],
+    [f"{k} mg" for k in range(30)] + ["unknown", "7"],
+]
+OTHERS = [
+    [f"row{k}" for k in range(30)],
+    [str(k) for k in range(30)],
+    [f"12:{k}" for k in range(10, 40)],
+    [f"{k}u{k}" for k in range(30)],
+    [f"{k:04d}N" for k in range(30)],
+    [f"{k}{letter}" for k in range(15) for letter in "AB"],
+    [f"{k} {half}" for k in range(1, 13) for half in ("am", "pm")],
+    [f"{k} {month}" for k in range(1, 15) for month in ("Jan", "Feb")],
+    [f"1.4.{k}rc" for k in range(30)],
+    [f"{k} {unit}" for k in range(15) for unit in ("mg", "g")],
+    [f"2020-01-{k:02d}" for k in range(1, 30)],
+    [f"E{k}.{k}" for k in range(30)],
+    [f"{k}" for k in range(20)] + [f"{k} mg" for k in range(15)],
+    [f"mg {k}" for k in range(30)],
+]
+
+
+@pytest.mark.parametrize("cells", QUANTITIES, ids=lambda cells: cells[0])
+def test_numbers_with_a_unit_are_named_as_such(cells):
+    said = encode_table(pd.DataFrame({"dose": pd.Series(cells, dtype=object)})).code.cautions
+    assert "identifier" in said[0] and len(said) == 2
+    assert said[1] == (
+        "categories look like numbers with a unit, which are read as numbers where they stand "
+        f"alone: dose ({len(cells)} such as {min(cells)!r})"
+    )
+    several = pd.DataFrame({"dose": cells * 3})
+    assert encode_table(several).code.cautions == said[1:]
+    few = several[several["dose"].isin(cells[:20])]
     assert encode_table(few).code.cautions == ()
+
+
+@pytest.mark.parametrize("cells", OTHERS, ids=lambda cells: cells[0])
+def test_codes_are_not_named_as_numbers_with_a_unit(cells):
+    frame = pd.DataFrame({"code": pd.Series(cells * 3).astype("category")})
+    assert encode_table(frame).code.cautions == ()

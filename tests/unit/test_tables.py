@@ -103,11 +103,11 @@ def test_gaps_of_ignored_columns_stay_and_are_told_of(table):
     table["note"] = ["seen", None] * 20
     imputation = impute_table(table, "outcome", ignore=["id", "note"])
     assert imputation.table["note"].equals(table["note"])
-    assert "gaps stay in columns that are ignored: note (20)" in imputation.notes
+    assert "empty cells stay in columns that are ignored: note (20)" in imputation.notes
     rest = table.dropna(subset=table.columns.drop("note"))
     assert impute_table(rest, "outcome", ignore=["id", "note"]).notes == (
         "the table has no other gap to fill: it is returned unchanged",
-        f"gaps stay in columns that are ignored: note ({rest['note'].isna().sum()})",
+        f"empty cells stay in columns that are ignored: note ({rest['note'].isna().sum()})",
     )
 
 

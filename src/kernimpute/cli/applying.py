@@ -21,7 +21,7 @@ from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.columns import counted, listed, observed_in_table
 from kernimpute.files import replacing
-from kernimpute.table_rules import ignored_note
+from kernimpute.table_rules import ignored_note, n_empty
 
 __all__ = ["apply_model"]
 
@@ -184,11 +184,8 @@ def _facts(rows: _FilledRows, path: Path, model: Model, seconds: float) -> list[
 
 def _notes(model: Model, source: Source, file: TableFile, dropped: Iterable[str]) -> list[str]:
     """Return what was done that one would not expect."""
-    kept = [name for name in model.ignored if name in source.names]
-    gaps: dict[Hashable, int] = {
-        name: int((~observed_in_table(file.frame[[name]])).sum()) for name in kept
-    }
-    notes = ignored_note(gaps)
+    ignored = [name for name in model.ignored if name in source.names]
+    notes = ignored_note(n_empty(file.frame[ignored]))
     if model.target in source.names:
         notes.append(f"the label column {model.target} is kept as it is and not used")
     left_out = ", ".join(dropped)

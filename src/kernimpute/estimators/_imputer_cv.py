@@ -49,9 +49,11 @@ class KernelImputerCV(TransformerMixin, KernelImputationSearch):
         score is not finite in some fold ranks last, with a warning.
     search : {"eta_last", "all"}, default="eta_last"
         Which candidates are judged. "eta_last": those of eta = inf, and then the other etas at
-        the three pairs of C and gamma that are best of these, for each kernel and reference.
-        "all": each eta at each C and gamma. That takes three times as long at the default values,
-        ten times at 11 values of C and 11 of gamma (276 rows), and chose no better on 12 tables.
+        the three pairs of C and gamma that are best of these, for each kernel and reference (of
+        equal ones, some that are spread over C; all, where there are no more than three). Folds
+        are coded and references are fitted twice then. "all": each eta at each C and gamma, which
+        takes three times as long at the default values, and ten times at 11 values of C and 11
+        of gamma (276 rows).
     variant, epsilon, task, class_weight, missing_values, categorical_features, feature_range, \
 handle_unknown, keep_empty_features, add_indicator, new_rows, subset_size, max_models, \
 max_memory, tol, max_iter, random_state : object
@@ -73,7 +75,7 @@ max_memory, tol, max_iter, random_state : object
     best_index_ : int
         Its place in `cv_results_`.
     cv_results_ : dict
-        Parameters and scores of all candidates, as `GridSearchCV` has them.
+        Parameters and scores of the candidates that were judged, as `GridSearchCV` has them.
     n_splits_ : int
         Number of folds.
     n_features_in_, feature_names_in_, classes_, kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, \

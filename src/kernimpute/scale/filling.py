@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ class Ended:
         How the filling of the rows without a label ended; None where there was none.
     found : mapping of str to object
         Options that were left open, as they were used.
+    ignored_gaps : mapping of hashable to int
+        How many empty cells each ignored column has.
     """
 
     n_subsets: int = 0
@@ -63,6 +65,7 @@ class Ended:
     gap: float = 0.0
     new_rows: Status | None = None
     found: Mapping[str, object] = field(default_factory=dict)
+    ignored_gaps: Mapping[Hashable, int] = field(default_factory=dict)
 
 
 def fill_table(
@@ -106,8 +109,7 @@ def fill_table(
     has_gaps = _code_labelled(plan, X)
     found = default_options(method, X, plan.code, plan.labels)
     if not (has_gaps[0] or has_gaps[1]):
-        write_filled(plan, output, X, lambda rows: rows)
-        return Ended(found=found)
+        return Ended(found=found, ignored_gaps=write_filled(plan, output, X, lambda rows: rows))
     options = {**method, **found}
     kernel: Kernel = options.pop("kernel").with_categorical(plan.code.categorical, X.shape[1])
     labels = labels_of_table(plan.labels)
@@ -127,7 +129,7 @@ def fill_table(
         new_rows.append(recovered.status)
         return recovered.X
 
-    write_filled(plan, output, X, fill_new)
+    ignored_gaps = write_filled(plan, output, X, fill_new)
     return Ended(
         n_subsets=len(subsets),
         n_reused=n_reused,
@@ -138,6 +140,7 @@ def fill_table(
         gap=max(one.gap for one in ended),
         new_rows=overall(new_rows) if new_rows else None,
         found={**found, "kernel": kernel},
+        ignored_gaps=ignored_gaps,
     )
 
 

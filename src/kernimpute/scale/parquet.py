@@ -239,7 +239,7 @@ def impute_parquet(
         *table_notes(
             plan.facts,
             plan.unseen,
-            plan.ignored_gaps,
+            ended.ignored_gaps,
             n_unlabelled,
             ended.new_rows is not None,
         ),

@@ -42,8 +42,6 @@ class Plan:
         What is said of them.
     unseen : tuple of hashable
         The columns that are left as found, for nothing is observed in them.
-    ignored_gaps : mapping of hashable to int
-        How many gaps each ignored column has.
     cautions : tuple of str
         What looks like a mistake.
     """
@@ -56,7 +54,6 @@ class Plan:
     code: TableCode
     facts: tuple[ColumnFacts, ...]
     unseen: tuple[Hashable, ...]
-    ignored_gaps: Mapping[Hashable, int]
     cautions: tuple[str, ...]
 
     @property
@@ -143,10 +140,6 @@ def make_plan(
             "The table must have a column, besides the label, with an observed value in a row "
             "that has a label. Got none."
         )
-    ignored_gaps = {}
-    for name in roles.ignored:
-        observed = observed_in_table(source.column(str(name)), missing_values)
-        ignored_gaps[name] = int((~observed).sum())
     code = joined_code(columns, counts)
     return Plan(
         source=source,
@@ -157,6 +150,5 @@ def make_plan(
         code=code,
         facts=tuple(facts),
         unseen=tuple(unseen),
-        ignored_gaps=ignored_gaps,
         cautions=(*labels.cautions, *unused, *left_as_found(unseen, labelled), *code.cautions),
     )

@@ -149,6 +149,7 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
             # By now, for an interrupt of what came before would leave them half started.
             asked.scale(n_workers)
             _wait_for_workers(asked, n_workers)
+            client.register_worker_callbacks(_be_quiet)
         stack.enter_context(on_client(client))
         yield -1
 
@@ -163,9 +164,8 @@ def _cluster(distributed: ModuleType, folder: Path) -> Iterator[Any]:
             threads_per_worker=1,
             dashboard_address="127.0.0.1:0",
             local_directory=str(folder),
-            # What a worker meets when it is ended in the midst of a task or of its heartbeat is no
-            # news, and it calls it an error; those of tasks come back as exceptions.
-            silence_logs=logging.CRITICAL,
+            # A task that is dropped at an interrupt is no news.
+            silence_logs=logging.ERROR,
         )
     with cluster:
         try:
@@ -173,6 +173,16 @@ def _cluster(distributed: ModuleType, folder: Path) -> Iterator[Any]:
         except BaseException:
             _end_workers(cluster)
             raise
+
+
+def _be_quiet() -> None:
+    """Print no error of this worker.
+
+    It has started, and what goes wrong in a task comes back as an exception. What is left is that
+    it is ended in the midst of a task, or of its heartbeat, at an interrupt.
+    """
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
 
 
 def _wait_for_workers(cluster: Any, n_workers: int) -> None:
@@ -184,8 +194,8 @@ def _wait_for_workers(cluster: Any, n_workers: int) -> None:
             latest = time.monotonic()
         if _has_failed(cluster) or time.monotonic() > latest + STARTING:
             raise ChildProcessError(
-                f"Only {n_there} of {n_workers} worker processes started: a script that asks for "
-                'them needs `if __name__ == "__main__":` around what it does.'
+                f"Only {n_there} of {n_workers} worker processes started. Where a script asks for "
+                'them, it needs `if __name__ == "__main__":` around what it does.'
             )
         time.sleep(0.02)
 

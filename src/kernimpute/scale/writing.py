@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -48,7 +50,7 @@ def coded_rows(plan: Plan) -> Iterator[tuple[FloatArray, BoolArray]]:
 
 def write_filled(
     plan: Plan, output: Path, training: FloatArray, fill_new: Callable[[FloatArray], FloatArray]
-) -> None:
+) -> Mapping[Hashable, int]:
     """Write the table with its gaps filled; it is there whole, or not at all.
 
     Parameters
@@ -61,7 +63,13 @@ def write_filled(
         The filled rows that have a label; it may lie in a file.
     fill_new : callable
         Fills coded rows that have none.
+
+    Returns
+    -------
+    mapping of str to int
+        How many empty cells each ignored column has.
     """
+    ignored_gaps: Counter[Hashable] = Counter()
     rows = _FilledRows(plan, training, fill_new)
     with contextlib.ExitStack() as stack:
         if plan.source.is_folder:
@@ -76,9 +84,17 @@ def write_filled(
             kept = pa.schema([schema.field(name) for name in plan.kept], schema.metadata)
             with pq.ParquetWriter(place, kept, compression=codec) as writer:
                 for group in plan.source.row_groups(file):
+                    for name in plan.roles.ignored:
+                        ignored_gaps[name] += _n_empty(group[name])
                     pieces = [rows.fill(piece).select(plan.kept) for piece in slices(group)]
                     whole = pa.concat_tables(pieces) if pieces else group.select(plan.kept)
                     writer.write_table(whole, row_group_size=max(1, whole.num_rows))
+    return ignored_gaps
+
+
+def _n_empty(column: pa.ChunkedArray) -> int:
+    """Return how many cells hold nothing, or NaN."""
+    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
 
 
 def _codec(opened: pq.ParquetFile) -> str:
