@@ -79,7 +79,7 @@ def sweep_speed(X: np.ndarray, target: np.ndarray, kernel: Gaussian) -> float:
 def searches(X: np.ndarray, y: np.ndarray) -> dict[str, float | int]:
     """Measure searches against one fit at the defaults."""
     # The least of all times, for two jobs want all of a small machine: what else runs only adds.
-    one_fit = min(all_seconds(lambda: KernelImputer().fit(X, y), 9))
+    one_fit = min(all_seconds(lambda: KernelImputer().fit(X, y), 50))
     # Before the clock runs, for the processes of two jobs take seconds to start.
     KernelImputerCV(kernels=["linear"], Cs=[1.0], n_jobs=2).fit(X, y)
     powers = 2.0 ** np.arange(-5, 6)
