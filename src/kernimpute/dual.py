@@ -58,6 +58,12 @@ COMMON = 1e30
 """Largest entry of K, half range of targets and bound that are solved as they are, and the inverse
 of the smallest: little beyond, libsvm's single precision ends."""
 
+FACTOR_ROWS = 1000
+"""Rows from which on the interior-point method with a factor of K is faster than libsvm whatever C
+is; of fewer it is where C is large."""
+FACTOR_ITERATIONS = 4000
+"""Iterations in which libsvm takes as long as that method, of some hundred rows."""
+
 CACHE_MB = 200
 """Memory that libsvm may take for columns of the matrix, in its single precision."""
 
@@ -217,7 +223,8 @@ class Dual:
 
         libsvm, which keeps K in single precision, only says which coefficients are at their
         bounds; an active-set method in double precision goes on from there. Where libsvm gets
-        lost (large C, K of low rank) an interior-point method takes its place.
+        lost (large C, K of low rank) an interior-point method takes its place, and where a factor
+        of K is known and the rows are many, from the start.
 
         Parameters
         ----------
@@ -245,9 +252,10 @@ class Dual:
 
         Notes
         -----
-        The interior-point method needs the matrix, and a few more of its size. Where it is not
-        held there is none: libsvm's coefficients are improved by the active set as far as they
-        can be. So it is, with more than `SMALL` rows, where the memory has no room for them.
+        The interior-point method needs the matrix, and a few more of its size, unless a factor of
+        it is known. Where it is not held there is none: libsvm's coefficients are improved by the
+        active set as far as they can be. So it is, with more than `SMALL` rows, where the memory
+        has no room for them.
 
         Coefficients beyond `REACH` are not looked for, however large C is: there the targets are
         lost in the rounding of ``K b``. A machine whose margin is hard has far smaller ones, and
@@ -332,7 +340,7 @@ class Dual:
             solution = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
             if solution.converged or not _may_hold_more(gram, y.size):
                 return solution.point
-        near = near_solution(gram.matrix(), *problem)
+        near = near_solution(gram, *problem)
         other = solve_dual(gram, *problem, near, tol=tol, max_rounds=300)
         if solution is None or other.value >= solution.value:
             return other.point
@@ -382,7 +390,8 @@ class Dual:
     def _libsvm(self, gram: Gram, y: FloatArray, largest: FloatArray) -> FloatArray | None:
         """Return libsvm's coefficients; None if it takes longer than an interior-point method.
 
-        Where that one may not be asked, they are returned as they are.
+        Where that one may not be asked, they are returned as they are. Of many rows with a factor
+        libsvm is not asked.
 
         Parameters
         ----------
@@ -391,10 +400,15 @@ class Dual:
         y, largest : ndarray of shape (n,)
             Their linear term, and the largest magnitudes of their coefficients.
         """
+        if gram.factor is not None and y.size >= FACTOR_ROWS:
+            return None
         scale = 0.5 * float(y.max() - y.min()) or 1.0
         # A smaller tolerance drowns in the rounding of single precision, and takes forever. So
-        # many iterations, each of O(n), take as long as the interior-point method, of O(n^3).
+        # many iterations, each of O(n), take as long as the interior-point method, of O(n^3), or
+        # of O(n) with a factor.
         max_iter = max(20 * y.size, y.size**2 // 20)
+        if gram.factor is not None:
+            max_iter = FACTOR_ITERATIONS
         rows, kernel = gram.libsvm_form()
         options = {**kernel, "tol": 1e-3, "max_iter": max_iter, "cache_size": CACHE_MB}
         tube = None if self.task == "classification" else self.epsilon / scale
@@ -664,5 +678,10 @@ def _classification(
 
 
 def _may_hold_more(gram: Gram, n: int) -> bool:
-    """Return whether there is room for what the interior-point method holds: four more matrices."""
+    """Return whether there is room for what the interior-point method holds: four more matrices.
+
+    Of a matrix with a factor it holds none.
+    """
+    if gram.factor is not None:
+        return True
     return isinstance(gram, DenseGram) and (n <= SMALL or 4 * 8 * n**2 < free_memory())

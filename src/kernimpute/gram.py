@@ -25,6 +25,10 @@ Rows = NDArray[np.intp]
 class Gram(Protocol):
     """A symmetric kernel matrix of n rows, whether or not it is held."""
 
+    @property
+    def factor(self) -> FloatArray | None:
+        """An F much narrower than the matrix, which is ``F F'``; None where none is known."""
+
     def largest(self) -> float:
         """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
 
@@ -102,9 +106,12 @@ class DenseGram:
     ----------
     K : ndarray of shape (n, n)
         The matrix, symmetric. Products are taken of one of any namespace; the rest is NumPy's.
+    factor : ndarray of shape (n, n_columns) or None, default=None
+        As `Gram.factor` has it.
     """
 
     K: FloatArray
+    factor: FloatArray | None = None
 
     def largest(self) -> float:
         """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
@@ -130,7 +137,7 @@ class DenseGram:
 
     def among(self, rows: Rows) -> DenseGram:
         """Return the matrix of some of the rows."""
-        return DenseGram(self.block(rows, rows))
+        return DenseGram(self.block(rows, rows), None if self.factor is None else self.factor[rows])
 
     def held(self) -> DenseGram:
         """Return the same."""
@@ -159,6 +166,7 @@ class RaisedGram:
 
     K: FloatArray
     ridge: float
+    factor: None = None
 
     def largest(self) -> float:
         """Return a bound on the largest magnitude of an entry; NaN or infinite if one is."""

@@ -1,8 +1,10 @@
 """A primal-dual interior-point method for the dual of a support vector machine.
 
-It needs about ten factorisations of an (n, n) matrix whatever the kernel and however large C,
-and leaves a point that `active_set` makes exact in a few rounds. Where libsvm finds its way it is
-faster; where it does not (large C, a kernel of low rank) it can be a thousand times slower.
+It needs about ten factorisations of an (n, n) matrix whatever the kernel and however large C, or of
+an (r, r) matrix where the kernel matrix is ``F F'`` with F of shape (n, r) (Fine and Scheinberg,
+2001), and leaves a point that `active_set` makes exact in a few rounds. Where libsvm finds its way
+it is faster than the first; where it does not (large C, a kernel of low rank) it can be a thousand
+times slower.
 
 The coefficients are written as ``b = base + sum of signed parts``, each part between 0 and a
 width: with a tube a positive and a negative part each, which makes the absolute value linear, else
@@ -13,10 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from kernimpute.gram import Gram, as_gram
 
 __all__ = ["near_solution"]
 
@@ -124,6 +129,65 @@ class _Point:
         return share
 
 
+class _Factorised:
+    """A kernel matrix plus a diagonal, factorised.
+
+    Parameters
+    ----------
+    gram : Gram
+        The kernel matrix.
+    diagonal : ndarray of shape (n,)
+        What is added, positive.
+    """
+
+    def __init__(self, gram: Gram, diagonal: FloatArray) -> None:
+        # Laid out as LAPACK wants it, so that the factor takes its place.
+        matrix = np.array(gram.matrix(), dtype=float, order="F")
+        matrix[np.diag_indices(diagonal.size)] += diagonal
+        self.factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, right_side: FloatArray) -> FloatArray:
+        """Return the solution of the system with a right side, of shape (n,)."""
+        return np.asarray(cho_solve(self.factor, right_side, check_finite=False))
+
+
+class _FactorisedLowRank:
+    """The same of ``F F'``, by Woodbury's identity.
+
+    Where the diagonal is small the identity takes differences of large numbers; what that loses is
+    won back by a second solution, for what the first left over.
+
+    Parameters
+    ----------
+    gram : Gram
+        The kernel matrix, whose factor is known.
+    diagonal : ndarray of shape (n,)
+        What is added, positive.
+    """
+
+    def __init__(self, gram: Gram, diagonal: FloatArray) -> None:
+        self.F, self.diagonal = cast(FloatArray, gram.factor), diagonal
+        small = self.F.T @ (self.F / diagonal[:, None])
+        small[np.diag_indices(small.shape[0])] += 1.0
+        self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, right_side: FloatArray) -> FloatArray:
+        """Return the solution of the system with a right side, of shape (n,)."""
+        first = self._solve(right_side)
+        left_over = right_side - self.F @ (self.F.T @ first) - self.diagonal * first
+        return first + self._solve(left_over)
+
+    def _solve(self, right_side: FloatArray) -> FloatArray:
+        alone = right_side / self.diagonal
+        common = cho_solve(self.factor, self.F.T @ alone, check_finite=False)
+        return np.asarray(alone - (self.F @ common) / self.diagonal)
+
+
+def _product(gram: Gram, b: FloatArray) -> FloatArray:
+    """Return ``K b``, by the factor where there is one."""
+    return gram.product(b) if gram.factor is None else gram.factor @ (gram.factor.T @ b)
+
+
 class _NewtonSystem:
     """The linearised optimality conditions at an iterate, factorised.
 
@@ -132,7 +196,7 @@ class _NewtonSystem:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    gram : Gram
         The kernel matrix.
     parts : _Parts
         The parts.
@@ -145,27 +209,25 @@ class _NewtonSystem:
         If the matrix is not positive definite.
     """
 
-    def __init__(self, K: FloatArray, parts: _Parts, point: _Point) -> None:
+    def __init__(self, gram: Gram, parts: _Parts, point: _Point) -> None:
         self.parts, self.point = parts, point
         self.b = parts.base + parts.gather(point.low)
-        force = parts.spread(K @ self.b + point.multiplier)
+        force = parts.spread(_product(gram, self.b) + point.multiplier)
         self.slack = point.at_low - point.at_high - parts.cost - force
         self.weight = point.at_low / point.low + point.at_high / point.high
         self.softness = np.bincount(parts.owner, 1.0 / self.weight, minlength=self.b.size)
         # What rounding may have made negative in a singular K.
-        ridge = 1e-15 * self.b.size * float(np.abs(np.diagonal(K)).max())
-        # Laid out as LAPACK wants it, so that the factor takes its place.
-        matrix = np.array(K, dtype=float, order="F")
-        matrix[np.diag_indices(self.b.size)] += 1.0 / self.softness + ridge
-        self.factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        self.unit = cho_solve(self.factor, np.ones(self.b.size), check_finite=False)
+        ridge = 1e-15 * self.b.size * gram.largest()
+        factorise = _Factorised if gram.factor is None else _FactorisedLowRank
+        self.factorised = factorise(gram, 1.0 / self.softness + ridge)
+        self.unit = self.factorised.solve(np.ones(self.b.size))
 
     def direction(self, to_low: FloatArray, to_high: FloatArray) -> _Point:
         """Return the direction that changes the products of distance and multiplier so."""
         parts, point = self.parts, self.point
         pull = self.slack + to_low / point.low - to_high / point.high
         rest = parts.gather(pull / self.weight)
-        unbalanced = cho_solve(self.factor, rest / self.softness, check_finite=False)
+        unbalanced = self.factorised.solve(rest / self.softness)
         raised = float(unbalanced.sum() + self.b.sum()) / float(self.unit.sum())
         force = (rest - unbalanced + raised * self.unit) / self.softness
         move = (pull - parts.spread(force)) / self.weight
@@ -175,7 +237,11 @@ class _NewtonSystem:
 
 
 def near_solution(
-    K: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
+    K: FloatArray | Gram,
+    y: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    epsilon: float,
 ) -> FloatArray:
     """Return a point near the maximiser of the dual, its coefficients at bounds put there.
 
@@ -183,7 +249,7 @@ def near_solution(
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
+    K : ndarray of shape (n, n) or Gram
         The kernel matrix, positive semidefinite. Where a factorisation fails because it is not,
         the point reached so far is returned.
     y : ndarray of shape (n,)
@@ -198,6 +264,7 @@ def near_solution(
     ndarray of shape (n,)
         Coefficients between their bounds, whose sum is 0 only to the accuracy of the method.
     """
+    gram = as_gram(K)
     y = y - 0.5 * (y.max() + y.min())
     scale = float(y.max()) or 1.0
     parts = _parts(y, lower, upper, epsilon)
@@ -205,7 +272,7 @@ def near_solution(
     point = _Point(middle, middle, ones, ones, 0.0)
     for _ in range(MAX_ITERATIONS):
         try:
-            system = _NewtonSystem(K, parts, point)
+            system = _NewtonSystem(gram, parts, point)
         except LinAlgError:
             break
         near = point.gap <= ACCURACY * scale * float(np.abs(system.b).mean())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,11 @@ class KernelGram:
 
     kernel: Kernel
     X: FloatArray
+
+    @cached_property
+    def factor(self) -> FloatArray | None:
+        """As `kernimpute.gram.Gram.factor` has it."""
+        return self.kernel.factor(self.X)
 
     def chunks(self, rows: Rows, columns: Rows) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the sums of feature terms of some rows and columns, a few rows at a time.
@@ -113,9 +119,8 @@ class KernelGram:
         if buffer is None:
             return self
         everyone = np.arange(self.X.shape[0])
-        return HeldKernelGram(
-            self.kernel, self.X, DenseGram(self._block(everyone, everyone, buffer))
-        )
+        entries = self._block(everyone, everyone, buffer)
+        return HeldKernelGram(self.kernel, self.X, DenseGram(entries, self.factor))
 
     def largest(self) -> float:
         """Return the largest entry, which is on the diagonal."""
@@ -147,7 +152,7 @@ class KernelGram:
     def held(self) -> Gram:
         """Return an array if it is small, or if libsvm has no such kernel."""
         if self.X.shape[0] <= HELD_ROWS or self.kernel.libsvm_form(self.X) is None:
-            return DenseGram(self.matrix())
+            return DenseGram(self.matrix(), self.factor)
         return self
 
     def matrix(self) -> FloatArray:

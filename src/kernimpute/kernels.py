@@ -336,6 +336,21 @@ class Kernel(ABC):
         """
         return None
 
+    def factor(self, X: FloatArray) -> FloatArray | None:
+        """Return a narrow F such that the kernel matrix of some rows is ``F F'``.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns) or None
+            The factor; None where there is none, or it would not be much narrower than the matrix.
+        """
+        return None
+
     def observed_sums(
         self,
         X: FloatArray,
@@ -702,6 +717,12 @@ class Linear(_ProductKernel):
     def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
         """Return the rows themselves; the offset is left out."""
         return X, {"kernel": "linear"}
+
+    def factor(self, X: FloatArray) -> FloatArray | None:
+        """Return the rows with a column of the offset's root."""
+        if X.shape[1] + 1 > WIDEST_SHARE * X.shape[0]:
+            return None
+        return np.hstack([X, np.full((X.shape[0], 1), self.offset**0.5)])
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class Bench:
                 gram: Gram = KernelGram(kernel, table)
                 if table.shape[0] <= HELD_ROWS or not kernel.is_positive_semidefinite:
                     sums = kernel.sums(table, table) if sums is None else sums
-                    gram = DenseGram(kernel.link(sums))
+                    gram = DenseGram(kernel.link(sums), kernel.factor(table))
                 plain_ones = [item for item in chosen if item[1].is_plain]
                 for index, machine in self._along_C(plain_ones, kernel, table, gram):
                     every = np.arange(table.shape[0])
