@@ -8,12 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
 
 import kernimpute.dual
 from kernimpute.dual import TASKS, Dual, coupling, make_dual
+from kernimpute.gram import DenseGram
+from kernimpute.kernel_gram import KernelGram
+from kernimpute.kernels import Linear
 
 
 def gaussian(X, gamma):
@@ -232,6 +236,42 @@ def test_large_C_and_low_rank_do_not_take_forever():
     b = dual.solve(K)
     assert time.perf_counter() - began < 5.0
     assert abs(dual.gap(K, b)) <= 1e-9 * dual.value(K, b)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("n", [300, 1200])
+@pytest.mark.parametrize("C", [0.1, 4.0, 1e3])
+def test_by_a_factor_the_machine_is_the_same(task, n, C, monkeypatch):
+    X = points(n, n_features=6)
+    # Gaps held at the mean, as a table has them where most is missing: rows that coincide.
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.6, X.mean(axis=0), X)
+    noise = np.random.default_rng(2).standard_normal(n)
+    y = X @ np.arange(6.0) + noise
+    dual = make_dual(y if task == "regression" else y > y.mean(), n, C=C, task=task, epsilon=0.2)
+    kernel = Linear()
+    K = kernel(X, X)
+    expected = dual.solve(K)
+    if n > 1000:
+        monkeypatch.setattr("kernimpute.dual.libsvm_coefficients", None)
+    for gram in (KernelGram(kernel, X), DenseGram(K, kernel.factor(X))):
+        b = dual.solve(gram)
+        assert abs(dual.gap(K, b)) <= 1e-8 * max(1.0, dual.value(K, b))
+        assert dual.value(K, b) == pytest.approx(dual.value(K, expected), rel=1e-9)
+        decisions = [K @ each + dual.intercept(K, each) for each in (b, expected)]
+        np.testing.assert_allclose(decisions[0], decisions[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["german_numer", "wine_white"])
+def test_by_a_factor_the_machine_of_a_real_table_is_the_same(name, data_dir):
+    table = pd.read_csv(data_dir / f"{name}.csv").sample(600, random_state=0)
+    y = table.pop("target")
+    X = ((table - table.min()) / (table.max() - table.min())).to_numpy()
+    K = Linear()(X, X)
+    for C in (1.0, 100.0):
+        dual = make_dual(y > y.median() if name == "wine_white" else y, 600, C=C)
+        b, expected = dual.solve(DenseGram(K, Linear().factor(X))), dual.solve(K)
+        assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
+        np.testing.assert_allclose(K @ b, K @ expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -59,6 +59,22 @@ def test_every_answer_is_that_of_the_array(kernel, tiny_chunks):
     assert gram.product(np.zeros(60)).tolist() == [0.0] * 60
 
 
+@pytest.mark.parametrize("kernel", [*KERNELS, Linear(0.0)], ids=repr)
+def test_a_factor_is_that_of_the_matrix_and_known_of_linear_kernels(kernel):
+    X = rows_of(kernel)
+    gram, some = KernelGram(kernel, X), np.arange(0, 60, 2)
+    held = gram.held_in(np.empty((60, 60)))
+    for each in (gram, gram.held(), held, held.held()):
+        assert (each.factor is None) == (not isinstance(kernel, Linear))
+        if each.factor is None:
+            continue
+        np.testing.assert_allclose(each.factor @ each.factor.T, kernel(X, X), atol=1e-14)
+        among = each.among(some)
+        np.testing.assert_allclose(among.factor @ among.factor.T, among.matrix(), atol=1e-14)
+    # As wide as the matrix it is of no use.
+    assert KernelGram(kernel, X[:5]).factor is None
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_matrix_held_in_a_buffer_answers_the_same(kernel, tiny_chunks):
     X = rows_of(kernel)
