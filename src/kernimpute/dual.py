@@ -22,6 +22,7 @@ NumPy's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,10 +60,13 @@ COMMON = 1e30
 of the smallest: little beyond, libsvm's single precision ends."""
 
 FACTOR_ROWS = 1000
-"""Rows from which on the interior-point method with a factor of K is faster than libsvm whatever C
-is; of fewer it is where C is large."""
+"""Rows from which on the interior-point method with a factor of K is asked before libsvm: mostly it
+is faster then, of fewer where C is large."""
 FACTOR_ITERATIONS = 4000
 """Iterations in which libsvm takes as long as that method, of some hundred rows."""
+FEASIBLE = 1e-4
+"""Largest sum of coefficients, relative to that of their magnitudes, from which it is worth to go
+on."""
 
 CACHE_MB = 200
 """Memory that libsvm may take for columns of the matrix, in its single precision."""
@@ -335,7 +339,9 @@ class Dual:
             solution = solve_dual(gram, *problem, start, tol=tol, max_rounds=50)
             if solution.converged:
                 return solution.point
-        guess = self._libsvm(gram, y, np.maximum(upper, -lower))
+        if gram.factor is not None:
+            return self._solve_by_factor(gram, *problem[:3], tol, solution)
+        guess = self._libsvm(gram, y, np.maximum(upper, -lower), _many_iterations(y.size))
         if guess is not None:
             solution = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
             if solution.converged or not _may_hold_more(gram, y.size):
@@ -345,6 +351,47 @@ class Dual:
         if solution is None or other.value >= solution.value:
             return other.point
         return solution.point
+
+    def _solve_by_factor(
+        self,
+        gram: Gram,
+        y: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        tol: float,
+        best: ActiveSetSolution | None,
+    ) -> FloatArray:
+        """Solve where a factor of K is known: one method after the other, until one arrives.
+
+        First the one that is mostly the fastest. What is accepted for its rounding alone is held
+        against what the others find.
+        """
+        largest, n = np.maximum(upper, -lower), y.size
+        few = min(_many_iterations(n), FACTOR_ITERATIONS)
+
+        def begin_near() -> FloatArray | None:
+            near = near_solution(gram, y, lower, upper, self.epsilon)
+            # What is far from feasible is far from the solution.
+            return near if abs(near.sum()) <= FEASIBLE * np.abs(near).sum() else None
+
+        ways: list[Callable[[], FloatArray | None]] = [
+            begin_near,
+            lambda: self._libsvm(gram, y, largest, _many_iterations(n), or_none=False),
+        ]
+        if n < FACTOR_ROWS:
+            ways.insert(0, lambda: self._libsvm(gram, y, largest, few))
+        for begin in ways:
+            guess = begin()
+            if guess is None:
+                continue
+            problem = (y, lower, upper, self.epsilon)
+            found = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
+            if best is None or found.value > best.value:
+                best = found
+            if found.violation <= 0.5 * tol * float(y.max() - y.min()):
+                break
+        assert best is not None
+        return best.point
 
     def _solve_in_other_units(
         self,
@@ -387,11 +434,16 @@ class Dual:
         solution = scaled.solve(unit_K, tol, begin)[:, 0]
         return np.clip(np.ldexp(solution, of_b), lower, upper)
 
-    def _libsvm(self, gram: Gram, y: FloatArray, largest: FloatArray) -> FloatArray | None:
-        """Return libsvm's coefficients; None if it takes longer than an interior-point method.
-
-        Where that one may not be asked, they are returned as they are. Of many rows with a factor
-        libsvm is not asked.
+    def _libsvm(
+        self,
+        gram: Gram,
+        y: FloatArray,
+        largest: FloatArray,
+        max_iter: int,
+        *,
+        or_none: bool = True,
+    ) -> FloatArray | None:
+        """Return libsvm's coefficients; None if unfinished, where another method may be asked.
 
         Parameters
         ----------
@@ -399,23 +451,20 @@ class Dual:
             The kernel matrix of the rows that have room.
         y, largest : ndarray of shape (n,)
             Their linear term, and the largest magnitudes of their coefficients.
+        max_iter : int
+            Its iterations at the most.
+        or_none : bool, default=True
+            Whether unfinished ones are None, where there is room for the other method.
         """
-        if gram.factor is not None and y.size >= FACTOR_ROWS:
-            return None
         scale = 0.5 * float(y.max() - y.min()) or 1.0
-        # A smaller tolerance drowns in the rounding of single precision, and takes forever. So
-        # many iterations, each of O(n), take as long as the interior-point method, of O(n^3), or
-        # of O(n) with a factor.
-        max_iter = max(20 * y.size, y.size**2 // 20)
-        if gram.factor is not None:
-            max_iter = FACTOR_ITERATIONS
+        # A smaller tolerance drowns in the rounding of single precision, and takes forever.
         rows, kernel = gram.libsvm_form()
         options = {**kernel, "tol": 1e-3, "max_iter": max_iter, "cache_size": CACHE_MB}
         tube = None if self.task == "classification" else self.epsilon / scale
         # A regression in units of its targets has its bounds in these too.
         in_units = largest if tube is None else largest / scale
         found, finished = libsvm_coefficients(rows, y / scale, in_units, tube, options)
-        if not finished and _may_hold_more(gram, y.size):
+        if or_none and not finished and _may_hold_more(gram, y.size):
             return None
         return np.asarray(scale * found)
 
@@ -675,6 +724,11 @@ def _classification(
     targets = np.where(y[:, None] == positive[None, :], 1.0, -1.0)
     upper = np.where(targets > 0.0, largest[:, None], 0.0)
     return Dual(targets, upper - largest[:, None], upper, 0.0, C, "classification", classes)
+
+
+def _many_iterations(n: int) -> int:
+    """Return how many iterations of libsvm, each of O(n), take as long as a method of O(n^3)."""
+    return max(20 * n, n**2 // 20)
 
 
 def _may_hold_more(gram: Gram, n: int) -> bool:

@@ -166,7 +166,10 @@ class RaisedGram:
 
     K: FloatArray
     ridge: float
-    factor: None = None
+
+    @property
+    def factor(self) -> None:
+        """Nothing: what is raised has no narrow factor."""
 
     def largest(self) -> float:
         """Return a bound on the largest magnitude of an entry; NaN or infinite if one is."""

@@ -128,6 +128,8 @@ class KernelGram:
 
     def product(self, b: FloatArray) -> FloatArray:
         """Return ``K b``."""
+        if self.factor is not None:
+            return np.asarray(self.factor @ (self.factor.T @ b))
         return self._product(np.arange(self.X.shape[0]), b)
 
     def quadratic(self, b: FloatArray) -> float:

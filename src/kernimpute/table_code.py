@@ -55,11 +55,12 @@ _MANY_CATEGORIES = 20
 """A column with more categories than this looks like an identifier, if most of them are seen once,
 or like a quantity, if they are numbers with a unit."""
 _QUANTITY = re.compile(
-    r"[<>≤≥~≈]?=?\s*[-+−]?\s*(?P<currency>[$€£¥]?)\s*"
-    r"(?!0\d)(?:\d{1,3}(?:[,.' ]\d{3})+|\d*)(?<=\d)(?:[.,]\d+)?"
-    r"\s*(?P<unit>[^\d\s,.].*|)"
+    r"[<>≤≥~≈]?=? ?[-+−]? ?(?P<currency>[$€£¥]?) ?"
+    r"(?!0\d)(?:\d{1,3}(?:[,.' ]\d{3})+|\d+|(?=[.,]\d))(?:[.,]\d+)?"
+    r" ?(?P<unit>(?:[^\W\d_]|[%‰°$€£¥])(?:\D|(?<=m)[23])*|)"
 )
-"""A number, its thousands apart or not, with a unit or without; zeros in front make it a code."""
+"""A number, its thousands apart or not, with a unit or without; zeros in front make it a code, and
+further digits a date or a range."""
 _LOOKED_AT = 1000
 """Categories of a column that are looked at for a unit."""
 _SAME_UNIT = 0.9
@@ -508,7 +509,7 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
 def _are_quantities(categories: Sequence[object]) -> bool:
     """Return whether nearly all are numbers, most of them with one and the same unit."""
     looked_at = categories[:: -(-len(categories) // _LOOKED_AT)]
-    read = [_QUANTITY.fullmatch(str(value).strip()) for value in looked_at]
+    read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in looked_at]
     matches = [match for match in read if match]
     units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
     n_bare = units.pop("", 0)

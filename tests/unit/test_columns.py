@@ -336,6 +336,8 @@ QUANTITIES = [
     [f"1 {k} 000 €".replace(" ", "", 1) for k in range(1, 30)],
     [f"{k} {'mg' if k % 3 else 'MG'}" for k in range(30)],
     [f"{k} mg" for k in range(30)] + ["unknown", "7"],
+    [f".{k} kg" for k in range(1, 30)],
+    [f"1\u202f{k}\u00a0€" for k in range(100, 130)],
 ]
 OTHERS = [
     [f"row{k}" for k in range(30)],
@@ -350,6 +352,11 @@ OTHERS = [
     [f"{k} {unit}" for k in range(15) for unit in ("mg", "g")],
     [f"2020-01-{k:02d}" for k in range(1, 30)],
     [f"E{k}.{k}" for k in range(30)],
+    [f"{hour}:00" for hour in range(24)],
+    [f"{year}-01-01" for year in range(1990, 2020)],
+    [f"{k}/2020" for k in range(1, 30)],
+    [f"{k} of 30" for k in range(1, 31)],
+    [f"<{' ' * 5000}x{k}" for k in range(30)],
     [f"{k}" for k in range(20)] + [f"{k} mg" for k in range(15)],
     [f"mg {k}" for k in range(30)],
 ]

@@ -251,6 +251,9 @@ def test_by_a_factor_the_machine_is_the_same(task, n, C, monkeypatch):
     kernel = Linear()
     K = kernel(X, X)
     expected = dual.solve(K)
+    # By the method of the factor alone: libsvm has next to no iterations, or is not asked.
+    monkeypatch.setattr("kernimpute.dual.FACTOR_ITERATIONS", 1)
+    monkeypatch.setattr("kernimpute.dual._many_iterations", lambda n: 1)
     if n > 1000:
         monkeypatch.setattr("kernimpute.dual.libsvm_coefficients", None)
     for gram in (KernelGram(kernel, X), DenseGram(K, kernel.factor(X))):
@@ -259,6 +262,40 @@ def test_by_a_factor_the_machine_is_the_same(task, n, C, monkeypatch):
         assert dual.value(K, b) == pytest.approx(dual.value(K, expected), rel=1e-9)
         decisions = [K @ each + dual.intercept(K, each) for each in (b, expected)]
         np.testing.assert_allclose(decisions[0], decisions[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [200, 1100])
+def test_by_a_factor_no_matrix_is_held_whatever_the_labels_and_weights(rows, monkeypatch):
+    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 100)
+    monkeypatch.setattr("kernimpute.kernel_gram.KernelGram.matrix", None)
+    X = points(rows)
+    weights = np.random.default_rng(4).choice([0.0, 0.5, 1.0, 3.0], rows)
+    K = Linear()(X, X)
+    for C in (1.0, 1e3):
+        dual = make_dual(labels_of(X, 3), rows, C=C, sample_weight=weights)
+        b = dual.solve(KernelGram(Linear(), X))
+        assert (b >= dual.lower).all() and (b <= dual.upper).all()
+        assert np.abs(b.sum(axis=0)).max() <= 1e-12 * np.abs(b).sum()
+        assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
+        again = dual.solve(KernelGram(Linear(), X), start=b)
+        assert dual.value(K, again) == pytest.approx(dual.value(K, b), rel=1e-12)
+
+
+def test_where_the_method_of_the_factor_gets_lost_libsvm_is_asked():
+    generator = np.random.default_rng(0)
+    X = generator.random((1000, 2))
+    X[0] *= 1e5
+    y = ((X - X.mean(axis=0)) / X.std(axis=0)) @ generator.standard_normal(2)
+    y += 0.5 * generator.standard_normal(1000)
+    dual = make_dual(y > np.median(y), 1000, C=1e-3)
+    b = dual.solve(KernelGram(Linear(0.0), X))
+    assert abs(dual.gap(Linear(0.0)(X, X), b)) <= 1e-9
+    # Targets without noise: among coefficients of any size some that are next to nothing are best.
+    X = np.random.default_rng(1).random((4000, 5))
+    y = X @ np.arange(5.0)
+    dual = make_dual(y, 4000, C=1e4, task="regression", epsilon=0.0)
+    gram = KernelGram(Linear(), X)
+    assert abs(dual.gap(gram, dual.solve(gram))) <= 1e-5
 
 
 @pytest.mark.parametrize("name", ["german_numer", "wine_white"])
