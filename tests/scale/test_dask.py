@@ -15,6 +15,7 @@ import pytest
 
 from kernimpute import KernelImputationClassifierCV, KernelImputer
 from kernimpute.scale import impute_dask, impute_parquet, schedulers
+from kernimpute.scale.interrupts import LOGGERS
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
@@ -156,6 +157,63 @@ def test_workers_of_its_own_print_nothing_of_their_ends(capfd, tmp_path):
         tell([joblib.delayed(logger.error)(texts[0]), joblib.delayed(logger.critical)(texts[1])])
     err = capfd.readouterr().err
     assert texts[0] not in err and texts[1] in err
+
+
+class Heard(logging.Handler):
+    """What reaches a logger's handlers."""
+
+    def __init__(self):
+        super().__init__()
+        self.messages = []
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+
+@pytest.fixture
+def heard():
+    """Return what the loggers of Dask and of its event loop are heard to say."""
+    handler = Heard()
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addHandler(handler)
+    yield handler.messages
+    for logger in loggers:
+        logger.removeHandler(handler)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_is_ended_before_its_time_is_unheard(heard, monkeypatch, tmp_path, error):
+    said = [*LOGGERS, "distributed.scheduler", "distributed.comm.tcp"]
+    end_workers = schedulers._end_workers
+
+    def end(cluster):
+        for name in said:
+            logging.getLogger(name).error("closed: %s", name)
+        logging.getLogger("tornado.application").critical("broken")
+        end_workers(cluster)
+
+    monkeypatch.setattr(schedulers, "_end_workers", end)
+    with pytest.raises(error), schedulers.running_on("local", 1, tmp_path):
+        logging.getLogger("tornado.application").error("heard")
+        raise error
+    assert [each for each in heard if each.startswith(("closed", "broken", "heard"))] == [
+        "heard",
+        "broken",
+    ]
+    logging.getLogger("distributed.scheduler").error("heard again")
+    assert "heard again" in heard
+
+
+def test_why_workers_do_not_start_is_heard(heard, monkeypatch, tmp_path):
+    def wait(cluster, n_workers):
+        logging.getLogger("distributed.nanny").error("failed to start")
+        raise ChildProcessError
+
+    monkeypatch.setattr(schedulers, "_wait_for_workers", wait)
+    with pytest.raises(ChildProcessError), schedulers.running_on("local", 1, tmp_path):
+        pass
+    assert "failed to start" in heard
 
 
 def test_a_cluster_of_its_own(tmp_path):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 
-__all__ = ["kept_from_workers"]
+__all__ = ["kept_from_workers", "unheard_ends"]
+
+LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
+"""Those that say that a task, a connection or a process of Dask's has ended before its time."""
 
 
 @contextlib.contextmanager
@@ -58,3 +62,28 @@ def _postponed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def unheard_ends() -> Iterator[None]:
+    """Let Dask and its event loop print no error: of what is being ended, nothing ends well.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
+
+    def is_news(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.CRITICAL
+
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    # What comes from a logger below one of them meets its handlers alone.
+    told = [*loggers, *(handler for logger in loggers for handler in logger.handlers)]
+    for each in told:
+        each.addFilter(is_news)
+    try:
+        yield
+    finally:
+        for each in told:
+            each.removeFilter(is_news)

@@ -27,7 +27,7 @@ from kernimpute.scale.blocks import (
     is_block,
     write_block,
 )
-from kernimpute.scale.interrupts import kept_from_workers
+from kernimpute.scale.interrupts import kept_from_workers, unheard_ends
 from kernimpute.scale.work_folder import WorkFolder
 
 __all__ = ["Job", "SubsetsDone", "run_blocks"]
@@ -169,7 +169,7 @@ def _without_workers() -> None:
 
 def _closed(results: Generator[tuple[int, FilledBlock], None, None]) -> None:
     """Drop the tasks that are left."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), unheard_ends():
         # Of the tasks that are dropped: who interrupts knows it.
         warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)
         results.close()

@@ -15,7 +15,7 @@ from typing import Any
 from joblib import cpu_count, effective_n_jobs, parallel_config
 
 from kernimpute.parameters import refusal, refusal_in_words
-from kernimpute.scale.interrupts import kept_from_workers
+from kernimpute.scale.interrupts import kept_from_workers, unheard_ends
 
 __all__ = ["check_answers", "check_scheduler", "on_client", "running_on", "the_distributed"]
 
@@ -140,18 +140,28 @@ def running_on(scheduler: str | None, n_jobs: int | None, folder: Path) -> Itera
         yield n_jobs
         return
     distributed = the_distributed()
-    with contextlib.ExitStack() as stack:
-        is_local = scheduler == "local"
-        asked: Any = stack.enter_context(_cluster(distributed, folder)) if is_local else scheduler
-        client = stack.enter_context(distributed.Client(asked, set_as_default=False))
-        if is_local:
-            n_workers = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
-            # By now, for an interrupt of what came before would leave them half started.
-            asked.scale(n_workers)
-            _wait_for_workers(asked, n_workers)
-            client.register_worker_callbacks(_be_quiet)
-        stack.enter_context(on_client(client))
-        yield -1
+    has_started = False
+    with contextlib.ExitStack() as ended, contextlib.ExitStack() as stack:
+        try:
+            is_local = scheduler == "local"
+            asked: Any = scheduler
+            if is_local:
+                asked = stack.enter_context(_cluster(distributed, folder))
+            client = stack.enter_context(distributed.Client(asked, set_as_default=False))
+            if is_local:
+                n_workers = cpu_count() if n_jobs is None else effective_n_jobs(n_jobs)
+                # By now, for an interrupt of what came before would leave them half started.
+                asked.scale(n_workers)
+                _wait_for_workers(asked, n_workers)
+                client.register_worker_callbacks(_be_quiet)
+            stack.enter_context(on_client(client))
+            has_started = True
+            yield -1
+        except BaseException as error:
+            # Why workers do not start is news.
+            if has_started or isinstance(error, KeyboardInterrupt):
+                ended.enter_context(unheard_ends())
+            raise
 
 
 @contextlib.contextmanager
