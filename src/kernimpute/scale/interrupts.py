@@ -73,13 +73,10 @@ def unheard_ends() -> Iterator[None]:
     None
         Nothing.
     """
-
-    def is_news(record: logging.LogRecord) -> bool:
-        return record.levelno >= logging.CRITICAL
-
-    loggers = [logging.getLogger(name) for name in LOGGERS]
     # What comes from a logger below one of them meets its handlers alone.
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     told = [*loggers, *(handler for logger in loggers for handler in logger.handlers)]
+    is_news = _News()
     for each in told:
         each.addFilter(is_news)
     try:
@@ -87,3 +84,10 @@ def unheard_ends() -> Iterator[None]:
     finally:
         for each in told:
             each.removeFilter(is_news)
+
+
+class _News(logging.Filter):
+    """What is worse than an error."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.CRITICAL

@@ -185,14 +185,17 @@ def _cluster(distributed: ModuleType, folder: Path) -> Iterator[Any]:
             raise
 
 
+_FOR_GOOD = contextlib.ExitStack()
+"""What lasts as long as a worker's process."""
+
+
 def _be_quiet() -> None:
     """Print no error of this worker.
 
     It has started, and what goes wrong in a task comes back as an exception. What is left is that
     it is ended in the midst of a task, or of its heartbeat, at an interrupt.
     """
-    for handler in logging.getLogger("distributed").handlers:
-        handler.setLevel(logging.CRITICAL)
+    _FOR_GOOD.enter_context(unheard_ends())
 
 
 def _wait_for_workers(cluster: Any, n_workers: int) -> None:
