@@ -366,11 +366,12 @@ class Dual:
         First the one that is mostly the fastest. What is accepted for its rounding alone is held
         against what the others find.
         """
+        problem = (y, lower, upper, self.epsilon)
         largest, n = np.maximum(upper, -lower), y.size
         few = min(_many_iterations(n), FACTOR_ITERATIONS)
 
         def begin_near() -> FloatArray | None:
-            near = near_solution(gram, y, lower, upper, self.epsilon)
+            near = near_solution(gram, *problem)
             # What is far from feasible is far from the solution.
             return near if abs(near.sum()) <= FEASIBLE * np.abs(near).sum() else None
 
@@ -384,7 +385,6 @@ class Dual:
             guess = begin()
             if guess is None:
                 continue
-            problem = (y, lower, upper, self.epsilon)
             found = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
             if best is None or found.value > best.value:
                 best = found

@@ -128,8 +128,6 @@ class KernelGram:
 
     def product(self, b: FloatArray) -> FloatArray:
         """Return ``K b``."""
-        if self.factor is not None:
-            return np.asarray(self.factor @ (self.factor.T @ b))
         return self._product(np.arange(self.X.shape[0]), b)
 
     def quadratic(self, b: FloatArray) -> float:
@@ -169,6 +167,8 @@ class KernelGram:
 
     def _product(self, rows: Rows, b: FloatArray) -> FloatArray:
         """Return some rows of ``K b``."""
+        if self.factor is not None:
+            return np.asarray(self.factor[rows] @ (self.factor.T @ b))
         pulling = _nonzero(b)
         products = np.empty((rows.size, *b.shape[1:]))
         for part, sums in self.chunks(rows, pulling):

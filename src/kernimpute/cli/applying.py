@@ -95,7 +95,7 @@ def apply_model(
         print_warnings(dict.fromkeys(cautions))
         if not quiet:
             facts = _facts(rows, model, fitted, seconds)
-            notes = _notes(fitted, source, file, dropped)
+            notes = _notes(fitted, file, dropped)
             print_summary(facts, [output], filled=rows.filled, n_rows=len(rows.table), notes=notes)
 
     said_of_done(say)
@@ -182,11 +182,11 @@ def _facts(rows: _FilledRows, path: Path, model: Model, seconds: float) -> list[
     ]
 
 
-def _notes(model: Model, source: Source, file: TableFile, dropped: Iterable[str]) -> list[str]:
+def _notes(model: Model, file: TableFile, dropped: Iterable[str]) -> list[str]:
     """Return what was done that one would not expect."""
-    ignored = [name for name in model.ignored if name in source.names]
+    ignored = [name for name in model.ignored if name in file.source.names]
     notes = ignored_note(n_empty(file.frame[ignored]))
-    if model.target in source.names:
+    if model.target in file.source.names:
         notes.append(f"the label column {model.target} is kept as it is and not used")
     left_out = ", ".join(dropped)
     if left_out:
