@@ -35,8 +35,8 @@ from kernimpute.baselines import (
     GEOMKernels,
     KARMAClassifier,
 )
+from kernimpute.joint.reference import expected_kernel
 from kernimpute.kernels import Gaussian
-from kernimpute.reference import expected_kernel
 
 __all__ = ["WHOLE", "Offer"]
 

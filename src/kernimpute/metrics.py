@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import wasserstein_distance
 
-from kernimpute.labels import is_gap
-from kernimpute.parameters import refusal_in_words
+from kernimpute.core.checks import is_gap, refusal_in_words
 
 __all__ = [
     "FilledErrors",

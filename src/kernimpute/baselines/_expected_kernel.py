@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.kernels import Gaussian
+from kernimpute.core.kernels import Gaussian
 
 __all__ = ["RowGaussians", "log_expectations"]
 

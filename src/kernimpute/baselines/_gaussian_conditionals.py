@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.missing import observed_cells
+from kernimpute.core.checks import observed_cells
 
 __all__ = [
     "Patterns",

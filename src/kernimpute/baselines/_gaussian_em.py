@@ -37,9 +37,8 @@ from kernimpute.baselines._gaussian_conditionals import (
     observed_precisions,
     pattern_blocks,
 )
-from kernimpute.convergence import Status, StopRule
-from kernimpute.missing import observed_cells
-from kernimpute.parameters import refusal
+from kernimpute.core.checks import observed_cells, refusal
+from kernimpute.core.status import Status, StopRule
 
 __all__ = [
     "EM_CONSTRAINTS",

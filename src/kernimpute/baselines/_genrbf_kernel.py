@@ -36,9 +36,8 @@ from kernimpute.baselines._expected_kernel import RowGaussians, log_expectations
 from kernimpute.baselines._gaussian_conditionals import conditional_gaussians
 from kernimpute.baselines._gaussian_em import EM_CONSTRAINTS, fit_gaussian
 from kernimpute.baselines._reading import read_rows
-from kernimpute.convergence import StopRule
-from kernimpute.missing import observed_cells
-from kernimpute.parameters import check_real, refusal_in_words
+from kernimpute.core.checks import check_real, observed_cells, refusal_in_words
+from kernimpute.core.status import StopRule
 
 __all__ = ["KERNEL_CONSTRAINTS", "GenRBFKernel"]
 

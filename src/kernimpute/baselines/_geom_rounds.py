@@ -12,7 +12,7 @@ ordinary machine. In signed coefficients, ``w = sum of b_i x_i``, the dual of on
 
     maximise  sum of s_i y_i b_i - b'Kb / 2   subject to  1'b = 0,  0 <= y_i b_i <= C / s_i,
 
-a `kernimpute.dual.Dual` with the targets s_i y_i. (Its constraint 1'b = 0, from the intercept that
+a `Dual` with the targets s_i y_i. (Its constraint 1'b = 0, from the intercept that
 is scaled with the rest, is why rescaling K to K_ij / (s_i s_j) would not make it an ordinary one.)
 
 The kernel is Gaussian on the features observed in both rows, `K_observed`. Restricting w to the
@@ -39,11 +39,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.baselines._restricted import RestrictedNorms
-from kernimpute.dual import Dual
-from kernimpute.interior_point import near_solution
-from kernimpute.kernels import Gaussian
-from kernimpute.missing import check_pair, observed_cells
-from kernimpute.parameters import check_real, refusal_in_words
+from kernimpute.core.checks import check_pair, check_real, observed_cells, refusal_in_words
+from kernimpute.core.dual import Dual
+from kernimpute.core.kernels import Gaussian
+from kernimpute.core.svm import near_solution
 
 __all__ = ["GEOMKernels", "GEOMRound", "observed_kernel", "solve_rounds"]
 

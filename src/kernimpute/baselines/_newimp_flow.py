@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernimpute.devices import import_torch
+from kernimpute.core.devices import import_torch
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

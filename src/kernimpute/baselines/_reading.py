@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from kernimpute.labels import plain_labels
+from kernimpute.core.checks import plain_labels
 
 __all__ = ["read_labelled", "read_rows"]
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.missing import observed_cells
+from kernimpute.core.checks import observed_cells
 
 __all__ = ["RestrictedNorms"]
 

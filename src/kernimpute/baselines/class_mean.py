@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.baselines._reading import read_labelled, read_rows
-from kernimpute.missing import observed_cells
+from kernimpute.core.checks import observed_cells
 
 __all__ = ["ClassMeanImputer"]
 

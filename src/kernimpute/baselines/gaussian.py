@@ -30,7 +30,7 @@ from kernimpute.baselines._gaussian_em import (
     fit_gaussian,
     spread,
 )
-from kernimpute.convergence import StopRule
+from kernimpute.core.status import StopRule
 
 __all__ = ["GaussianClassifier"]
 

@@ -21,8 +21,8 @@ from kernimpute.baselines._geom_rounds import (
     observed_kernel,
     solve_rounds,
 )
-from kernimpute.dual import make_dual
-from kernimpute.parameters import refusal, refusal_in_words
+from kernimpute.core.checks import refusal, refusal_in_words
+from kernimpute.core.dual import make_dual
 
 __all__ = ["GEOMClassifier", "GEOMKernels", "GEOMRound", "observed_kernel"]
 

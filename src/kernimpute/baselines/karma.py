@@ -27,9 +27,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from kernimpute.baselines._base import GapClassifier
-from kernimpute.dual import make_dual
-from kernimpute.missing import check_pair, observed_cells
-from kernimpute.parameters import check_integer
+from kernimpute.core.checks import check_integer, check_pair, observed_cells
+from kernimpute.core.dual import make_dual
 
 __all__ = ["KARMAClassifier", "karma_kernel"]
 
@@ -124,7 +123,7 @@ class KARMAClassifier(GapClassifier):
     -----
     The kernel grows as n_features^beta, so that at the same C the machine's margin hardens with
     beta. There libsvm, which keeps a kernel in single precision, may go astray; the dual is
-    solved by ``kernimpute.dual``.
+    solved by ``kernimpute.core.dual``.
 
     References
     ----------

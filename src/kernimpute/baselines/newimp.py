@@ -29,9 +29,8 @@ from kernimpute.baselines._newimp_flow import (
     velocity_of_new_rows,
 )
 from kernimpute.baselines._reading import read_rows
-from kernimpute.devices import check_device, import_torch
-from kernimpute.missing import observed_cells
-from kernimpute.parameters import check_integer, check_real
+from kernimpute.core.checks import check_integer, check_real, observed_cells
+from kernimpute.core.devices import check_device, import_torch
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 
 from kernimpute.baselines._gaussian_conditionals import conditional_gaussians, log_densities
 from kernimpute.baselines._gaussian_em import fit_gaussian, spread
-from kernimpute.convergence import Status, StopRule
+from kernimpute.core.status import Status, StopRule
 
 EXACT = StopRule(tol=1e-13, max_iter=5000)
 

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernimpute.baselines import KARMAClassifier, karma_kernel
-from kernimpute.dual import make_dual
+from kernimpute.core.dual import make_dual
 
 
 def gappy(seed, n_rows=30, n_features=5, share=0.4):
