@@ -1,6 +1,6 @@
 """The six kernels, by their public address.
 
->>> from kernimpute.kernels import Gaussian
+>>> from kernimpute.core.kernels import Gaussian
 """
 
 from kernimpute.core.kernels import (
