@@ -331,7 +331,7 @@ def _filled(
         one = _constant(series, gaps, column) if column.kind == "empty" else column.values[0]
         fills = [one] * int(gaps.sum())
     series = _written(series, gaps, fills, column)
-    if isinstance(came, pd.ArrowDtype) and isinstance(series.dtype, pd.CategoricalDtype):
+    if isinstance(came, pd.ArrowDtype) and source_of(came) == source_of(series.dtype) == "category":
         again = arrow_column(series, came.pyarrow_dtype)
         array: Any = pd.array(again, dtype=pd.ArrowDtype(again.type))
         return pd.Series(array, index=series.index, name=series.name)

@@ -159,7 +159,7 @@ def _wider(dtype: Any, series: pd.Series) -> Any:
     """Return a dtype of narwhals; one of fixed categories with those of a column that it lacks."""
     if not isinstance(dtype, nw.Enum):
         return dtype
-    lacking = [value for value in series.unique() if value not in dtype.categories]
+    lacking = [value for value in series.dropna().unique() if value not in dtype.categories]
     return nw.Enum([*dtype.categories, *lacking]) if lacking else dtype
 
 
