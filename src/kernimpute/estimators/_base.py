@@ -36,7 +36,7 @@ from kernimpute.estimators._coding import (
     IndicatorColumns,
     within_reach,
 )
-from kernimpute.estimators._filling import Filling, Settings, fill, fitted_kernel
+from kernimpute.estimators._filling import GAMMA_PARTS, Filling, Settings, fill, fitted_kernel
 from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._persistence import Persistent
@@ -47,10 +47,13 @@ from kernimpute.imputation import VARIANTS
 from kernimpute.table.code import EncodedTable, TableCode
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
-__all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
+__all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
 
 FloatArray = NDArray[np.float64]
 BLOCK_ROWS = 1024
+
+ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
+"""What a named eta takes of the default weight of the anchor."""
 
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "variant": [StrOptions(set(VARIANTS))],
@@ -80,11 +83,45 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 METHOD_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNELS)), Kernel],
     "C": [Interval(Real, 0, None, closed="neither")],
-    "gamma": [StrOptions({"auto", "scale"}), Interval(Real, 0, None, closed="neither")],
-    "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="right")],
+    "gamma": [StrOptions({"auto", *GAMMA_PARTS}), Interval(Real, 0, None, closed="neither")],
+    "eta": [StrOptions(set(ETA_PARTS)), Interval(Real, 0, None, closed="right")],
     "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
 }
 """Constraints of the parameters that the CV estimators choose."""
+
+
+def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
+    """Return the candidates that are worth comparing, for scikit-learn's `GridSearchCV`.
+
+    Parameters
+    ----------
+    prefix : str, default=""
+        What precedes each parameter's name, such as "kernelimputer__" in a pipeline.
+
+    Returns
+    -------
+    list of dict of str to list
+        18 candidates with a linear kernel and 54 with a gaussian one: six penalties C in
+        [1/16, 64], three widths gamma around "scale", and three anchors eta. The anchor inf,
+        which is the reference imputation without guidance by labels, stands first, so that
+        `GridSearchCV` prefers it among equal scores.
+
+    Examples
+    --------
+    >>> from kernimpute import default_grid
+    >>> from sklearn.model_selection import ParameterGrid
+    >>> len(ParameterGrid(default_grid()))
+    72
+    """
+    shared: dict[str, list[Any]] = {
+        "C": [4.0**power for power in range(-2, 4)],
+        "eta": [math.inf, *ETA_PARTS],
+    }
+    grids: list[dict[str, list[Any]]] = [
+        {"kernel": ["linear"], **shared},
+        {"kernel": ["gaussian"], "gamma": [*GAMMA_PARTS], **shared},
+    ]
+    return [{prefix + name: values for name, values in grid.items()} for grid in grids]
 
 
 @dataclass(frozen=True)
@@ -361,7 +398,7 @@ class KernelImputation(Persistent, BaseEstimator):
         if self.variant != "direct":
             return None
         n_machines = number_of_machines(None if labels.classes is None else labels.classes.size)
-        factor = n_machines * self._eta_factor(labels)
+        factor = ETA_PARTS[self.eta] * n_machines * self._eta_factor(labels)
         return anchor_weight(float(self.C), matrix, factor, labels.weights)
 
     def _eta_factor(self, labels: Labels) -> float:

@@ -120,7 +120,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
 
     See Also
     --------
-    KernelImputationClassifierCV : Chooses kernel, C, gamma, eta and reference.
+    default_grid : Candidates for scikit-learn's `GridSearchCV`.
     KernelImputer : Returns the filled table.
 
     Notes

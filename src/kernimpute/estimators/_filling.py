@@ -36,6 +36,10 @@ Rows = NDArray[np.intp]
 Progress = Callable[[Record], object] | None
 
 
+GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
+"""What a named gamma takes of the gamma that is scaled to the rows."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How training rows are filled: what an estimator's parameters say.
@@ -167,7 +171,7 @@ def fitted_kernel(
     if isinstance(kernel, Kernel):
         return kernel.with_categorical(np.array(categorical, dtype=int), matrix.shape[1])
     if isinstance(gamma, str) or "gamma" not in KERNELS[kernel].__dataclass_fields__:
-        factor = part if gamma == "auto" else 1.0
+        factor = GAMMA_PARTS.get(str(gamma), part)
         return default_kernel(kernel, matrix, categorical, weights, part=factor)
     return make_kernel(kernel, float(gamma), categorical)
 

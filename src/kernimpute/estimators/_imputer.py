@@ -137,7 +137,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     See Also
     --------
-    KernelImputerCV : Chooses kernel, C, gamma, eta and reference by cross-validation.
+    default_grid : Candidates for scikit-learn's `GridSearchCV`.
     KernelImputationClassifier : Fills and classifies.
     kernimpute.impute : The same on arrays in [0, 1].
 

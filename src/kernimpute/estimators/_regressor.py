@@ -97,7 +97,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
 
     See Also
     --------
-    KernelImputationRegressorCV : Chooses kernel, C, gamma, eta and reference.
+    default_grid : Candidates for scikit-learn's `GridSearchCV`.
     KernelImputer : Returns the filled table.
 
     Examples

@@ -22,14 +22,11 @@ from kernimpute.core.kernels import KERNELS
 from kernimpute.core.status import Record, Status, Trace
 from kernimpute.estimators._calibration import Calibration
 from kernimpute.estimators._classifier import KernelImputationClassifier
-from kernimpute.estimators._classifier_cv import KernelImputationClassifierCV
 from kernimpute.estimators._coding import CodeColumns, IndicatorColumns
 from kernimpute.estimators._imputer import KernelImputer
-from kernimpute.estimators._imputer_cv import KernelImputerCV
 from kernimpute.estimators._machines import Machine, Machines
 from kernimpute.estimators._references import NewRows
 from kernimpute.estimators._regressor import KernelImputationRegressor
-from kernimpute.estimators._regressor_cv import KernelImputationRegressorCV
 from kernimpute.table.code import TableCode
 from kernimpute.table.columns import Column
 from kernimpute.table.stored import StoredValue
@@ -40,9 +37,6 @@ _OWN_TYPES: tuple[type, ...] = (
     KernelImputer,
     KernelImputationClassifier,
     KernelImputationRegressor,
-    KernelImputerCV,
-    KernelImputationClassifierCV,
-    KernelImputationRegressorCV,
     *KERNELS.values(),
     Calibration,
     CodeColumns,
