@@ -42,7 +42,7 @@ from kernimpute.core.gram import DenseGram, Gram, as_gram
 from kernimpute.core.projections import project_box_hyperplane
 from kernimpute.core.svm import ActiveSetSolution, libsvm_coefficients, near_solution, solve_dual
 
-__all__ = ["Dual", "TASKS", "check_sample_weight", "coupling", "make_dual"]
+__all__ = ["TASKS", "Dual", "UnsolvedMachineError", "check_sample_weight", "coupling", "make_dual"]
 
 FloatArray = NDArray[np.float64]
 
@@ -71,8 +71,20 @@ FEASIBLE = 1e-4
 """Largest sum of coefficients, relative to that of their magnitudes, from which it is worth to go
 on."""
 
+LARGEST_ERROR = 1e-3
+"""Largest error of a machine: of its margins, relative to half the range of the targets (libsvm's
+own default), or its duality gap relative to its primal objective. Rounding alone costs that much
+where coefficients reach about 1e12 over the largest entry of K."""
+LAST_ROUNDS = 1000
+"""Rounds of the active set from each of two starts before a machine is given up; weights that span
+twelve powers of ten take 160."""
+
 CACHE_MB = 200
 """Memory that libsvm may take for columns of the matrix, in its single precision."""
+
+
+class UnsolvedMachineError(ValueError):
+    """A support vector machine cannot be solved: C is too large for its kernel matrix."""
 
 
 def coupling(dual_coef: FloatArray) -> FloatArray:
@@ -272,6 +284,11 @@ class Dual:
         ------
         ValueError
             If K has an entry that is NaN or infinite, or the start has one, or another shape.
+        UnsolvedMachineError
+            If no start leads to a machine that is solved. Solved means two things. Its violation is
+            at most `tol`, or at most what rounding does to ``K b`` (1e-15 of ``max |K| ||b||_1``).
+            And its violation, or else its duality gap relative to the primal objective, is at most
+            1e-3: above that, rounding has left nothing of the machine.
         """
         gram = as_gram(K).held()
         if not math.isfinite(gram.largest()):
@@ -341,19 +358,62 @@ class Dual:
         if start is not None:
             solution = solve_dual(gram, *problem, start, tol=tol, max_rounds=50)
             if solution.converged:
-                return solution.point
+                return self._checked(gram, *problem[:3], tol, solution)
         if gram.factor is not None:
-            return self._solve_by_factor(gram, *problem[:3], tol, solution)
+            solution = self._solve_by_factor(gram, *problem[:3], tol, solution)
+            return self._checked(gram, *problem[:3], tol, solution)
         guess = self._libsvm(gram, y, np.maximum(upper, -lower), _many_iterations(y.size))
         if guess is not None:
             solution = solve_dual(gram, *problem, guess, tol=tol, max_rounds=50)
             if solution.converged or not _may_hold_more(gram, y.size):
-                return solution.point
+                return self._checked(gram, *problem[:3], tol, solution)
         near = near_solution(gram, *problem)
         other = solve_dual(gram, *problem, near, tol=tol, max_rounds=300)
         if solution is None or other.value >= solution.value:
-            return other.point
-        return solution.point
+            solution = other
+        return self._checked(gram, *problem[:3], tol, solution)
+
+    def _checked(
+        self,
+        gram: Gram,
+        y: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        tol: float,
+        found: ActiveSetSolution,
+    ) -> FloatArray:
+        """Return the coefficients of a solved machine, or raise an error.
+
+        The active set goes on from the point found, whose value it never lowers. The second start
+        is 0, which owes nothing to the solver that led to the first.
+        """
+        half_range = 0.5 * float(y.max() - y.min())
+
+        def gap(found: ActiveSetSolution) -> float:
+            scores = gram.product(found.point)
+            primal = 0.5 * inner(found.point, scores)
+            primal += _smallest_loss(y - scores, upper, -lower, self.epsilon)
+            return (primal - found.value) / (primal or 1.0)
+
+        def is_solved(found: ActiveSetSolution) -> bool:
+            # Where C is huge, a violation of next to nothing makes a large gap; where coefficients
+            # are huge, it is the other way round. Either proves the machine.
+            small = found.violation <= LARGEST_ERROR * half_range
+            return found.converged and (small or gap(found) <= LARGEST_ERROR)
+
+        for start in (found.point, np.zeros_like(y)):
+            if not is_solved(found):
+                problem = (y, lower, upper, self.epsilon)
+                found = solve_dual(gram, *problem, start, tol=tol, max_rounds=LAST_ROUNDS)
+        if is_solved(found):
+            return found.point
+        violation = found.violation / half_range
+        raise UnsolvedMachineError(
+            f"The support vector machine of {y.size} rows could not be solved: its optimality "
+            f"conditions are violated by {violation:.1e} of half the range of the targets, and its "
+            f"duality gap is {gap(found):.1e} of its primal objective; one must be at most "
+            f"{LARGEST_ERROR:g}. Lower C or the spread of the sample weights."
+        )
 
     def _solve_by_factor(
         self,
@@ -363,7 +423,7 @@ class Dual:
         upper: FloatArray,
         tol: float,
         best: ActiveSetSolution | None,
-    ) -> FloatArray:
+    ) -> ActiveSetSolution:
         """Solve where a factor of K is known: one method after the other, until one arrives.
 
         First the one that is mostly the fastest. What is accepted for its rounding alone is held
@@ -394,7 +454,7 @@ class Dual:
             if found.violation <= 0.5 * tol * float(y.max() - y.min()):
                 break
         assert best is not None
-        return best.point
+        return best
 
     def _solve_in_other_units(
         self,
