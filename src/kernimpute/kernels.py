@@ -1,6 +1,6 @@
 """The kernels, by their public address.
 
->>> from kernimpute.core.kernels import Gaussian
+>>> from kernimpute.kernels import Gaussian
 """
 
 from kernimpute.core import kernels as _home

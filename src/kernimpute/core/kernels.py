@@ -762,4 +762,4 @@ def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int
         return kernel(categorical=columns)
     if "gamma" not in {parameter.name for parameter in fields(kernel)}:
         raise ValueError(refusal("make_kernel", "gamma", f"None for the {name} kernel", gamma))
-    return kernel(gamma=gamma, categorical=columns)
+    return kernel(categorical=columns, **{"gamma": gamma})

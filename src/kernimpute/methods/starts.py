@@ -187,7 +187,7 @@ def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:
         slopes = np.abs(kernel.link_gradient(sums))
         largest = np.max(slopes, where=pairs, initial=0.0)
         slopes = np.minimum(slopes / largest, 1.0) if largest > 0.0 else np.ones(sums.shape)
-    return np.maximum(slopes**2, SMALLEST_WEIGHT)
+    return np.asarray(np.maximum(slopes**2, SMALLEST_WEIGHT))
 
 
 def check_starts(
@@ -318,9 +318,7 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
         first, lowest = fitted, np.inf
         for fit in range(FITS if error <= EXACT else 1):
             guess = first if fit == 0 else top * rng.random(features.shape)
-            candidate, misfit = _fit_isometry(
-                coordinates, features, guess, top, kernel.is_distance
-            )
+            candidate, misfit = _fit_isometry(coordinates, features, guess, top, kernel.is_distance)
             if misfit < lowest:
                 fitted, lowest = candidate, misfit
             if lowest <= FITTED:

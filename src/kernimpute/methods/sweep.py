@@ -161,9 +161,7 @@ def _write_residuals(
     for j in range(stop):
         residuals[j] = -target[j]
     for p in range(rows.columns.shape[0]):
-        _add_terms(
-            rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, stop, residuals
-        )
+        _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, stop, residuals)
 
 
 @_entry
@@ -532,7 +530,17 @@ def _minimise_quartic(alpha: float, beta: float, n_cells: int, quartic: _Quartic
                 moved = True
         n_free, length = _write_joint_steps(alpha, beta, n_cells, quartic)
         for a in range(n_free):
-            beta = _move_origin(quartic.free[a], quartic.steps[a], alpha, beta, n_cells, values, cubic, square, linear)
+            beta = _move_origin(
+                quartic.free[a],
+                quartic.steps[a],
+                alpha,
+                beta,
+                n_cells,
+                values,
+                cubic,
+                square,
+                linear,
+            )
         if not moved or abs(length - 1.0) < ROW_SHARE:
             break
 
@@ -611,7 +619,12 @@ def _write_joint_steps(
             reach = room / abs(step)
     # The direction solves (square + ridge) v = -linear, which gives v'square v.
     length = _quartic_step(
-        slope, -0.5 * slope + norm * (beta - 0.5 * ridge), norm * bend, alpha * norm * norm, 0.0, reach
+        slope,
+        -0.5 * slope + norm * (beta - 0.5 * ridge),
+        norm * bend,
+        alpha * norm * norm,
+        0.0,
+        reach,
     )
     for a in range(n_free):
         steps[a] *= length
@@ -691,7 +704,9 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
     uniform = weights.shape[0] == 1 and (rows.cell == GAUSSIAN or rows.cell == PRODUCT)
     sums, products = np.zeros(n_features), np.zeros((n_features, n_features))
     if uniform:
-        _write_sums(rows.columns, np.arange(n_features), n_features, weights[0], space, sums, products)
+        _write_sums(
+            rows.columns, np.arange(n_features), n_features, weights[0], space, sums, products
+        )
     values = np.empty(n_features)
     for i in range(n):
         n_missing = 0
@@ -704,7 +719,17 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
             _count_row(values, -1.0, sums, products)
         row_weights = weights[min(i, weights.shape[0] - 1)]
         _minimise_row(
-            rows, i, values, missing[i], target[i], row_weights, uniform, sums, products, space, quartic
+            rows,
+            i,
+            values,
+            missing[i],
+            target[i],
+            row_weights,
+            uniform,
+            sums,
+            products,
+            space,
+            quartic,
         )
         if uniform:
             _count_row(values, 1.0, sums, products)
@@ -751,7 +776,9 @@ def _minimise_row(
                 space.of_codes,
             )
             if best != values[p]:
-                _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], values[p], -1.0, n, residuals)
+                _add_terms(
+                    rows.cell, rows.n_codes[p], rows.columns[p], values[p], -1.0, n, residuals
+                )
                 _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], best, 1.0, n, residuals)
                 values[p] = best
         elif missing[p]:
@@ -778,7 +805,9 @@ def _minimise_row(
             if step != 0.0:
                 values[p] = min(max(value + step, 0.0), 1.0)
                 _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], value, -1.0, n, residuals)
-                _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, n, residuals)
+                _add_terms(
+                    rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, n, residuals
+                )
                 own_residual += values[p] - value
         return
     # 3. Numeric cells, all together.
