@@ -42,7 +42,6 @@ from kernimpute.baselines._restricted import RestrictedNorms
 from kernimpute.core.checks import check_pair, check_real, observed_cells, refusal_in_words
 from kernimpute.core.dual import Dual
 from kernimpute.core.kernels import Gaussian
-from kernimpute.core.svm import near_solution
 
 __all__ = ["GEOMKernels", "GEOMRound", "observed_kernel", "solve_rounds"]
 
@@ -295,15 +294,5 @@ def solve_rounds(kernels: GEOMKernels, dual: Dual, n_rounds: int) -> Iterator[GE
             # s_i |b_i| in [0, C] is the constraint's multiplier: kept, it is near the next one.
             start = dual_coef * change
         else:
-            start = _near_solution(K, scaled)
+            start = None
         dual_coef = scaled.solve(K, start=start)
-
-
-def _near_solution(K: FloatArray, dual: Dual) -> FloatArray:
-    """Return a start for the exact solve by the interior-point method.
-
-    Where margins change much, so many coefficients reach or leave their bounds that from the
-    former solution the active set takes ten times as long.
-    """
-    columns = zip(dual.targets.T, dual.lower.T, dual.upper.T, strict=True)
-    return np.stack([near_solution(K, *column, dual.epsilon) for column in columns], axis=1)

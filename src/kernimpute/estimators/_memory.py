@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
-from kernimpute.core.dual import CACHE_MB
+CACHE_MB = 200
 from kernimpute.core.gram import CHUNK_CELLS, HELD_ROWS
 from kernimpute.core.kernels import Gaussian, Kernel
 
