@@ -20,7 +20,6 @@ from kernimpute.cli.writers import check_output, check_writable, write_table
 from kernimpute.core.files import replacing
 from kernimpute.estimators.impute_table import TableImputation, TableWarning, impute_table
 from kernimpute.report import write_report
-from kernimpute.report.facts import run_facts
 
 __all__ = ["impute_in_memory"]
 
@@ -110,7 +109,7 @@ def impute_in_memory(
         print_warnings(imputation.warnings)
         if not quiet:
             print_summary(
-                run_facts(imputation),
+                imputation.facts,
                 outputs,
                 filled=imputation.filled,
                 n_rows=imputation.n_rows,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.estimators import KernelImputer, KernelImputerCV, load, save
+from kernimpute.estimators import KernelImputer, load, save
 from kernimpute.table.code import TableCode
 from kernimpute.table.columns import Column
 
@@ -109,8 +109,7 @@ def read_model(path: Path, *, trust: bool) -> Model:
     Parameters
     ----------
     path : Path
-        A file of `write_model`, or of a `KernelImputer` or `KernelImputerCV` that was fitted to
-        a DataFrame.
+        A file of `write_model`, or of a `KernelImputer` that was fitted to a DataFrame.
     trust : bool
         Whether it may hold types of others, or be a pickle.
 
@@ -136,8 +135,6 @@ def read_model(path: Path, *, trust: bool) -> Model:
         raise RefusedError(str(error)) from error
     if isinstance(held, dict) and _KEY in held:
         return _from_parts(held, path)
-    if isinstance(held, KernelImputerCV):
-        held = getattr(held, "best_estimator_", None)
     if not _is_fitted_to_names(held):
         raise RefusedError(
             f"{path} must hold a model of `kernimpute fit`, or an imputer that was fitted to a "

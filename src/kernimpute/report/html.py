@@ -11,7 +11,7 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Record, Trace
 from kernimpute.estimators.impute_table import TableImputation
 from kernimpute.report.curves import curve
-from kernimpute.report.facts import kernel_text, run_facts
+from kernimpute.report.facts import kernel_text
 from kernimpute.report.shares import ColumnComparison, compare_columns
 
 __all__ = ["render_report", "write_report"]
@@ -77,7 +77,7 @@ def render_report(imputation: TableImputation, *, source: str = "") -> str:
         _advice(imputation),
         _messages("Warnings", imputation.warnings, "panel warn"),
         "<h2>What was done</h2>",
-        _pairs(run_facts(imputation)),
+        _pairs(imputation.facts),
         _messages("Notes", imputation.notes, "panel"),
         "<h2>Columns that were filled</h2>",
         _columns(compare_columns(imputation)),
@@ -160,12 +160,7 @@ def _bar(share: float) -> str:
 
 
 def _traces(imputation: TableImputation) -> str:
-    result = imputation.result
-    if result is None:
-        return "<p>No solver was needed.</p>"
-    traces = [("", result.trace)]
-    if imputation.new_rows is not None and imputation.new_rows.n_sweeps:
-        traces.append(("rows without a label", imputation.new_rows.trace))
+    traces = [("", imputation.imputer.trace_)]
     shown = [_trace(name, stage) for name, trace in traces for stage in _stages(trace)]
     return "".join(shown) or "<p>The solver left no trace.</p>"
 
