@@ -16,12 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
+from experiments.baselines import ClassMeanImputer
 from experiments.methods.filling import Filling, filling_by
 from experiments.methods.options import Values, checked_options, positive_number, whole_number
 from experiments.naming import Name, Option, parse_name
 from experiments.problem import Problem
 from kernimpute import KernelImputer
-from kernimpute.baselines import ClassMeanImputer, NewImpImputer
 
 __all__ = ["IMPUTERS", "LabelAppended", "imputer_filling", "imputer_fillings", "imputer_options"]
 
@@ -73,14 +73,13 @@ def _missforest(problem: Problem) -> IterativeImputer:
     return IterativeImputer(trees, max_iter=5, random_state=seed)
 
 
-def _newimp(problem: Problem, options: Mapping[str, Option]) -> NewImpImputer:
-    """Return NewImp, its network on a GPU where torch sees one."""
-    import torch
+def _newimp(problem: Problem, options: Mapping[str, Option]) -> Any:
+    """Return NewImp, which needs torch."""
+    from experiments.baselines.newimp import NewImpImputer
 
     return NewImpImputer(
         bandwidth=float(options["bandwidth"]),
         random_state=problem.seed("newimp"),
-        device="cuda" if torch.cuda.is_available() else "cpu",
     )
 
 

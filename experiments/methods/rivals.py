@@ -14,6 +14,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from experiments.baselines import (
+    GaussianClassifier,
+    GenRBFKernel,
+    GEOMClassifier,
+    GEOMKernels,
+    KARMAClassifier,
+)
 from experiments.methods.candidates import Candidate, Model
 from experiments.methods.filling import (
     NOTHING_KNOWN,
@@ -28,13 +35,6 @@ from experiments.methods.options import Values, one_of, positive_number
 from experiments.naming import Option
 from experiments.problem import Problem
 from kernimpute import KernelImputationClassifier
-from kernimpute.baselines import (
-    GaussianClassifier,
-    GenRBFKernel,
-    GEOMClassifier,
-    GEOMKernels,
-    KARMAClassifier,
-)
 from kernimpute.kernels import Gaussian
 from kernimpute.reference import expected_kernel
 

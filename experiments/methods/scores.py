@@ -15,9 +15,9 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from experiments import metrics
 from experiments.methods.candidates import Model
 from experiments.problem import Rows
-from kernimpute import metrics
 
 __all__ = [
     "FILLING_SCORES",

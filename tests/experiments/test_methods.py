@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from experiments.baselines import GenRBFKernel, GEOMClassifier, KARMAClassifier
 from experiments.methods.machines import GRID, WIDE, gaussian_svc, near
 from experiments.methods.ours import mean_choice
 from experiments.methods.registry import method
@@ -15,7 +16,6 @@ from experiments.methods.rivals import OWN_C, OWN_SMOOTH
 from experiments.methods.scores import filling_scores, prediction_scores, separation_scores
 from experiments.methods.selection import choose
 from kernimpute import KernelImputationClassifier
-from kernimpute.baselines import GenRBFKernel, GEOMClassifier, KARMAClassifier
 from tests.experiments.small_problem import small_problem
 
 NAMES = [

@@ -38,9 +38,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.baselines._restricted import RestrictedNorms
+from experiments.baselines._restricted import RestrictedNorms
 from kernimpute.dual import Dual
-from kernimpute.interior_point import near_solution
 from kernimpute.kernels import Gaussian
 from kernimpute.missing import check_pair, observed_cells
 from kernimpute.parameters import check_real, refusal_in_words
@@ -126,7 +125,7 @@ class GEOMKernels:
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines import GEOMClassifier, GEOMKernels
+    >>> from experiments.baselines import GEOMClassifier, GEOMKernels
     >>> X, y = np.array([[0.0, np.nan], [0.1, 0.2], [np.nan, 0.9], [1.0, 0.8]]), [0, 0, 1, 1]
     >>> kernels = GEOMKernels(X, gamma=2.0)
     >>> [GEOMClassifier(C, 2.0).fit(X, y, kernels).score(X, y) for C in (1.0, 8.0)]
@@ -296,15 +295,5 @@ def solve_rounds(kernels: GEOMKernels, dual: Dual, n_rounds: int) -> Iterator[GE
             # s_i |b_i| in [0, C] is the constraint's multiplier: kept, it is near the next one.
             start = dual_coef * change
         else:
-            start = _near_solution(K, scaled)
+            start = None
         dual_coef = scaled.solve(K, start=start)
-
-
-def _near_solution(K: FloatArray, dual: Dual) -> FloatArray:
-    """Return a start for the exact solve by the interior-point method.
-
-    Where margins change much, so many coefficients reach or leave their bounds that from the
-    former solution the active set takes ten times as long.
-    """
-    columns = zip(dual.targets.T, dual.lower.T, dual.upper.T, strict=True)
-    return np.stack([near_solution(K, *column, dual.epsilon) for column in columns], axis=1)

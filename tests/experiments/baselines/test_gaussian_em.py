@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from kernimpute.baselines._gaussian_conditionals import conditional_gaussians, log_densities
-from kernimpute.baselines._gaussian_em import fit_gaussian, spread
+from experiments.baselines._gaussian_conditionals import conditional_gaussians, log_densities
+from experiments.baselines._gaussian_em import fit_gaussian, spread
 from kernimpute.convergence import Status, StopRule
 
 EXACT = StopRule(tol=1e-13, max_iter=5000)
@@ -72,7 +72,7 @@ def test_densities_are_those_of_the_observed_cells_in_any_blocks(covariance, mon
         for row in range(X.shape[0]):
             expected = observed_log_likelihood(X[row : row + 1], mean, covariance)
             assert whole[row, group] == pytest.approx(expected, abs=1e-11)
-    monkeypatch.setattr("kernimpute.baselines._gaussian_conditionals.BLOCK_CELLS", 40)
+    monkeypatch.setattr("experiments.baselines._gaussian_conditionals.BLOCK_CELLS", 40)
     assert_allclose(log_densities(X, means, covariance), whole, rtol=1e-13)
     conditionals = conditional_gaussians(X, means[0], covariance)
     monkeypatch.undo()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
 
-from kernimpute.metrics import (
+from experiments.metrics import (
     FilledErrors,
     filled_errors,
     fisher_ratio,

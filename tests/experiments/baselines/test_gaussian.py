@@ -14,7 +14,7 @@ from sklearn.discriminant_analysis import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines.gaussian import GaussianClassifier
+from experiments.baselines.gaussian import GaussianClassifier
 
 EXACT = {"prior_rows": 0.0, "tol": 1e-12, "max_iter": 5000}
 NAMES = np.array(["ash", "birch", "oak"])

@@ -22,9 +22,9 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
-from kernimpute.baselines._base import GapClassifier
-from kernimpute.baselines._gaussian_conditionals import log_densities
-from kernimpute.baselines._gaussian_em import (
+from experiments.baselines._base import GapClassifier
+from experiments.baselines._gaussian_conditionals import log_densities
+from experiments.baselines._gaussian_em import (
     EM_CONSTRAINTS,
     GaussianFit,
     fit_gaussian,
@@ -90,7 +90,7 @@ class GaussianClassifier(GapClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines.gaussian import GaussianClassifier
+    >>> from experiments.baselines.gaussian import GaussianClassifier
     >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]] * 5)
     >>> classifier = GaussianClassifier().fit(X, ["no", "no", "yes", "yes"] * 5)
     >>> classifier.predict([[0.1, np.nan], [np.nan, 1.0]]).tolist()

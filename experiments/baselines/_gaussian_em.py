@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from kernimpute.baselines._gaussian_conditionals import (
+from experiments.baselines._gaussian_conditionals import (
     Patterns,
     observed_precisions,
     pattern_blocks,

@@ -2,7 +2,7 @@
 
 Source: Smieja, Struski, Tabor and Marzec, "Generalized RBF kernel for incomplete data",
 Knowledge-Based Systems 173, 2019 (arXiv 1612.01480), and the authors' code. The kernel is in
-`kernimpute.baselines._genrbf_kernel`, and may be imported from here.
+`experiments.baselines._genrbf_kernel`, and may be imported from here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sklearn.base import _fit_context
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernimpute.baselines._base import GapClassifier
-from kernimpute.baselines._genrbf_kernel import KERNEL_CONSTRAINTS, GenRBFKernel
+from experiments.baselines._base import GapClassifier
+from experiments.baselines._genrbf_kernel import KERNEL_CONSTRAINTS, GenRBFKernel
 
 __all__ = ["GenRBFClassifier", "GenRBFKernel"]
 
@@ -76,7 +76,7 @@ class GenRBFClassifier(GapClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines.genrbf import GenRBFClassifier
+    >>> from experiments.baselines.genrbf import GenRBFClassifier
     >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]] * 5)
     >>> classifier = GenRBFClassifier().fit(X, ["no", "no", "yes", "yes"] * 5)
     >>> classifier.predict([[0.1, np.nan], [np.nan, 1.0]]).tolist()

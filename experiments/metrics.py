@@ -4,8 +4,6 @@ The paper's appendix defines the Fisher ratio as ``tr(S_b) / tr(S_w)``, while it
 ``||mu_1 - mu_2||^2 / (tr S_1 + tr S_2)``. Here the published one is `fisher_ratio` and the
 appendix's `scatter_ratio`. The table's other two, the indices of Calinski and Harabasz and of
 Davies and Bouldin, are in ``sklearn.metrics``.
-
-``import kernimpute`` alone does not load this module: ``from kernimpute import metrics`` does.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines import GEOMClassifier, GEOMKernels, _restricted, observed_kernel
+from experiments.baselines import GEOMClassifier, GEOMKernels, _restricted, observed_kernel
 from kernimpute.dual import make_dual
 
 

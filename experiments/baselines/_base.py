@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.baselines._reading import read_labelled, read_rows
+from experiments.baselines._reading import read_labelled, read_rows
 from kernimpute.parameters import refusal_in_words
 
 __all__ = ["GapClassifier"]

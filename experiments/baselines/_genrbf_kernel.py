@@ -32,10 +32,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.baselines._expected_kernel import RowGaussians, log_expectations
-from kernimpute.baselines._gaussian_conditionals import conditional_gaussians
-from kernimpute.baselines._gaussian_em import EM_CONSTRAINTS, fit_gaussian
-from kernimpute.baselines._reading import read_rows
+from experiments.baselines._expected_kernel import RowGaussians, log_expectations
+from experiments.baselines._gaussian_conditionals import conditional_gaussians
+from experiments.baselines._gaussian_em import EM_CONSTRAINTS, fit_gaussian
+from experiments.baselines._reading import read_rows
 from kernimpute.convergence import StopRule
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import check_real, refusal_in_words
@@ -106,7 +106,7 @@ class GenRBFKernel(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines.genrbf import GenRBFKernel
+    >>> from experiments.baselines.genrbf import GenRBFKernel
     >>> X = np.array([[0.0, 0.1], [0.2, 0.4], [0.9, np.nan], [1.0, 0.8]])
     >>> kernel = GenRBFKernel(metric="euclidean").fit(X)
     >>> kernel(X, gamma=1.0).round(2)

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernimpute.baselines._base import GapClassifier
+from experiments.baselines._base import GapClassifier
 
 __all__ = ["MeanClassifier"]
 
@@ -49,7 +49,7 @@ class MeanClassifier(GapClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines import MeanClassifier
+    >>> from experiments.baselines import MeanClassifier
     >>> X = np.array([[0.0, np.nan], [0.1, 0.2], [np.nan, 0.9], [1.0, 0.8]])
     >>> MeanClassifier().fit(X, ["no", "no", "yes", "yes"]).predict([[0.9, np.nan]])
     array(['yes'], dtype='<U3')

@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines import KARMAClassifier, karma_kernel
+from experiments.baselines import KARMAClassifier, karma_kernel
 from kernimpute.dual import make_dual
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import pickle
-import sys
 
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines._newimp_flow import (
+torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[torch]")
+
+from experiments.baselines._newimp_flow import (  # noqa: E402
     NOISE,
     EnergyNetwork,
     flow_velocity,
@@ -18,9 +19,7 @@ from kernimpute.baselines._newimp_flow import (
     train_score,
     velocity_of_new_rows,
 )
-from kernimpute.baselines.newimp import NewImpImputer
-
-torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[newimp]")
+from experiments.baselines.newimp import NewImpImputer  # noqa: E402
 
 SMALL = {"hidden_units": 16, "n_epochs": 20, "n_steps": 20}
 
@@ -121,7 +120,7 @@ def test_under_a_gaussians_exact_score_cells_go_to_the_conditional_mean(weight, 
 
 def test_a_networks_score_is_minus_the_gradient_of_its_energy():
     generator = torch.Generator().manual_seed(0)
-    network = EnergyNetwork.drawn(3, 5, generator, "cpu")
+    network = EnergyNetwork.drawn(3, 5, generator)
     first, first_bias, second, second_bias, output = (
         part.detach().numpy() for part in network.parameters
     )
@@ -146,7 +145,7 @@ def test_a_trained_score_is_near_that_of_the_blurred_gaussian():
     rng = np.random.default_rng(5)
     rows, points = rng.multivariate_normal(np.zeros(2), covariance, size=(2, 400))
     generator = torch.Generator().manual_seed(0)
-    network = EnergyNetwork.drawn(2, 64, generator, "cpu")
+    network = EnergyNetwork.drawn(2, 64, generator)
     train_score(network, tensor(rows), n_epochs=600, generator=generator)
     exact = -points @ np.linalg.inv(covariance + NOISE**2 * np.eye(2))
     assert rms(network.score(tensor(points)).numpy() - exact) < 0.3 * rms(exact)
@@ -239,36 +238,6 @@ def test_a_fitted_imputer_can_be_pickled():
 def test_parameters_out_of_range_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         NewImpImputer(**parameters).fit([[0.0, 1.0], [np.nan, 0.0]])
-
-
-@pytest.mark.parametrize("device", ["abacus", "cpu:x", "meta", ""])
-def test_devices_that_cannot_compute_are_refused(device):
-    match = f"'device' parameter of NewImpImputer must be .* such as 'cpu'.* Got '{device}' instead"
-    # Before anything else: the table is none.
-    with pytest.raises(ValueError, match=match):
-        NewImpImputer(device=device).fit("no table")
-
-
-def test_a_device_is_a_name():
-    with pytest.raises(TypeError, match="'device' parameter of NewImpImputer must be the name .*"):
-        NewImpImputer(device=0).fit([[0.0, 1.0], [np.nan, 0.0]])
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="torch computes on this machine's CUDA")
-def test_cuda_without_cuda_is_refused():
-    _, X, _ = correlated_table()
-    with pytest.raises(ValueError, match="Got 'cuda' instead"):
-        NewImpImputer(device="cuda", **SMALL).fit(X)
-    # What was fitted elsewhere says so too.
-    imputer = NewImpImputer(**SMALL).fit(X).set_params(device="cuda:0")
-    with pytest.raises(ValueError, match="Got 'cuda:0' instead"):
-        imputer.transform(X)
-
-
-def test_without_torch_one_sentence_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"needs torch.*'kernimpute\[newimp\]'"):
-        NewImpImputer().fit([[0.0, 1.0], [np.nan, 0.0]])
 
 
 @parametrize_with_checks([NewImpImputer(random_state=0, n_rounds=1, **SMALL)])

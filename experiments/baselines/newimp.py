@@ -1,6 +1,6 @@
 """NewImp: missing cells moved by a gradient flow that discourages diversity (Chen et al., 2024).
 
-The flow and its score are in `kernimpute.baselines._newimp_flow`. The procedure and all defaults
+The flow and its score are in `experiments.baselines._newimp_flow`. The procedure and all defaults
 are those of the authors' released script, read in a public copy: standardised columns, cells that
 start at the column means with a little noise, Adam on the cells as on the weights, all rows in one
 batch. Three details are ours: the network's swish has a fixed slope, filled cells are clipped to
@@ -10,33 +10,31 @@ the observed range, and new rows can be filled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
-from kernimpute.baselines._newimp_flow import (
-    EXTRA,
+from experiments.baselines._newimp_flow import (
     NOISE,
-    OWNER,
     EnergyNetwork,
     flow_velocity,
     move_cells,
     train_score,
     velocity_of_new_rows,
 )
-from kernimpute.baselines._reading import read_rows
-from kernimpute.devices import check_device, import_torch
+from experiments.baselines._reading import read_rows
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import check_integer, check_real
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 __all__ = ["NewImpImputer"]
+
+OWNER = "NewImpImputer"
 
 FloatArray = NDArray[np.float64]
 
@@ -71,9 +69,6 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Steps of the flow in each round.
     random_state : int, RandomState or None, default=None
         Source of the weights and of the noise. The same int repeats the result.
-    device : str, default="cpu"
-        Where torch computes, such as "cuda" on a machine that has one. It must know double
-        precision.
 
     Attributes
     ----------
@@ -107,7 +102,6 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         n_epochs: int = 200,
         n_steps: int = 500,
         random_state: Any = None,
-        device: str = "cpu",
     ) -> None:
         self.bandwidth = bandwidth
         self.hidden_units = hidden_units
@@ -117,7 +111,6 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_epochs = n_epochs
         self.n_steps = n_steps
         self.random_state = random_state
-        self.device = device
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: gaps are welcome."""
@@ -142,23 +135,18 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises
         ------
-        ImportError
-            If torch is not installed.
         TypeError, ValueError
-            If a parameter is out of its range, torch cannot compute on the device, or X is not a
-            finite matrix but for its gaps.
+            If a parameter is out of its range, or X is not a finite matrix but for its gaps.
         """
         self._check_parameters()
-        torch = import_torch(OWNER, EXTRA)
-        check_device(OWNER, self.device, EXTRA)
         matrix = read_rows(self, X, reset=True)
         self._columns = _Columns.of(matrix)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         generator = torch.Generator().manual_seed(seed)
-        network = EnergyNetwork.drawn(matrix.shape[1], self.hidden_units, generator, self.device)
+        network = EnergyNetwork.drawn(matrix.shape[1], self.hidden_units, generator)
 
         rows, missing = self._start(matrix)
-        noise = torch.randn(rows.shape, generator=generator, dtype=rows.dtype).to(self.device)
+        noise = torch.randn(rows.shape, generator=generator, dtype=rows.dtype)
         rows = torch.where(missing, NOISE * noise, rows).requires_grad_()
         optimizer = torch.optim.Adam([rows], lr=self.step_size)
 
@@ -169,8 +157,8 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for _ in range(self.n_rounds):
             train_score(network, rows.detach(), n_epochs=self.n_epochs, generator=generator)
             move_cells(rows, missing, velocity, optimizer, self.n_steps)
-        self._network = tuple(part.detach().cpu().numpy() for part in network.parameters)
-        self._rows = rows.detach().cpu().numpy()
+        self._network = tuple(part.detach().numpy() for part in network.parameters)
+        self._rows = rows.detach().numpy()
         self.X_filled_ = self._columns.filled(matrix, self._rows)
         return self
 
@@ -191,7 +179,7 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises
         ------
-        ImportError, TypeError, ValueError
+        TypeError, ValueError
             As `fit`.
         """
         return self.fit(X, y).X_filled_.copy()
@@ -211,20 +199,13 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises
         ------
-        ImportError
-            If torch is not installed.
         TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN,
-            or torch cannot compute on the device.
+            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
         """
         check_is_fitted(self)
-        torch = import_torch(OWNER, EXTRA)
-        check_device(OWNER, self.device, EXTRA)
         matrix = read_rows(self, X, reset=False)
-        network = EnergyNetwork(
-            tuple(torch.tensor(part, device=self.device) for part in self._network)
-        )
-        training = torch.tensor(self._rows, device=self.device)
+        network = EnergyNetwork(tuple(torch.tensor(part) for part in self._network))
+        training = torch.tensor(self._rows)
         scores = network.score(training)
 
         def velocity(current: Tensor) -> Tensor:
@@ -237,15 +218,14 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rows.requires_grad_()
         optimizer = torch.optim.Adam([rows], lr=self.step_size)
         move_cells(rows, missing, velocity, optimizer, self.n_steps)
-        return self._columns.filled(matrix, rows.detach().cpu().numpy())
+        return self._columns.filled(matrix, rows.detach().numpy())
 
     def _start(self, matrix: FloatArray) -> tuple[Tensor, Tensor]:
         """Return standardised rows with the means (0) at the gaps, and the cells that move."""
-        torch = import_torch(OWNER, EXTRA)
         standardised = self._columns.standardised(matrix)
         moving = np.isnan(standardised) & self._columns.known
-        rows = torch.tensor(np.nan_to_num(standardised), device=self.device)
-        return rows, torch.tensor(moving, device=self.device)
+        rows = torch.tensor(np.nan_to_num(standardised))
+        return rows, torch.tensor(moving)
 
     def _check_parameters(self) -> None:
         check_real(OWNER, "bandwidth", self.bandwidth, 0.0)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines import ClassMeanImputer
+from experiments.baselines import ClassMeanImputer
 
 
 def gappy(seed, n_rows=40):

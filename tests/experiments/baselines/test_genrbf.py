@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines.genrbf import GenRBFClassifier, GenRBFKernel
+from experiments.baselines.genrbf import GenRBFClassifier, GenRBFKernel
 
 GAMMAS = [2.0**power for power in range(-5, 6, 2)]
 METRICS = ("mahalanobis", "euclidean")
@@ -156,7 +156,7 @@ def test_every_way_to_ask_gives_the_same(rows, metric):
 def test_blocks_of_pairs_do_not_show(rows, monkeypatch):
     kernel = GenRBFKernel().fit(rows)
     whole = kernel(rows, gamma=0.3)
-    monkeypatch.setattr("kernimpute.baselines._expected_kernel.BLOCK_PAIRS", 3)
+    monkeypatch.setattr("experiments.baselines._expected_kernel.BLOCK_PAIRS", 3)
     assert_array_equal(kernel(rows, gamma=0.3), whole)
 
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from kernimpute.baselines._base import GapClassifier
+from experiments.baselines._base import GapClassifier
 from kernimpute.dual import make_dual
 from kernimpute.missing import check_pair, observed_cells
 from kernimpute.parameters import check_integer
@@ -133,7 +133,7 @@ class KARMAClassifier(GapClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines import KARMAClassifier
+    >>> from experiments.baselines import KARMAClassifier
     >>> X = np.array([[-1.0, np.nan], [-0.8, -0.9], [np.nan, 0.9], [1.0, 0.8]])
     >>> KARMAClassifier(beta=3).fit(X, ["no", "no", "yes", "yes"]).predict([[0.9, np.nan]])
     array(['yes'], dtype='<U3')

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernimpute.baselines import (
+from experiments.baselines import (
     ClassMeanImputer,
     GaussianClassifier,
     GenRBFClassifier,

@@ -7,7 +7,7 @@ import pytest
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute.baselines import MeanClassifier
+from experiments.baselines import MeanClassifier
 
 
 def gappy(seed, n_rows=40):

@@ -20,28 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kernimpute.devices import import_torch
-
-if TYPE_CHECKING:
-    from torch import Generator, Tensor
-    from torch.optim import Optimizer
+import torch
+from torch import Generator, Tensor
+from torch.optim import Optimizer
 
 __all__ = [
-    "EXTRA",
     "NOISE",
-    "OWNER",
     "EnergyNetwork",
     "flow_velocity",
     "move_cells",
     "train_score",
     "velocity_of_new_rows",
 ]
-
-OWNER = "NewImpImputer"
-EXTRA = "newimp"
-"""What needs torch, and the extra of the package that installs it."""
 
 NOISE = 0.1
 """Standard deviation, in standardised columns, of the noise that the network learns to remove and
@@ -152,11 +143,8 @@ class EnergyNetwork:
     parameters: tuple[Tensor, ...]
 
     @classmethod
-    def drawn(
-        cls, n_features: int, hidden_units: int, generator: Generator, device: str
-    ) -> EnergyNetwork:
+    def drawn(cls, n_features: int, hidden_units: int, generator: Generator) -> EnergyNetwork:
         """Return a network with weights uniform within one over the root of a layer's inputs."""
-        torch = import_torch(OWNER, EXTRA)
         shapes = [
             (hidden_units, n_features),
             (hidden_units,),
@@ -168,7 +156,7 @@ class EnergyNetwork:
         parameters = []
         for shape, n_inputs in zip(shapes, inputs, strict=True):
             uniform = torch.rand(shape, generator=generator, dtype=torch.float64)
-            drawn = ((2.0 * uniform - 1.0) / n_inputs**0.5).to(device)
+            drawn = (2.0 * uniform - 1.0) / n_inputs**0.5
             parameters.append(drawn.requires_grad_())
         return cls(tuple(parameters))
 
@@ -187,7 +175,6 @@ class EnergyNetwork:
         Tensor of shape (n_rows, n_features)
             The scores.
         """
-        torch = import_torch(OWNER, EXTRA)
         first, first_bias, second, second_bias, output = self.parameters
         inputs = rows.detach().requires_grad_()
         hidden = torch.nn.functional.silu(torch.addmm(first_bias, inputs, first.T))
@@ -214,12 +201,11 @@ def train_score(
     n_epochs : int
         Steps of Adam, each on all rows.
     generator : Generator
-        Source of the noise, on the CPU.
+        Source of the noise.
     """
-    torch = import_torch(OWNER, EXTRA)
     optimizer = torch.optim.Adam(network.parameters, lr=LEARNING_RATE)
     for _ in range(n_epochs):
-        unit = torch.randn(rows.shape, generator=generator, dtype=rows.dtype).to(rows.device)
+        unit = torch.randn(rows.shape, generator=generator, dtype=rows.dtype)
         score = network.score(rows + NOISE * unit, differentiable=True)
         loss = 0.5 * (score + unit / NOISE).square().sum(1).mean()
         gradients = torch.autograd.grad(loss, network.parameters)

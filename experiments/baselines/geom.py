@@ -1,6 +1,6 @@
 """GEOM: each row's margin measured among its own observed features (Chechik et al., 2008).
 
-The derivation, and how kernels come into it, is in `kernimpute.baselines._geom_rounds`.
+The derivation, and how kernels come into it, is in `experiments.baselines._geom_rounds`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from kernimpute.baselines._base import GapClassifier
-from kernimpute.baselines._geom_rounds import (
+from experiments.baselines._base import GapClassifier
+from experiments.baselines._geom_rounds import (
     GEOMKernels,
     GEOMRound,
     observed_kernel,
@@ -80,7 +80,7 @@ class GEOMClassifier(GapClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines import GEOMClassifier
+    >>> from experiments.baselines import GEOMClassifier
     >>> X = np.array([[0.0, np.nan], [0.1, 0.2], [np.nan, 0.9], [1.0, 0.8]])
     >>> GEOMClassifier().fit(X, ["no", "no", "yes", "yes"]).predict([[0.9, np.nan]])
     array(['yes'], dtype='<U3')

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.baselines._reading import read_labelled, read_rows
+from experiments.baselines._reading import read_labelled, read_rows
 from kernimpute.missing import observed_cells
 
 __all__ = ["ClassMeanImputer"]
@@ -40,7 +40,7 @@ class ClassMeanImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.baselines import ClassMeanImputer
+    >>> from experiments.baselines import ClassMeanImputer
     >>> X = np.array([[0.0], [2.0], [np.nan], [10.0]])
     >>> imputer = ClassMeanImputer()
     >>> imputer.fit_transform(X, ["a", "a", "a", "b"]).ravel()
