@@ -37,8 +37,6 @@ from experiments.records import read_parts, rows_among, status_of
 from experiments.runner import run
 from experiments.wording import counted, some_of
 
-__all__ = ["app"]
-
 HERE = Path(__file__).parent
 RECORDS = HERE / "records"
 """Where parts are kept, a folder for each experiment; not committed."""

@@ -6,8 +6,6 @@ import pandas as pd
 
 from experiments.method_names import family_of, paper_name
 
-__all__ = ["arranged"]
-
 _FAMILIES = ("rival", "field", "ours", "ablation")
 _RIVALS = ("MI", "GEOM", "KARMA", "genRBF", "NewImp", None)
 
@@ -18,16 +16,6 @@ def arranged(records: pd.DataFrame) -> pd.DataFrame:
     Rivals come first, in the paper's order, then the field, ours, and the controls. A run that
     ended before its selection has no rule: it gets a row for each rule that its method has
     elsewhere, for "plain" where it has none.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of any kind; the rule is looked at only where there is one.
-
-    Returns
-    -------
-    DataFrame
-        The rows; within a method in the order in which they came.
     """
     if "rule" in records:
         records = _with_rules(records)

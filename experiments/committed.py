@@ -21,16 +21,6 @@ from experiments.records import (
     status_of_parts,
 )
 
-__all__ = [
-    "export_csv",
-    "import_parts",
-    "known_parts",
-    "read_csv",
-    "read_records",
-    "rows_not_asked_for",
-    "rows_of",
-]
-
 _COLUMNS = ("experiment", "method", *OUTCOME)
 """What all records have beside their axes and what was measured."""
 
@@ -39,20 +29,6 @@ def rows_of(keys: Iterable[Key], folder: Path, path: Path) -> pd.DataFrame:
     """Return the rows that an experiment asks for: of its records, else of the committed CSV.
 
     A folder that holds a part of the experiment takes nothing from what is committed.
-
-    Parameters
-    ----------
-    keys : iterable of Key
-        What the experiment asks for.
-    folder : Path
-        Its records.
-    path : Path
-        Its CSV, which may be absent.
-
-    Returns
-    -------
-    DataFrame
-        The rows, sorted; empty where there is neither.
     """
     keys = list(keys)
     rows = read_parts(folder)
@@ -65,15 +41,7 @@ def rows_of(keys: Iterable[Key], folder: Path, path: Path) -> pd.DataFrame:
 
 
 def export_csv(rows: pd.DataFrame, path: Path) -> None:
-    """Write rows as CSV: columns in their order, floats to the last bit.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Rows as `read_parts` gives them.
-    path : Path
-        The file; its folder is made where it is absent.
-    """
+    """Write rows as CSV: columns in their order, floats to the last bit."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     rows.to_csv(temporary, index=False, lineterminator="\n")
@@ -81,23 +49,7 @@ def export_csv(rows: pd.DataFrame, path: Path) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Return the rows of a CSV that `export_csv` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    DataFrame
-        The rows, floats to the last bit.
-
-    Raises
-    ------
-    ValueError
-        If the file is no CSV; the sentence names it.
-    """
+    """Return the rows of a CSV that `export_csv` wrote."""
     # One block, since the types of columns are those of the first block; and only an empty cell
     # is a missing value, since a word such as "None" may be a dataset's.
     blocks = csv.ReadOptions(block_size=path.stat().st_size + 1)
@@ -112,23 +64,7 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def read_records(path: Path) -> pd.DataFrame:
-    """Return the rows of a CSV, which must be records.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    DataFrame
-        The rows, as `read_csv` gives them.
-
-    Raises
-    ------
-    ValueError
-        If the file is no CSV, or lacks the columns that all records have.
-    """
+    """Return the rows of a CSV, which must be records."""
     rows = read_csv(path)
     lacking = [name for name in _COLUMNS if name not in rows.columns]
     if lacking:
@@ -137,20 +73,7 @@ def read_records(path: Path) -> pd.DataFrame:
 
 
 def rows_not_asked_for(path: Path, keys: Iterable[Key]) -> pd.DataFrame:
-    """Return the rows of a CSV that an experiment does not ask for.
-
-    Parameters
-    ----------
-    path : Path
-        The CSV, which may be absent.
-    keys : iterable of Key
-        What the experiment asks for.
-
-    Returns
-    -------
-    DataFrame
-        The rows, in their order.
-    """
+    """Return the rows of a CSV that an experiment does not ask for."""
     if not path.is_file():
         return pd.DataFrame()
     rows = read_records(path)
@@ -159,23 +82,7 @@ def rows_not_asked_for(path: Path, keys: Iterable[Key]) -> pd.DataFrame:
 
 
 def known_parts(path: Path) -> dict[str, list[dict[Any, Any]]]:
-    """Return the parts that a CSV knows.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV that `export_csv` wrote.
-
-    Returns
-    -------
-    dict of str to list of dict
-        The rows of each part, by its file's name.
-
-    Raises
-    ------
-    ValueError
-        If the file has other columns than records have.
-    """
+    """Return the parts that a CSV knows."""
     rows = read_records(path)
     known: dict[str, list[dict[Any, Any]]] = {}
     for name, row in zip(file_names(rows), rows.to_dict("records"), strict=True):
@@ -186,22 +93,7 @@ def known_parts(path: Path) -> dict[str, list[dict[Any, Any]]]:
 def import_parts(
     known: Mapping[str, Sequence[Mapping[Any, Any]]], folder: Path, keys: Iterable[Key]
 ) -> int:
-    """Write the parts that are known and the folder lacks.
-
-    Parameters
-    ----------
-    known : mapping of str to sequence of mapping
-        What `known_parts` returns.
-    folder : Path
-        The experiment's folder; cleaned before.
-    keys : iterable of Key
-        What is wanted; other parts are left alone.
-
-    Returns
-    -------
-    int
-        How many parts were written.
-    """
+    """Write the parts that are known and the folder lacks."""
     clean(folder)
     there = status_of_parts(folder)
     wanted = [key for key in keys if key.file_name in known and key.file_name not in there]

@@ -18,27 +18,9 @@ from experiments.naming import parse_name
 from experiments.plan import Plan
 from experiments.problem import Setting
 
-__all__ = ["check_conditions"]
-
 
 def check_conditions(plan: Plan, data_dir: Path | None) -> None:
-    """Refuse a run that lacks what its methods need, before any work.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is left; what the config's limits leave out is not looked at.
-    data_dir : Path or None
-        The folder of the datasets.
-
-    Raises
-    ------
-    ValueError
-        If a dataset or the authors' splits are not there, or others than they should be; if the
-        authors have no such repetition; if cells are to be removed under "inherent"; or if torch
-        is not installed and NewImp is among the methods. The sentence begins with the config's
-        name.
-    """
+    """Refuse a run that lacks what its methods need, before any work."""
     try:
         for setting in _settings(plan):
             check_setting(setting, data_dir)

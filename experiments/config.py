@@ -22,18 +22,6 @@ from experiments.naming import parse_name
 from experiments.problem import Mechanism
 from experiments.wording import counted
 
-__all__ = [
-    "MODELS",
-    "ClassificationConfig",
-    "Config",
-    "ConvergenceConfig",
-    "MethodEntry",
-    "MoonsConfig",
-    "PcaConfig",
-    "RecoveryConfig",
-    "check_methods",
-]
-
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     names = [value.name if isinstance(value, MethodEntry) else value for value in values]
@@ -70,38 +58,15 @@ Gammas = Annotated[tuple[PositiveFloat, ...], Field(min_length=1), AfterValidato
 
 
 class MethodEntry(_Record):
-    """A method and the part of the experiment that it is run on.
+    """A method and the part of the experiment that it is run on."""
 
-    Parameters
-    ----------
-    name : str
-        The method.
-    repetitions : int or None, default=None
-        How many of the first repetitions; None is all.
-    datasets : tuple of str or None, default=None
-        On which datasets; None is on all.
-    missing_rates : tuple of float or None, default=None
-        At which missing rates; None is at all.
-    """
-
-    name: Named
-    repetitions: PositiveInt | None = None
-    datasets: Names | None = None
-    missing_rates: Rates | None = None
+    name: Named  # The method
+    repetitions: PositiveInt | None = None  # How many of the first repetitions; None is all
+    datasets: Names | None = None  # On which datasets; None is on all
+    missing_rates: Rates | None = None  # At which missing rates; None is at all
 
     def reason_to_skip(self, unit: Mapping[str, Any]) -> str | None:
-        """Return why the method is left out of a unit of work, None if it is not.
-
-        Parameters
-        ----------
-        unit : mapping of str to object
-            The unit's axes.
-
-        Returns
-        -------
-        str or None
-            The reason in one sentence.
-        """
+        """Return why the method is left out of a unit of work, None if it is not."""
         if self.repetitions is not None and unit["repetition"] >= self.repetitions:
             return f"The config limits the method to {counted(self.repetitions, 'repetition')}."
         if self.datasets is not None and unit["dataset"] not in self.datasets:
@@ -116,133 +81,66 @@ Methods = Annotated[tuple[MethodEntry, ...], Field(min_length=1), AfterValidator
 
 
 class Config(_Record):
-    """What the configs of all kinds have.
+    """What the configs of all kinds have."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the experiment: its file's, without the ending.
-    kind : str
-        The module of `experiments.kinds` that says what a row is.
-    description : str
-        One sentence on what it shows.
-    methods : tuple of MethodEntry
-        What is compared; in a file a name, or a name with its limits.
-    repetitions : int, default=1
-        How many splits and masks.
-    """
-
-    name: str
-    kind: str
-    description: str
-    methods: Methods
-    repetitions: PositiveInt = 1
+    name: str  # The name of the experiment: its file's, without the ending
+    kind: str  # The module of `experiments.kinds` that says what a row is.
+    description: str  # One sentence on what it shows
+    methods: Methods  # What is compared; in a file a name, or a name with its limits
+    repetitions: PositiveInt = 1  # How many splits and masks
 
 
 class ClassificationConfig(Config):
-    """Methods compared by what their classifiers get right.
-
-    Parameters
-    ----------
-    datasets : tuple of str
-        Names of datasets, with their options.
-    mechanisms : tuple of str, default=("mcar",)
-        What decides which cells are missing; see `experiments.problem.Setting`.
-    missing_rates : tuple of float
-        Shares of missing training cells; 0 for "inherent".
-    held_out, scaling, splits : str
-        As in `experiments.problem.Setting`.
-    """
+    """Methods compared by what their classifiers get right."""
 
     kind: Literal["classification"]
-    datasets: Names
+    datasets: Names  # Names of datasets, with their options
+    # What decides which cells are missing; see `experiments.problem.Setting`.
     mechanisms: Mechanisms = ("mcar",)
-    missing_rates: Rates
-    held_out: Literal["complete", "amputed"] = "complete"
+    missing_rates: Rates  # Shares of missing training cells; 0 for "inherent"
+    held_out: Literal["complete", "amputed"] = "complete"  # As in `experiments.problem.Setting`.
     scaling: Literal["paper", "train"] = "paper"
     splits: Literal["authors", "hashed"] = "authors"
 
 
 class RecoveryConfig(Config):
-    """Features recovered from the exact kernel matrix.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the dataset.
-    gammas : tuple of float
-        Parameters of the gaussian kernel.
-    missing_rates : tuple of float
-        Shares of missing cells.
-    """
+    """Features recovered from the exact kernel matrix."""
 
     kind: Literal["recovery"]
-    dataset: Named
-    gammas: Gammas
-    missing_rates: Rates
+    dataset: Named  # Name of the dataset
+    gammas: Gammas  # Parameters of the gaussian kernel
+    missing_rates: Rates  # Shares of missing cells
     methods: Methods = (MethodEntry(name="recover_features"),)
 
 
 class ConvergenceConfig(Config):
-    """The objective of the variants, round by round; the methods are variants.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the dataset.
-    missing_rate : float
-        Share of missing training cells.
-    C, gamma : float
-        Penalty of the machine and parameter of the gaussian kernel.
-    """
+    """The objective of the variants, round by round; the methods are variants."""
 
     kind: Literal["convergence"]
-    dataset: Named
-    missing_rate: Rate
-    C: PositiveFloat
+    dataset: Named  # Name of the dataset
+    missing_rate: Rate  # Share of missing training cells
+    C: PositiveFloat  # Penalty of the machine and parameter of the gaussian kernel
     gamma: PositiveFloat
 
 
 class PcaConfig(Config):
-    """Filled training rows in the plane of the complete rows' principal components.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the dataset.
-    missing_rate : float
-        Share of missing training cells.
-    """
+    """Filled training rows in the plane of the complete rows' principal components."""
 
     kind: Literal["pca"]
-    dataset: Named
-    missing_rate: Rate
+    dataset: Named  # Name of the dataset
+    missing_rate: Rate  # Share of missing training cells
 
 
 class MoonsConfig(Config):
-    """Two moons with a cell missing in a few rows: where the cell goes, and the boundary.
-
-    Parameters
-    ----------
-    n_samples : int
-        Rows of both moons together, at least 2.
-    noise : float
-        Standard deviation of the noise, in units of the moons' radius.
-    n_missing : int
-        Rows that lose one cell, at most all.
-    C, gamma : float
-        Penalty of the machine and parameter of the gaussian kernel.
-    grid : int
-        Points of the grid along each side.
-    """
+    """Two moons with a cell missing in a few rows: where the cell goes, and the boundary."""
 
     kind: Literal["moons"]
-    n_samples: Annotated[int, Field(ge=2)]
-    noise: NonNegativeFloat
-    n_missing: PositiveInt
-    C: PositiveFloat
+    n_samples: Annotated[int, Field(ge=2)]  # Rows of both moons together, at least 2
+    noise: NonNegativeFloat  # Standard deviation of the noise, in units of the moons' radius
+    n_missing: PositiveInt  # Rows that lose one cell, at most all
+    C: PositiveFloat  # Penalty of the machine and parameter of the gaussian kernel
     gamma: PositiveFloat
-    grid: PositiveInt = 40
+    grid: PositiveInt = 40  # Points of the grid along each side
 
     @field_validator("n_missing")
     @classmethod
@@ -263,20 +161,7 @@ MODELS: dict[str, type[Config]] = {
 
 
 def check_methods(config: Config, known: Iterable[str]) -> None:
-    """Refuse methods that a kind has not.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    known : iterable of str
-        The names of the methods that its kind has.
-
-    Raises
-    ------
-    ValueError
-        If a method is not among them.
-    """
+    """Refuse methods that a kind has not."""
     names = list(known)
     for entry in config.methods:
         if entry.name not in names:

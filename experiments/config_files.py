@@ -10,8 +10,6 @@ from pydantic import ValidationError
 from experiments.config import MODELS, Config, MethodEntry
 from experiments.yaml_files import read_yaml
 
-__all__ = ["CONFIGS", "ConfigError", "config_names", "load_config"]
-
 CONFIGS = Path(__file__).parent / "configs"
 """Where configs are looked for by their names."""
 
@@ -26,24 +24,7 @@ def config_names() -> list[str]:
 
 
 def load_config(source: str | Path) -> Config:
-    """Return the config of a name or of a path.
-
-    Parameters
-    ----------
-    source : str or Path
-        A name among `config_names`, or the path of a YAML file.
-
-    Returns
-    -------
-    Config
-        The record of its kind.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such file, it is not YAML, or a key is unknown, missing, given twice or
-        wrong.
-    """
+    """Return the config of a name or of a path."""
     path = CONFIGS / f"{source}.yaml"
     if not path.is_file():
         path = Path(source)

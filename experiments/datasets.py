@@ -31,56 +31,29 @@ from experiments.openml import OPENML, open_table
 from experiments.problem import seed_of
 from experiments.synthetic import draw_moons, draw_synthetic
 
-__all__ = ["DATASETS", "Dataset", "load_dataset"]
-
 FloatArray = NDArray[np.float64]
 Drawer = Callable[..., tuple[FloatArray, NDArray[np.int64]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table under one reading of it.
+    """A table under one reading of it."""
 
-    Parameters
-    ----------
-    name : str
-        The name it was asked for by, with its options.
-    X : ndarray of shape (n_rows, n_features)
-        Its columns as they are, not scaled, NaN at the table's own gaps; not writable.
-    y : ndarray of shape (n_rows,)
-        Labels 0 and 1; not writable.
-    feature_names : tuple of str
-        The columns' names.
-    source : str
-        Where it comes from: a file, "OpenML" with a number, or "drawn".
-    """
-
-    name: str
-    X: FloatArray
-    y: NDArray[np.int64]
-    feature_names: tuple[str, ...]
-    source: str
+    name: str  # The name it was asked for by, with its options
+    X: FloatArray  # Its columns as they are, not scaled, NaN at the table's own gaps; not writable
+    y: NDArray[np.int64]  # Labels 0 and 1; not writable
+    feature_names: tuple[str, ...]  # The columns' names
+    source: str  # Where it comes from: a file, "OpenML" with a number, or "drawn"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the name of a table is read.
+    """How the name of a table is read."""
 
-    Parameters
-    ----------
-    options : mapping of str to tuple
-        The values of each option, the default first.
-    positive : int or str or None
-        The label of class 1; None where an option decides.
-    left_out : tuple of str
-        Columns that identify a row or say nothing.
-    zeros_in : tuple of str
-        The columns in which zeros may stand for gaps; empty for all columns of numbers.
-    """
-
-    options: Mapping[str, tuple[Option, ...]]
-    positive: int | str | None
-    left_out: tuple[str, ...] = ()
+    options: Mapping[str, tuple[Option, ...]]  # The values of each option, the default first
+    positive: int | str | None  # The label of class 1; None where an option decides
+    left_out: tuple[str, ...] = ()  # Columns that identify a row or say nothing
+    # The columns in which zeros may stand for gaps; empty for all columns of numbers
     zeros_in: tuple[str, ...] = ()
 
 
@@ -124,29 +97,7 @@ DATASETS = (*READINGS, *DRAWN)
 
 
 def load_dataset(name: str, data_dir: Path | None, repetition: int = 0) -> Dataset:
-    """Return a dataset by its name.
-
-    Parameters
-    ----------
-    name : str
-        A name of `DATASETS`, with options as the module lists them.
-    data_dir : Path or None
-        The folder of the files; a table whose file is not there is fetched from OpenML.
-    repetition : int, default=0
-        Which draw of a drawn table; tables of files are the same for all.
-
-    Returns
-    -------
-    Dataset
-        The dataset.
-
-    Raises
-    ------
-    ValueError
-        If the name or an option is unknown, or the file is another than it should be.
-    FileNotFoundError
-        If neither the folder nor OpenML has the table.
-    """
+    """Return a dataset by its name."""
     parsed = parse_name(name)
     if parsed.base in DRAWN:
         return _drawn(parsed, repetition)

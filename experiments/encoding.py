@@ -9,28 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["MOST_CODES", "codes", "holds_categories", "indicators", "without_zeros"]
-
 MOST_CODES = 8
 """Whole numbers with more distinct values than this are a quantity."""
 
 
 def holds_categories(column: pd.Series, numbers_may: bool) -> bool:
-    """Return whether a column holds categories.
-
-    Parameters
-    ----------
-    column : Series
-        The column, zeros not yet read as gaps.
-    numbers_may : bool
-        Whether a column of numbers may: one of at most `MOST_CODES` whole numbers, or a
-        lesion's code, as horse colic has them.
-
-    Returns
-    -------
-    bool
-        True for text, and for such numbers.
-    """
+    """Return whether a column holds categories."""
     if column.dtype.kind not in "if":
         return True
     known = column.dropna()
@@ -39,37 +23,13 @@ def holds_categories(column: pd.Series, numbers_may: bool) -> bool:
 
 
 def without_zeros(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the table with gaps where columns of numbers hold a zero.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    columns : sequence of str
-        The columns; those of text among them stay as they are.
-
-    Returns
-    -------
-    DataFrame
-        The table.
-    """
+    """Return the table with gaps where columns of numbers hold a zero."""
     numbers = [column for column in columns if frame[column].dtype.kind in "if"]
     return frame.assign(**{column: frame[column].mask(frame[column] == 0) for column in numbers})
 
 
 def codes(column: pd.Series) -> NDArray[np.float64]:
-    """Return numbers as they are, and text by its place in sorted order.
-
-    Parameters
-    ----------
-    column : Series
-        A column; the case of letters is no difference.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Numbers, NaN at the gaps.
-    """
+    """Return numbers as they are, and text by its place in sorted order."""
     if column.dtype.kind in "if":
         return column.to_numpy(float)
     places, _ = pd.factorize(column.str.lower(), sort=True)
@@ -77,20 +37,7 @@ def codes(column: pd.Series) -> NDArray[np.float64]:
 
 
 def indicators(frame: pd.DataFrame, categories: Sequence[str]) -> pd.DataFrame:
-    """Return the table with a column of 0 and 1 for each category of some columns.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    categories : sequence of str
-        The columns of categories.
-
-    Returns
-    -------
-    DataFrame
-        The table; a gap of such a column is a gap in all of its indicators.
-    """
+    """Return the table with a column of 0 and 1 for each category of some columns."""
     columns: dict[str, Any] = {}
     for name, column in frame.items():
         if name not in categories:

@@ -10,8 +10,6 @@ from typing import Any, Protocol, cast
 from experiments.config import Config
 from experiments.problem import Setting
 
-__all__ = ["Kind", "kind_of", "units_of"]
-
 
 class Kind(Protocol):
     """What a module of `experiments.kinds` offers."""
@@ -35,40 +33,12 @@ class Kind(Protocol):
 
 
 def kind_of(config: Config) -> Kind:
-    """Return the module of a config's kind.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-
-    Returns
-    -------
-    module
-        ``experiments.kinds.KIND``.
-    """
+    """Return the module of a config's kind."""
     return cast(Kind, importlib.import_module(f"experiments.kinds.{config.kind}"))
 
 
 def units_of(config: Config) -> list[dict[str, Any]]:
-    """Return the axes of each unit of work of an experiment.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-
-    Returns
-    -------
-    list of dict
-        In the order in which they are run.
-
-    Raises
-    ------
-    ValueError
-        If the config names a method that there is not, or limits one to a dataset or a missing
-        rate that it does not have; the sentence begins with the config's name.
-    """
+    """Return the axes of each unit of work of an experiment."""
     try:
         units = kind_of(config).units(config)
         _check_limits(config, units)

@@ -13,8 +13,6 @@ from experiments.naming import parse_name
 from experiments.problem import Problem, Rows, Setting, seed_of
 from experiments.splits import AUTHORS_TABLE, Split, authors_mask, split_rows
 
-__all__ = ["check_setting", "make_problem", "unit_scaled"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -33,26 +31,6 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
 
     Neither an option of the dataset nor the scaling or the held-out rows' state enters a seed,
     so that settings that differ in one of them are compared on the same rows and masks.
-
-    Parameters
-    ----------
-    setting : Setting
-        The axes.
-    data_dir : Path or None
-        The folder of the files; None if there is none.
-
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Raises
-    ------
-    ValueError
-        If the setting is not one of a problem: an unknown dataset, a missing rate out of reach,
-        or training rows that lack a class.
-    FileNotFoundError
-        If the dataset, or the authors' splits, can't be found.
     """
     _check(setting)
     dataset, split = _split(setting, data_dir)
@@ -79,23 +57,7 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
 
 
 def check_setting(setting: Setting, data_dir: Path | None) -> None:
-    """Refuse a setting whose problem could not be made, as far as that is known without making it.
-
-    Parameters
-    ----------
-    setting : Setting
-        The axes.
-    data_dir : Path or None
-        The folder of the files; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If the dataset is unknown or another than it should be, the missing rate is not one of its
-        mechanism, or the authors have no such repetition.
-    FileNotFoundError
-        If the dataset, or the authors' splits, can't be found.
-    """
+    """Refuse a setting whose problem could not be made, as far as that is known without making it."""
     _check(setting)
     _split(setting, data_dir)
 
@@ -113,18 +75,6 @@ def unit_scaled(X: FloatArray, reference: FloatArray) -> FloatArray:
 
     Where the reference shows no or one value in a column, nothing is known of its scale: all
     known cells become 1/2. Cells outside the reference's range land outside [0, 1].
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Rows, NaN at the gaps.
-    reference : ndarray of shape (n_reference, n_features)
-        The rows whose ranges count, NaN at the gaps.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-        The scaled rows, NaN at the gaps.
     """
     known = ~np.isnan(reference)
     minimum = np.where(known, reference, np.inf).min(axis=0)

@@ -12,16 +12,6 @@ from dataclasses import dataclass
 from experiments.methods.candidates import Family
 from experiments.naming import parse_name
 
-__all__ = [
-    "Parts",
-    "family_of",
-    "label_of",
-    "paper_name",
-    "parts_of",
-    "split_method",
-    "without_option",
-]
-
 _OURS = (
     "kernel_imputer",
     "kernel_classifier",
@@ -65,52 +55,20 @@ _PLUS = re.compile(r"\+(?![^\[]*\])")
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a method's name.
+    """The parts of a method's name."""
 
-    Parameters
-    ----------
-    filler : str
-        What fills, with its options; for a whole method the method itself.
-    indicators : bool
-        Whether indicators of the gaps are appended.
-    classifier : str
-        What classifies; "" for a whole method.
-    """
-
-    filler: str
-    indicators: bool
-    classifier: str
+    filler: str  # What fills, with its options; for a whole method the method itself
+    indicators: bool  # Whether indicators of the gaps are appended
+    classifier: str  # What classifies; "" for a whole method
 
 
 def split_method(method: str) -> list[str]:
-    """Return what stands between the plus signs of a method's name, brackets kept whole.
-
-    Parameters
-    ----------
-    method : str
-        Such as ``"direct[eta=1e+3]+svc"``.
-
-    Returns
-    -------
-    list of str
-        One name or more, not parsed.
-    """
+    """Return what stands between the plus signs of a method's name, brackets kept whole."""
     return _PLUS.split(method)
 
 
 def parts_of(method: str) -> Parts:
-    """Return the parts of a method's name.
-
-    Parameters
-    ----------
-    method : str
-        Such as ``"mean+indicators+svc"``.
-
-    Returns
-    -------
-    Parts
-        Filler, indicators, classifier.
-    """
+    """Return the parts of a method's name."""
     filler, *others = split_method(method)
     indicators = "indicators" in others
     others = [other for other in others if other != "indicators"]
@@ -118,18 +76,7 @@ def parts_of(method: str) -> Parts:
 
 
 def family_of(method: str) -> Family:
-    """Return whose a method is.
-
-    Parameters
-    ----------
-    method : str
-        Its name in records.
-
-    Returns
-    -------
-    {"rival", "field", "ours", "ablation"}
-        The paper's rivals, the simple field, the library's variants, or a control.
-    """
+    """Return whose a method is."""
     filler = parse_name(parts_of(method).filler)
     options = filler.options
     is_without = options.get("labels") == "shuffled" or options.get("perturbation") is False
@@ -143,18 +90,7 @@ def family_of(method: str) -> Family:
 
 
 def paper_name(method: str) -> str | None:
-    """Return what the paper calls a method that is one of its rivals.
-
-    Parameters
-    ----------
-    method : str
-        Its name in records.
-
-    Returns
-    -------
-    str or None
-        "MI", "GEOM", "KARMA", "genRBF" or "NewImp"; None for every other method.
-    """
+    """Return what the paper calls a method that is one of its rivals."""
     parts = parts_of(method)
     filler = parse_name(parts.filler)
     base = filler.base
@@ -168,18 +104,7 @@ def paper_name(method: str) -> str | None:
 
 
 def label_of(method: str) -> str:
-    """Return how a method is shown in tables and figures.
-
-    Parameters
-    ----------
-    method : str
-        Its name in records.
-
-    Returns
-    -------
-    str
-        Its parts in words, options in brackets; mean imputation with an SVM is the paper's "MI".
-    """
+    """Return how a method is shown in tables and figures."""
     if method == "mean+svc":
         return "MI"
     parts = parts_of(method)
@@ -193,20 +118,7 @@ def label_of(method: str) -> str:
 
 
 def without_option(method: str, option: str) -> str:
-    """Return the name that a method has without one of its filler's options.
-
-    Parameters
-    ----------
-    method : str
-        Its name in records.
-    option : str
-        The option to leave out.
-
-    Returns
-    -------
-    str
-        The name; the same where it has no such option.
-    """
+    """Return the name that a method has without one of its filler's options."""
     parts = parts_of(method)
     filler = parse_name(parts.filler)
     kept = {key: value for key, value in filler.options.items() if key != option}

@@ -19,81 +19,18 @@ from scipy.stats import wasserstein_distance
 from kernimpute.labels import is_gap
 from kernimpute.parameters import refusal_in_words
 
-__all__ = [
-    "FilledErrors",
-    "filled_errors",
-    "fisher_ratio",
-    "inter_class_distance",
-    "scatter_ratio",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
 def inter_class_distance(X: ArrayLike, y: ArrayLike) -> float:
-    """Return the distance between the means of the classes.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Complete rows.
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
-    Returns
-    -------
-    float
-        ``||mu_1 - mu_2||`` in the units of X; of more than two classes, the mean over their pairs.
-
-    Raises
-    ------
-    TypeError
-        If X is not numeric, or y mixes labels that have no order.
-    ValueError
-        If X is no matrix of finite numbers, or y does not match its rows, lacks a label (NaN or
-        None) or has a single class.
-
-    Examples
-    --------
-    >>> inter_class_distance([[0.0], [2.0], [5.0], [7.0]], [0, 0, 1, 1])
-    5.0
-    """
+    """Return the distance between the means of the classes."""
     classes = _classes(X, y, "inter_class_distance")
     return _mean([math.sqrt(_squared(one, other)) for one, other in combinations(classes, 2)])
 
 
 def fisher_ratio(X: ArrayLike, y: ArrayLike) -> float:
-    """Return Fisher's discriminant ratio as the paper's table has it.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Complete rows.
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
-    Returns
-    -------
-    float
-        ``||mu_1 - mu_2||^2 / (tr S_1 + tr S_2)`` with the classes' own covariances S, divided by
-        their sizes; where neither class varies it is infinite, or NaN (0/0) if their means are
-        equal too, as in a constant table. Of more than two classes, the mean over their pairs, so
-        that it is NaN as soon as one of them is.
-
-    Raises
-    ------
-    TypeError
-        If X is not numeric, or y mixes labels that have no order.
-    ValueError
-        If X is no matrix of finite numbers, or y does not match its rows, lacks a label (NaN or
-        None) or has a single class.
-
-    Examples
-    --------
-    >>> fisher_ratio([[0.0], [2.0], [5.0], [7.0]], [0, 0, 1, 1])
-    12.5
-    """
+    """Return Fisher's discriminant ratio as the paper's table has it."""
     classes = _classes(X, y, "fisher_ratio")
     return _mean(
         [
@@ -104,35 +41,7 @@ def fisher_ratio(X: ArrayLike, y: ArrayLike) -> float:
 
 
 def scatter_ratio(X: ArrayLike, y: ArrayLike) -> float:
-    """Return the scatter between the classes over the scatter within them.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Complete rows.
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
-    Returns
-    -------
-    float
-        ``tr(S_b) / tr(S_w)``, for any number of classes: the paper's appendix calls it the Fisher
-        discriminant ratio. Where no class varies it is infinite, or NaN (0/0) if all their means
-        are equal too, as in a constant table.
-
-    Raises
-    ------
-    TypeError
-        If X is not numeric, or y mixes labels that have no order.
-    ValueError
-        If X is no matrix of finite numbers, or y does not match its rows, lacks a label (NaN or
-        None) or has a single class.
-
-    Examples
-    --------
-    >>> scatter_ratio([[0.0], [2.0], [5.0], [7.0]], [0, 0, 1, 1])
-    6.25
-    """
+    """Return the scatter between the classes over the scatter within them."""
     classes = _classes(X, y, "scatter_ratio")
     n_samples = sum(one.size for one in classes)
     means = np.stack([one.mean for one in classes])
@@ -144,54 +53,17 @@ def scatter_ratio(X: ArrayLike, y: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class FilledErrors:
-    """How far filled cells are from what was there; NaN without any cell to compare.
+    """How far filled cells are from what was there; NaN without any cell to compare."""
 
-    Parameters
-    ----------
-    mae : float
-        Mean absolute error of the cells, in the units of the table.
-    rmse : float
-        Root of their mean squared error, in the same units.
-    wasserstein : float
-        Wasserstein-1 distance between a column's filled values and the removed ones, as
-        distributions: the mean over the columns with such cells.
-    """
-
-    mae: float
-    rmse: float
+    mae: float  # Mean absolute error of the cells, in the units of the table
+    rmse: float  # Root of their mean squared error, in the same units
+    # Wasserstein-1 distance between a column's filled values and the removed ones, as
+    # distributions: the mean over the columns with such cells
     wasserstein: float
 
 
 def filled_errors(filled: ArrayLike, truth: ArrayLike, observed: ArrayLike) -> FilledErrors:
-    """Return the errors of filled cells against the values that had been there.
-
-    Parameters
-    ----------
-    filled : array-like of shape (n_samples, n_features)
-        The filled table.
-    truth : array-like of shape (n_samples, n_features)
-        The table before cells were removed; NaN where nobody knows, which is left out.
-    observed : array-like of bool of shape (n_samples, n_features)
-        True (or 1) at the cells that were observed, which are left out; False (or 0) elsewhere.
-
-    Returns
-    -------
-    FilledErrors
-        The errors.
-
-    Raises
-    ------
-    TypeError
-        If `filled` or `truth` is not numeric, or `observed` not boolean.
-    ValueError
-        If the three are not matrices of one shape, `observed` holds other numbers than 0 and 1,
-        `filled` or `truth` an infinite one, or a cell to compare is not filled.
-
-    Examples
-    --------
-    >>> filled_errors([[0.5, 1.0], [0.5, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0, 1], [0, 1]])
-    FilledErrors(mae=0.5, rmse=0.5, wasserstein=0.5)
-    """
+    """Return the errors of filled cells against the values that had been there."""
     owner = "filled_errors"
     table, known = _matrix(filled, owner, "filled"), _matrix(truth, owner, "truth")
     there = _mask(observed, owner, "observed")

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Name", "Option", "parse_name", "written"]
-
 Option = bool | int | float | str
 
 _FORM = re.compile(r"(?P<base>[A-Za-z_][A-Za-z_0-9]*)(?:\[(?P<options>[^\[\]]*)\])?")
@@ -15,17 +13,10 @@ _FORM = re.compile(r"(?P<base>[A-Za-z_][A-Za-z_0-9]*)(?:\[(?P<options>[^\[\]]*)\
 
 @dataclass(frozen=True)
 class Name:
-    """A name and its options.
+    """A name and its options."""
 
-    Parameters
-    ----------
-    base : str
-        The name itself.
-    options : mapping of str to bool, int, float or str
-        The options in the order they were given; empty without any.
-    """
-
-    base: str
+    base: str  # The name itself
+    # The options in the order they were given; empty without any
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -35,23 +26,7 @@ class Name:
         return f"{self.base}[{','.join(f'{key}={written(v)}' for key, v in self.options.items())}]"
 
     def options_among(self, known: Mapping[str, Option]) -> dict[str, Option]:
-        """Return the options, the defaults where none is given.
-
-        Parameters
-        ----------
-        known : mapping of str to bool, int, float or str
-            The options there are and their defaults.
-
-        Returns
-        -------
-        dict
-            A value for each of them.
-
-        Raises
-        ------
-        ValueError
-            If an option is not among them.
-        """
+        """Return the options, the defaults where none is given."""
         for key in self.options:
             if key not in known:
                 if not known:
@@ -63,28 +38,7 @@ class Name:
 
 
 def parse_name(text: str) -> Name:
-    """Return a name and its options from ``base[key=value,...]``.
-
-    Parameters
-    ----------
-    text : str
-        The name as it is written. Values are numbers, "yes", "no" or words.
-
-    Returns
-    -------
-    Name
-        The name.
-
-    Raises
-    ------
-    ValueError
-        If the text has another form, or gives an option twice.
-
-    Examples
-    --------
-    >>> parse_name("wine[threshold=7]")
-    Name(base='wine', options={'threshold': 7})
-    """
+    """Return a name and its options from ``base[key=value,...]``."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"A name must read base or base[key=value,...]; got {text!r}.")
@@ -109,18 +63,7 @@ def _value(text: str) -> Option:
 
 
 def written(value: Option) -> str:
-    """Return the value of an option as it is written in a name.
-
-    Parameters
-    ----------
-    value : bool, int, float or str
-        The value.
-
-    Returns
-    -------
-    str
-        The text; "yes" or "no" of a switch.
-    """
+    """Return the value of an option as it is written in a name."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

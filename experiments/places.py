@@ -5,24 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["check_file", "check_folder"]
-
 
 def check_folder(option: str, folder: Path) -> None:
-    """Refuse a place where a folder neither is nor can be made.
-
-    Parameters
-    ----------
-    option : str
-        What names it, such as ``"--records"``.
-    folder : Path
-        The place; nothing is made.
-
-    Raises
-    ------
-    ValueError
-        If it, or what it would lie in, is a file or can't be written to.
-    """
+    """Refuse a place where a folder neither is nor can be made."""
     there = folder.absolute()
     while not os.path.lexists(there):
         there = there.parent
@@ -39,20 +24,7 @@ def check_folder(option: str, folder: Path) -> None:
 
 
 def check_file(option: str, path: Path) -> None:
-    """Refuse a place where there is no file to read.
-
-    Parameters
-    ----------
-    option : str
-        What names it, such as ``"--known"``.
-    path : Path
-        The place.
-
-    Raises
-    ------
-    ValueError
-        If it is absent, a folder, or can't be read.
-    """
+    """Refuse a place where there is no file to read."""
     if not path.is_file() or not os.access(path, os.R_OK):
         got = "a folder" if path.is_dir() else "a file that can't be read"
         got = got if path.exists() else "nothing there"

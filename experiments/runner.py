@@ -24,26 +24,9 @@ from experiments.plan import Plan, Work, key_of
 from experiments.problem import seed_of
 from experiments.records import OUTCOME, status_of
 
-__all__ = ["run"]
-
 
 def run(plan: Plan, *, data_dir: Path | None = None, jobs: int = 1) -> Iterator[list[str]]:
-    """Do what is left, on several processes.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is left.
-    data_dir : Path or None, default=None
-        The folder of the datasets.
-    jobs : int, default=1
-        Processes, each on one thread of linear algebra; 1 works in this process.
-
-    Yields
-    ------
-    list of str
-        How each method of a unit ended, as soon as the unit is done.
-    """
+    """Do what is left, on several processes."""
     calls = (
         delayed(_do)(plan.config, work, plan.folder, data_dir, os.getpid()) for work in plan.work
     )

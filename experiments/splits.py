@@ -12,8 +12,6 @@ from experiments.files import find_file
 from experiments.naming import parse_name
 from experiments.problem import seed_of
 
-__all__ = ["AUTHORS_TABLE", "Split", "authors_mask", "split_rows"]
-
 AUTHORS_TABLE = "australian"
 """The one table whose splits and masks the authors have published."""
 
@@ -22,15 +20,9 @@ BoolArray = NDArray[np.bool_]
 
 
 class Split(NamedTuple):
-    """Rows of a table, each in one of three sets.
+    """Rows of a table, each in one of three sets."""
 
-    Parameters
-    ----------
-    train, holdout, test : ndarray of int
-        Their indices.
-    """
-
-    train: Indices
+    train: Indices  # Their indices
     holdout: Indices
     test: Indices
 
@@ -42,35 +34,7 @@ def split_rows(
     splits: Literal["authors", "hashed"],
     data_dir: Path | None,
 ) -> Split:
-    """Return a split of a table 4:3:3, by floor cuts and not stratified.
-
-    Parameters
-    ----------
-    dataset : str
-        The dataset's name. Its options do not enter the seed, so that readings of one table
-        are compared on the same rows.
-    n_rows : int
-        Rows of the table.
-    repetition : int
-        Which split, from 0.
-    splits : {"authors", "hashed"}
-        "authors": the authors' own ten splits of australian; all other tables, and all tables
-        under "hashed", are split by a seed hashed from name and repetition.
-    data_dir : Path or None
-        The folder of the files.
-
-    Returns
-    -------
-    Split
-        The split.
-
-    Raises
-    ------
-    ValueError
-        If the authors have no such repetition.
-    FileNotFoundError
-        If their file is not in the folder.
-    """
+    """Return a split of a table 4:3:3, by floor cuts and not stratified."""
     table = parse_name(dataset).base
     if splits == "authors" and table == AUTHORS_TABLE:
         rows = _authors(repetition, data_dir)
@@ -82,29 +46,7 @@ def split_rows(
 
 
 def authors_mask(repetition: int, missing_rate: float, data_dir: Path | None) -> BoolArray | None:
-    """Return the authors' own mask of a split of australian, or None at a rate they lack.
-
-    Parameters
-    ----------
-    repetition : int
-        Which split, from 0.
-    missing_rate : float
-        Share of the cells that are missing; they have .1, .2, ..., .8.
-    data_dir : Path or None
-        The folder of the files.
-
-    Returns
-    -------
-    ndarray of bool of shape (276, 14) or None
-        True where a cell of the training rows is observed.
-
-    Raises
-    ------
-    ValueError
-        If the authors have no such repetition.
-    FileNotFoundError
-        If their file is not in the folder.
-    """
+    """Return the authors' own mask of a split of australian, or None at a rate they lack."""
     rows = _authors(repetition, data_dir)
     place = np.flatnonzero(np.isclose(rows["missing_rate"], missing_rate))
     return ~rows["missing"][place[0]] if place.size else None

@@ -7,8 +7,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["read_yaml"]
-
 
 class _Strict(yaml.SafeLoader):
     """PyYAML's safe loader, which of a key that is given twice would take the last."""
@@ -26,23 +24,7 @@ class _Strict(yaml.SafeLoader):
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file says.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    object
-        Its content.
-
-    Raises
-    ------
-    ValueError
-        If it is no YAML, or gives a key of a mapping twice; in one sentence with the line.
-    """
+    """Return what a YAML file says."""
     try:
         # A loader of PyYAML's safe kind constructs plain Python only.
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_Strict)

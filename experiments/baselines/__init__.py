@@ -9,17 +9,3 @@ from experiments.baselines.genrbf import GenRBFClassifier, GenRBFKernel
 from experiments.baselines.geom import GEOMClassifier, GEOMKernels, GEOMRound, observed_kernel
 from experiments.baselines.karma import KARMAClassifier, karma_kernel
 from experiments.baselines.mean import MeanClassifier
-
-__all__ = [
-    "ClassMeanImputer",
-    "GEOMClassifier",
-    "GEOMKernels",
-    "GEOMRound",
-    "GaussianClassifier",
-    "GenRBFClassifier",
-    "GenRBFKernel",
-    "KARMAClassifier",
-    "MeanClassifier",
-    "karma_kernel",
-    "observed_kernel",
-]

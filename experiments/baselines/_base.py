@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from experiments.baselines._reading import read_labelled, read_rows
 from kernimpute.parameters import refusal_in_words
 
-__all__ = ["GapClassifier"]
-
 FloatArray = NDArray[np.float64]
 
 
@@ -50,42 +48,10 @@ class GapClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the decision values of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes)
-            Positive for the second of two classes; of more, the largest is its class's.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
-        """
+        """Return the decision values of rows."""
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the labels of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Their labels.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
-        """
+        """Return the labels of rows."""
         return self._labels(self.decision_function(X))
 
     def _labels(self, values: FloatArray) -> NDArray[Any]:

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from kernimpute.kernels import Gaussian
 
-__all__ = ["RowGaussians", "log_expectations"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
@@ -33,27 +31,13 @@ BLOCK_PAIRS = 512
 
 @dataclass(frozen=True)
 class RowGaussians:
-    """Rows that are a Gaussian each.
+    """Rows that are a Gaussian each."""
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_rows, n_features)
-        Their means.
-    covariances : ndarray of shape (n_patterns, n_features, n_features)
-        The covariance of each gap pattern.
-    pattern : ndarray of int of shape (n_rows,)
-        The pattern of each row.
-    complete : ndarray of bool of shape (n_rows,)
-        Where the covariance is zero.
-    eigenvalues, eigenvectors : ndarray of shape (n_patterns, n_features[, n_features])
-        Of the covariances, not below 0.
-    """
-
-    means: FloatArray
-    covariances: FloatArray
-    pattern: IntArray
-    complete: NDArray[np.bool_]
-    eigenvalues: FloatArray
+    means: FloatArray  # Their means
+    covariances: FloatArray  # The covariance of each gap pattern
+    pattern: IntArray  # The pattern of each row
+    complete: NDArray[np.bool_]  # Where the covariance is zero
+    eigenvalues: FloatArray  # Of the covariances, not below 0
     eigenvectors: FloatArray
 
     def log_dets(self, factors: FloatArray) -> FloatArray:
@@ -63,21 +47,7 @@ class RowGaussians:
 
 
 def log_expectations(left: RowGaussians, right: RowGaussians, gammas: FloatArray) -> FloatArray:
-    """Return the logarithms of the expected kernels of all pairs.
-
-    Parameters
-    ----------
-    left, right : RowGaussians
-        The rows; one and the same object for the symmetric matrix of its rows, in which a row
-        meets an independent copy of itself.
-    gammas : ndarray of shape (n_gammas,)
-        Inverse squared widths.
-
-    Returns
-    -------
-    ndarray of shape (n_gammas, n_rows, n_other_rows)
-        The logarithms.
-    """
+    """Return the logarithms of the expected kernels of all pairs."""
     logs = np.empty((gammas.size, left.means.shape[0], right.means.shape[0]))
     whole_left, whole_right = np.flatnonzero(left.complete), np.flatnonzero(right.complete)
     gappy_left, gappy_right = np.flatnonzero(~left.complete), np.flatnonzero(~right.complete)

@@ -14,14 +14,6 @@ from numpy.typing import NDArray
 
 from kernimpute.missing import observed_cells
 
-__all__ = [
-    "Patterns",
-    "conditional_gaussians",
-    "log_densities",
-    "observed_precisions",
-    "pattern_blocks",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
@@ -32,39 +24,16 @@ BLOCK_CELLS = 1 << 21
 
 @dataclass(frozen=True)
 class Patterns:
-    """Some of the gap patterns, and the rows that have them.
+    """Some of the gap patterns, and the rows that have them."""
 
-    Parameters
-    ----------
-    masks : ndarray of bool of shape (n_patterns, n_features)
-        True where observed.
-    counts : ndarray of shape (n_patterns,)
-        Rows of each pattern.
-    rows : ndarray of int of shape (n_rows,)
-        Which rows of the table.
-    pattern : ndarray of int of shape (n_rows,)
-        Which pattern each of them has.
-    """
-
-    masks: BoolArray
-    counts: FloatArray
-    rows: IntArray
-    pattern: IntArray
+    masks: BoolArray  # True where observed
+    counts: FloatArray  # Rows of each pattern
+    rows: IntArray  # Which rows of the table
+    pattern: IntArray  # Which pattern each of them has
 
 
 def pattern_blocks(observed: BoolArray) -> Iterator[Patterns]:
-    """Yield the gap patterns in blocks of bounded size, with their rows.
-
-    Parameters
-    ----------
-    observed : ndarray of bool of shape (n_samples, n_features)
-        True where observed.
-
-    Yields
-    ------
-    Patterns
-        Some of the patterns.
-    """
+    """Yield the gap patterns in blocks of bounded size, with their rows."""
     masks, pattern, counts = np.unique(observed, axis=0, return_inverse=True, return_counts=True)
     pattern = pattern.reshape(-1)
     size = max(1, BLOCK_CELLS // observed.shape[1] ** 2)
@@ -79,27 +48,7 @@ def pattern_blocks(observed: BoolArray) -> Iterator[Patterns]:
 
 
 def observed_precisions(covariance: FloatArray, masks: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the inverses and the log-determinants of the observed blocks of a covariance.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_features, n_features)
-        A positive definite matrix.
-    masks : ndarray of bool of shape (n_patterns, n_features)
-        True where observed.
-
-    Returns
-    -------
-    precisions : ndarray of shape (n_patterns, n_features, n_features)
-        The inverses, zero outside the blocks.
-    log_dets : ndarray of shape (n_patterns,)
-        0 where nothing is observed.
-
-    Raises
-    ------
-    LinAlgError
-        If a block is not positive definite.
-    """
+    """Return the inverses and the log-determinants of the observed blocks of a covariance."""
     both = masks[:, :, None] & masks[:, None, :]
     # The identity stands at the gaps: it changes neither the block's inverse nor its determinant.
     blocks = np.where(both, covariance, 0.0) + (~masks)[:, None, :] * np.eye(masks.shape[1])
@@ -108,22 +57,7 @@ def observed_precisions(covariance: FloatArray, masks: BoolArray) -> tuple[Float
 
 
 def log_densities(X: FloatArray, means: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return the log-densities of each row's observed cells under Gaussians of one covariance.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    means : ndarray of shape (n_groups, n_features)
-        The means.
-    covariance : ndarray of shape (n_features, n_features)
-        The covariance.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_groups)
-        The log-densities; 0 for a row with nothing observed.
-    """
+    """Return the log-densities of each row's observed cells under Gaussians of one covariance."""
     observed = observed_cells(X)
     values = np.where(observed, X, 0.0)
     densities = np.empty((X.shape[0], means.shape[0]))
@@ -140,26 +74,7 @@ def log_densities(X: FloatArray, means: FloatArray, covariance: FloatArray) -> F
 def conditional_gaussians(
     X: FloatArray, mean: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return the Gaussian conditioned on each row's observed cells.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    mean : ndarray of shape (n_features,)
-        The mean.
-    covariance : ndarray of shape (n_features, n_features)
-        The covariance.
-
-    Returns
-    -------
-    means : ndarray of shape (n_samples, n_features)
-        The rows with conditional means at the gaps; observed cells as they are.
-    covariances : ndarray of shape (n_patterns, n_features, n_features)
-        The conditional covariance of each gap pattern, zero in observed rows and columns.
-    pattern : ndarray of int of shape (n_samples,)
-        The pattern of each row.
-    """
+    """Return the Gaussian conditioned on each row's observed cells."""
     observed = observed_cells(X)
     means = X.copy()
     covariances = []

@@ -41,13 +41,6 @@ from kernimpute.convergence import Status, StopRule
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import refusal
 
-__all__ = [
-    "EM_CONSTRAINTS",
-    "GaussianFit",
-    "fit_gaussian",
-    "spread",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
@@ -62,24 +55,13 @@ EM_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass(frozen=True)
 class GaussianFit:
-    """What EM ends with.
+    """What EM ends with."""
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_groups, n_features)
-        The mean of each group.
-    covariance : ndarray of shape (n_features, n_features)
-        The covariance that the groups share, positive definite.
-    objectives : tuple of float
-        The penalised log-likelihood at the start and after each round; it never falls.
-    status : Status
-        How the rounds ended.
-    """
-
-    means: FloatArray
-    covariance: FloatArray
+    means: FloatArray  # The mean of each group
+    covariance: FloatArray  # The covariance that the groups share, positive definite
+    # The penalised log-likelihood at the start and after each round; it never falls
     objectives: tuple[float, ...]
-    status: Status
+    status: Status  # How the rounds ended
 
     @property
     def n_iter(self) -> int:
@@ -96,34 +78,7 @@ def fit_gaussian(
     owner: str,
     variances: FloatArray | None = None,
 ) -> GaussianFit:
-    """Fit means and a common covariance to the observed cells; see the module.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps; a column may be empty, and then keeps mean 0 and its prior
-        variance.
-    groups : ndarray of int of shape (n_samples,)
-        The group of each row, 0 to n_groups - 1, each with a row.
-    prior_rows : float
-        Weight of the prior, in rows, in [0, inf).
-    stop : StopRule
-        Ends once a round raises the objective by at most `tol` a row.
-    owner : str
-        Whose parameters these are, for the message.
-    variances : ndarray of shape (n_features,), default=None
-        The prior's variances, positive; `spread` of the rows by default.
-
-    Returns
-    -------
-    GaussianFit
-        Means, covariance and how it went.
-
-    Raises
-    ------
-    ValueError
-        If the rows leave the covariance singular without a prior.
-    """
+    """Fit means and a common covariance to the observed cells; see the module."""
     variances = spread(X, groups) if variances is None else variances
     scale = np.sqrt(variances)
     observed = observed_cells(X)
@@ -160,20 +115,7 @@ def fit_gaussian(
 
 
 def spread(X: FloatArray, groups: IntArray) -> FloatArray:
-    """Return the variances of the columns' observed cells about the observed group means.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    groups : ndarray of int of shape (n_samples,)
-        The group of each row.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Positive: a column that does not vary gets the average of the others, 1 if there are none.
-    """
+    """Return the variances of the columns' observed cells about the observed group means."""
     observed = observed_cells(X)
     values = np.where(observed, X, 0.0)
     membership = np.eye(int(groups.max()) + 1)[groups]

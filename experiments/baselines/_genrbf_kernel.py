@@ -40,8 +40,6 @@ from kernimpute.convergence import StopRule
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import check_real, refusal_in_words
 
-__all__ = ["KERNEL_CONSTRAINTS", "GenRBFKernel"]
-
 FloatArray = NDArray[np.float64]
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
@@ -53,68 +51,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class GenRBFKernel(BaseEstimator):
-    """The expected Gaussian kernel between rows with gaps.
-
-    Parameters
-    ----------
-    metric : {"mahalanobis", "euclidean"}, default="mahalanobis"
-        Distances in units of the fitted covariance, as the source has them, or between the
-        columns as they come.
-    normalize : bool, default=True
-        Whether the kernel is divided by the rows' norms, as in the source. Without it the kernel
-        is the expectation of the Gaussian kernel, below 1 between a row with gaps and itself.
-    prior_rows : float, default=10.0
-        How many more rows, whose columns vary as the observed cells do and don't correlate, the
-        covariance is estimated with; in [0, inf). 0 is maximum likelihood, as in the source, which
-        may leave it singular.
-    tol : float, default=1e-4
-        EM ends once a round raises the log-likelihood by at most this a row; in [0, inf).
-    max_iter : int, default=500
-        Rounds of EM at the most.
-
-    Attributes
-    ----------
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted Gaussian.
-    covariance_ : ndarray of shape (n_features, n_features)
-        Its covariance.
-    objectives_ : ndarray of shape (n_rounds + 1,)
-        Penalised log-likelihood at the start and after each round of EM.
-    n_iter_ : int
-        Rounds of EM.
-    scale_ : float
-        2 / (expected squared distance of two complete rows), the gamma called "scale".
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
-
-    See Also
-    --------
-    GenRBFClassifier : A support vector machine on this kernel.
-
-    Notes
-    -----
-    Two rows with gaps cost a Cholesky factorisation, ``O(n_features^3)``, per value of gamma; a
-    row with gaps and complete rows one eigendecomposition for all.
-
-    References
-    ----------
-    M. Smieja, L. Struski, J. Tabor and M. Marzec, "Generalized RBF kernel for incomplete data",
-    Knowledge-Based Systems 173, 2019.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from experiments.baselines.genrbf import GenRBFKernel
-    >>> X = np.array([[0.0, 0.1], [0.2, 0.4], [0.9, np.nan], [1.0, 0.8]])
-    >>> kernel = GenRBFKernel(metric="euclidean").fit(X)
-    >>> kernel(X, gamma=1.0).round(2)
-    array([[1.  , 0.88, 0.38, 0.23],
-           [0.88, 1.  , 0.6 , 0.45],
-           [0.38, 0.6 , 1.  , 0.91],
-           [0.23, 0.45, 0.91, 1.  ]])
-    """
+    """The expected Gaussian kernel between rows with gaps."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = KERNEL_CONSTRAINTS
 
@@ -141,31 +78,7 @@ class GenRBFKernel(BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fit a Gaussian to the observed cells, by EM.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        GenRBFKernel
-            The fitted kernel.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a cell is infinite or no number, or the covariance is singular, which `prior_rows`
-            above 0 prevents.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If EM ends at `max_iter`.
-        """
+        """Fit a Gaussian to the observed cells, by EM."""
         rows = read_rows(self, X, reset=True)
         fitted = fit_gaussian(
             rows,
@@ -186,55 +99,13 @@ class GenRBFKernel(BaseEstimator):
         return self
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None, *, gamma: float) -> FloatArray:
-        """Return the kernel matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows with NaN at the gaps.
-        Z : array-like of shape (n_other_rows, n_features), default=None
-            Other rows; X by default.
-        gamma : float
-            Inverse squared width, in (0, inf).
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            The kernel matrix.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `gamma` is not a number in its range, the columns are not those of fit, or a cell is
-            infinite or no number.
-        """
+        """Return the kernel matrix."""
         return self.matrices(X, Z, gammas=[gamma])[0]
 
     def matrices(
         self, X: ArrayLike, Z: ArrayLike | None = None, *, gammas: Sequence[float]
     ) -> FloatArray:
-        """Return the kernel matrices of several gammas, which share the work that can be shared.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows with NaN at the gaps.
-        Z : array-like of shape (n_other_rows, n_features), default=None
-            Other rows; X by default.
-        gammas : sequence of float
-            Inverse squared widths, in (0, inf).
-
-        Returns
-        -------
-        ndarray of shape (n_gammas, n_rows, n_other_rows)
-            A kernel matrix each.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a gamma is not a number in its range, the columns are not those of fit, or a cell is
-            infinite or no number.
-        """
+        """Return the kernel matrices of several gammas, which share the work that can be shared."""
         check_is_fitted(self)
         owner = type(self).__name__
         checked = np.array([check_real(owner, "gamma", gamma, 0.0) for gamma in gammas])

@@ -44,8 +44,6 @@ from kernimpute.kernels import Gaussian
 from kernimpute.missing import check_pair, observed_cells
 from kernimpute.parameters import check_real, refusal_in_words
 
-__all__ = ["GEOMKernels", "GEOMRound", "observed_kernel", "solve_rounds"]
-
 FloatArray = NDArray[np.float64]
 
 SMALLEST_MARGIN = 0.01
@@ -56,38 +54,7 @@ SETTLED = 0.1
 
 
 def observed_kernel(X: ArrayLike, Z: ArrayLike | None = None, *, gamma: float) -> FloatArray:
-    """Return the Gaussian kernel on the features observed in both rows.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_features)
-        Rows with NaN at the gaps.
-    Z : array-like of shape (n_other_rows, n_features), default=None
-        Other rows; None takes X.
-    gamma : float
-        Inverse squared width, in (0, inf).
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_other_rows)
-        `K_observed`; 1 for rows that share no observed feature.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X or Z is no matrix of numbers that are finite or NaN, Z has another number of columns
-        than X, or gamma is out of its range.
-
-    Notes
-    -----
-    Not positive semidefinite in general.
-
-    Examples
-    --------
-    >>> observed_kernel([[0.0, 1.0], [None, 3.0]], [[2.0, None]], gamma=0.25).round(2)
-    array([[0.37],
-           [1.  ]])
-    """
+    """Return the Gaussian kernel on the features observed in both rows."""
     kernel = Gaussian(check_real("observed_kernel", "gamma", gamma, 0.0))
     left, right = check_pair(X, Z, "observed_kernel")
     if Z is None:
@@ -97,40 +64,7 @@ def observed_kernel(X: ArrayLike, Z: ArrayLike | None = None, *, gamma: float) -
 
 
 class GEOMKernels:
-    """What every fit to the same rows with the same gamma shares, whatever its C.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    gamma : float
-        Inverse squared width of the kernel, in (0, inf).
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The rows.
-    gamma : float
-        The inverse squared width.
-    shown : ndarray of bool of shape (n_samples,)
-        The rows with an observed cell. The others have no margin and take part in nothing.
-    K_positive : ndarray of shape (n_shown, n_shown)
-        The positive semidefinite part of `K_observed`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is no matrix of numbers that are finite or NaN, or gamma is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from experiments.baselines import GEOMClassifier, GEOMKernels
-    >>> X, y = np.array([[0.0, np.nan], [0.1, 0.2], [np.nan, 0.9], [1.0, 0.8]]), [0, 0, 1, 1]
-    >>> kernels = GEOMKernels(X, gamma=2.0)
-    >>> [GEOMClassifier(C, 2.0).fit(X, y, kernels).score(X, y) for C in (1.0, 8.0)]
-    [1.0, 1.0]
-    """
+    """What every fit to the same rows with the same gamma shares, whatever its C."""
 
     def __init__(self, X: ArrayLike, gamma: float) -> None:
         self.X, _ = check_pair(X, None, "GEOMKernels")
@@ -145,44 +79,12 @@ class GEOMKernels:
         self._norms = RestrictedNorms(rows, gamma)
 
     def on_observed(self, dual_coef: FloatArray) -> FloatArray:
-        """Return the coefficients that do on `K_observed` what the given ones do on its part.
-
-        Parameters
-        ----------
-        dual_coef : ndarray of shape (n_shown, n_problems)
-            Coefficients of a machine with the kernel matrix `K_positive`.
-
-        Returns
-        -------
-        ndarray of shape (n_shown, n_problems)
-            Their projection on the eigenvectors that are not negative.
-
-        Raises
-        ------
-        ValueError
-            If the coefficients are not of that shape.
-        """
+        """Return the coefficients that do on `K_observed` what the given ones do on its part."""
         self._check_shape(dual_coef)
         return np.asarray(dual_coef - self._negative @ (self._negative.T @ dual_coef))
 
     def margins(self, dual_coef: FloatArray) -> FloatArray:
-        """Return ``s_i = ||w^(i)|| / ||w||``, clipped; 1 where w is 0.
-
-        Parameters
-        ----------
-        dual_coef : ndarray of shape (n_shown, n_problems)
-            Coefficients on `K_observed`, a column for each w.
-
-        Returns
-        -------
-        ndarray of shape (n_shown, n_problems)
-            The margins' scale in each row's own space, in [0.01, 1].
-
-        Raises
-        ------
-        ValueError
-            If the coefficients are not of that shape.
-        """
+        """Return ``s_i = ||w^(i)|| / ||w||``, clipped; 1 where w is 0."""
         self._check_shape(dual_coef)
         margins = np.ones(dual_coef.shape)
         for k, column in enumerate(dual_coef.T):
@@ -204,40 +106,14 @@ class GEOMKernels:
 
 @dataclass(frozen=True)
 class GEOMRound:
-    """One round: the machine for given margins.
+    """One round: the machine for given margins."""
 
-    Parameters
-    ----------
-    dual_coef : ndarray of shape (n_shown, n_problems)
-        Signed coefficients on `K_observed`.
-    intercept : ndarray of shape (n_problems,)
-        Intercepts.
-    margins : ndarray of shape (n_shown, n_problems)
-        The s_i that the round was solved for; 1 in the first.
-    """
-
-    dual_coef: FloatArray
-    intercept: FloatArray
-    margins: FloatArray
+    dual_coef: FloatArray  # Signed coefficients on `K_observed`
+    intercept: FloatArray  # Intercepts
+    margins: FloatArray  # The s_i that the round was solved for; 1 in the first
 
     def decision(self, K: FloatArray) -> FloatArray:
-        """Return decision values.
-
-        Parameters
-        ----------
-        K : ndarray of shape (n_rows, n_shown)
-            `observed_kernel` between rows and the training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_problems)
-            The values; a single problem has no column.
-
-        Raises
-        ------
-        ValueError
-            If K has not a column for each coefficient.
-        """
+        """Return decision values."""
         n_shown = self.dual_coef.shape[0]
         if K.ndim != 2 or K.shape[1] != n_shown:
             must_be = f"of shape (n_rows, {n_shown}), a column for each row of the machine"
@@ -263,22 +139,7 @@ def _with_margins(dual: Dual, margins: FloatArray) -> Dual:
 
 
 def solve_rounds(kernels: GEOMKernels, dual: Dual, n_rounds: int) -> Iterator[GEOMRound]:
-    """Yield the rounds: solve for given margins, then take the margins of the solution.
-
-    Parameters
-    ----------
-    kernels : GEOMKernels
-        The rows' kernel matrix and norms.
-    dual : Dual
-        The ordinary machine's dual of the rows that are shown.
-    n_rounds : int
-        How many to yield, in [1, inf).
-
-    Yields
-    ------
-    GEOMRound
-        The machine of each round in turn.
-    """
+    """Yield the rounds: solve for given margins, then take the margins of the solution."""
     K = kernels.K_positive
     scaled, margins = dual, np.ones(dual.targets.shape)
     dual_coef = scaled.solve(K)

@@ -25,15 +25,6 @@ import torch
 from torch import Generator, Tensor
 from torch.optim import Optimizer
 
-__all__ = [
-    "NOISE",
-    "EnergyNetwork",
-    "flow_velocity",
-    "move_cells",
-    "train_score",
-    "velocity_of_new_rows",
-]
-
 NOISE = 0.1
 """Standard deviation, in standardised columns, of the noise that the network learns to remove and
 of the noise that sets the training rows' cells apart at the start."""
@@ -45,24 +36,7 @@ LEARNING_RATE = 1e-3
 def flow_velocity(
     points: Tensor, rows: Tensor, scores: Tensor, bandwidth: float, entropy_weight: float
 ) -> Tensor:
-    """Return the velocity of the flow at some points: the mean over rows z of the module's u.
-
-    Parameters
-    ----------
-    points : Tensor of shape (n_points, n_features)
-        Where the velocity is wanted.
-    rows, scores : Tensor of shape (n_rows, n_features)
-        The rows that stand for r, and the gradient of log p at each.
-    bandwidth : float
-        h of ``K(x, z) = exp(-|x - z|^2 / (2 h^2))``.
-    entropy_weight : float
-        lambda; the larger, the more rows draw each other together.
-
-    Returns
-    -------
-    Tensor of shape (n_points, n_features)
-        The velocity of every coordinate; the caller moves the missing ones.
-    """
+    """Return the velocity of the flow at some points: the mean over rows z of the module's u."""
     lengths = points.square().sum(1)[:, None] + rows.square().sum(1)[None, :]
     K = ((points @ rows.T - 0.5 * lengths).clamp(max=0.0) / bandwidth**2).exp()
     # grad_z K(x, z) = K(x, z) (x - z) / h^2
@@ -81,20 +55,6 @@ def velocity_of_new_rows(
     """Return the velocity of new rows, each joined by itself to the rows that stand for r.
 
     Without itself among them, a row that no other is near would hardly move.
-
-    Parameters
-    ----------
-    points, own_scores : Tensor of shape (n_points, n_features)
-        The new rows, and the gradient of log p at each.
-    rows, scores : Tensor of shape (n_rows, n_features)
-        As in `flow_velocity`.
-    bandwidth, entropy_weight : float
-        As in `flow_velocity`.
-
-    Returns
-    -------
-    Tensor of shape (n_points, n_features)
-        `flow_velocity` at each point, with that point as one more row.
     """
     n_rows = rows.shape[0]
     others = n_rows * flow_velocity(points, rows, scores, bandwidth, entropy_weight)
@@ -109,21 +69,7 @@ def move_cells(
     optimizer: Optimizer,
     n_steps: int,
 ) -> None:
-    """Move the missing cells of rows along a velocity, in place.
-
-    Parameters
-    ----------
-    rows : Tensor of shape (n_rows, n_features)
-        The filled rows; the optimizer's only parameter. Observed cells stay what they are.
-    missing : Tensor of bool of shape (n_rows, n_features)
-        The cells that move.
-    velocity : callable
-        Takes rows, returns the velocity of all their cells.
-    optimizer : Optimizer
-        Turns velocities into steps.
-    n_steps : int
-        Steps.
-    """
+    """Move the missing cells of rows along a velocity, in place."""
     for _ in range(n_steps):
         rows.grad = -velocity(rows.detach()) * missing
         optimizer.step()
@@ -131,15 +77,10 @@ def move_cells(
 
 @dataclass(frozen=True)
 class EnergyNetwork:
-    """An energy E with two hidden layers; p is proportional to exp(-E).
+    """An energy E with two hidden layers; p is proportional to exp(-E)."""
 
-    Parameters
-    ----------
-    parameters : tuple of Tensor
-        Weights of shape (n_outputs, n_inputs) and biases of shape (n_outputs,) of the hidden
-        layers, in turn, and the weights of the output; its bias has no say in the score.
-    """
-
+    # Weights of shape (n_outputs, n_inputs) and biases of shape (n_outputs,) of the hidden layers,
+    # in turn, and the weights of the output; its bias has no say in the score
     parameters: tuple[Tensor, ...]
 
     @classmethod
@@ -161,20 +102,7 @@ class EnergyNetwork:
         return cls(tuple(parameters))
 
     def score(self, rows: Tensor, *, differentiable: bool = False) -> Tensor:
-        """Return the gradient of log p, i.e. of -E, at every row.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n_rows, n_features)
-            Where.
-        differentiable : bool, default=False
-            Whether the weights' gradient will be asked for.
-
-        Returns
-        -------
-        Tensor of shape (n_rows, n_features)
-            The scores.
-        """
+        """Return the gradient of log p, i.e. of -E, at every row."""
         first, first_bias, second, second_bias, output = self.parameters
         inputs = rows.detach().requires_grad_()
         hidden = torch.nn.functional.silu(torch.addmm(first_bias, inputs, first.T))
@@ -191,17 +119,6 @@ def train_score(
 
     The loss is half the mean of ``|score(x + v) + v / s^2|^2`` over rows x and fresh noise v of
     standard deviation s = `NOISE`: its minimiser is the score of the rows' density blurred by v.
-
-    Parameters
-    ----------
-    network : EnergyNetwork
-        Its weights change.
-    rows : Tensor of shape (n_rows, n_features)
-        Filled rows in standardised columns.
-    n_epochs : int
-        Steps of Adam, each on all rows.
-    generator : Generator
-        Source of the noise.
     """
     optimizer = torch.optim.Adam(network.parameters, lr=LEARNING_RATE)
     for _ in range(n_epochs):

@@ -17,33 +17,11 @@ from sklearn.utils.validation import validate_data
 
 from kernimpute.labels import plain_labels
 
-__all__ = ["read_labelled", "read_rows"]
-
 FloatArray = NDArray[np.float64]
 
 
 def read_rows(estimator: BaseEstimator, X: ArrayLike, *, reset: bool) -> FloatArray:
-    """Return rows as floats, with NaN at the gaps.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose rows they are.
-    X : array-like of shape (n_rows, n_features)
-        The rows.
-    reset : bool
-        Whether they are the rows of fit, whose columns are remembered, or must have those columns.
-
-    Returns
-    -------
-    ndarray of float64 of shape (n_rows, n_features)
-        The rows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are no matrix of numbers that are finite or NaN, or have not the columns of fit.
-    """
+    """Return rows as floats, with NaN at the gaps."""
     rows: FloatArray = _validated(estimator, X, reset=reset)
     return rows
 
@@ -51,30 +29,7 @@ def read_rows(estimator: BaseEstimator, X: ArrayLike, *, reset: bool) -> FloatAr
 def read_labelled(
     estimator: BaseEstimator, X: ArrayLike, y: ArrayLike
 ) -> tuple[FloatArray, NDArray[Any]]:
-    """Return the rows of fit as floats, with NaN at the gaps, and their labels.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose rows they are; remembers their columns.
-    X : array-like of shape (n_samples, n_features)
-        The rows.
-    y : array-like of shape (n_samples,)
-        Labels of classes.
-
-    Returns
-    -------
-    rows : ndarray of float64 of shape (n_samples, n_features)
-        The rows.
-    labels : ndarray of shape (n_samples,)
-        The labels, as they came.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the rows are no matrix of numbers that are finite or NaN, or the labels are incomplete,
-        of several kinds, a quantity, or not one a row.
-    """
+    """Return the rows of fit as floats, with NaN at the gaps, and their labels."""
     # No labels at all, and complex numbers, scikit-learn refuses in sentences of its own.
     if y is not None and np.asarray(y).dtype.kind != "c":
         plain_labels(y, type(estimator).__name__)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from kernimpute.missing import observed_cells
 
-__all__ = ["RestrictedNorms"]
-
 FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 
@@ -27,13 +25,6 @@ class RestrictedNorms:
 
     Rows k that observe the same features share a *pattern*, for which a value is computed once.
     In single precision, which bends a margin by less than 1e-4 and halves time and memory.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Rows with NaN at the gaps.
-    gamma : float
-        Inverse squared width of the Gaussian kernel.
     """
 
     def __init__(self, X: FloatArray, gamma: float) -> None:
@@ -47,21 +38,7 @@ class RestrictedNorms:
         self._patterns = patterns.astype(np.float32)
 
     def squared(self, coef: FloatArray, whole: float) -> FloatArray:
-        """Return the squared norms ``||w^(k)||^2``.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n_rows,)
-            The coefficients that make w of the rows; at most 1 in magnitude.
-        whole : float
-            ``||w||^2``, which is the norm for complete rows k.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            One for each row k; negative ones are possible, as the kernel of rows with gaps is
-            not positive semidefinite.
-        """
+        """Return the squared norms ``||w^(k)||^2``."""
         norms = np.full(coef.size, whole)
         if not self._incomplete.any():
             return norms

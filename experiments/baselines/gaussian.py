@@ -32,72 +32,12 @@ from experiments.baselines._gaussian_em import (
 )
 from kernimpute.convergence import StopRule
 
-__all__ = ["GaussianClassifier"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 
 class GaussianClassifier(GapClassifier):
-    """Classify rows with gaps by class-conditional Gaussians, fitted by EM.
-
-    Parameters
-    ----------
-    covariance : {"shared", "class"}, default="shared"
-        Whether the classes share a covariance, as in linear discriminant analysis, or have one
-        each, as in quadratic.
-    prior_rows : float, default=10.0
-        How many more rows each covariance is estimated with, whose columns vary as the observed
-        cells do within classes and don't correlate; in [0, inf). 0 is maximum likelihood, which
-        may leave a covariance singular.
-    tol : float, default=1e-4
-        EM ends once a round raises the log-likelihood by at most this a row; in [0, inf).
-    max_iter : int, default=500
-        Rounds of EM at the most.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    priors_ : ndarray of shape (n_classes,)
-        The classes' shares of the training rows.
-    means_ : ndarray of shape (n_classes, n_features)
-        The classes' means.
-    covariance_ : ndarray of shape (n_features, n_features) or (n_classes, n_features, n_features)
-        The shared covariance, or the classes'.
-    objectives_ : list of ndarray
-        For each covariance, the penalised log-likelihood of the rows behind it, at the start and
-        after each round of EM.
-    n_iter_ : int
-        Rounds of the longest run of EM.
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
-
-    Notes
-    -----
-    A row with nothing observed gets the priors. A column that is empty in fit decides nothing. A
-    round of EM costs an ``O(n_features^3)`` inversion per distinct gap pattern.
-
-    References
-    ----------
-    R. J. A. Little and D. B. Rubin, "Statistical Analysis with Missing Data", Wiley.
-
-    A. P. Dempster, N. M. Laird and D. B. Rubin, "Maximum likelihood from incomplete data via the
-    EM algorithm", Journal of the Royal Statistical Society B 39, 1977.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from experiments.baselines.gaussian import GaussianClassifier
-    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]] * 5)
-    >>> classifier = GaussianClassifier().fit(X, ["no", "no", "yes", "yes"] * 5)
-    >>> classifier.predict([[0.1, np.nan], [np.nan, 1.0]]).tolist()
-    ['no', 'yes']
-    >>> classifier.predict_proba([[np.nan, np.nan]]).tolist()
-    [[0.5, 0.5]]
-    """
+    """Classify rows with gaps by class-conditional Gaussians, fitted by EM."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "covariance": [StrOptions({"shared", "class"})],
@@ -119,31 +59,7 @@ class GaussianClassifier(GapClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the classes' Gaussians to the observed cells, by EM.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-        y : array-like of shape (n_samples,)
-            Labels of at least two classes.
-
-        Returns
-        -------
-        GaussianClassifier
-            The fitted classifier.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of its range, a cell is infinite or no number, y lacks a label or
-            holds a single class, or a covariance is singular, which `prior_rows` above 0 prevents.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If EM ends at `max_iter`.
-        """
+        """Fit the classes' Gaussians to the observed cells, by EM."""
         rows, groups = self._read_labelled(X, y)
         self.priors_ = np.bincount(groups) / groups.size
         if self.covariance == "shared":
@@ -167,66 +83,18 @@ class GaussianClassifier(GapClassifier):
         return self
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the log-odds of the second of two classes, or every class's log-probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Decision values.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
-        """
+        """Return the log-odds of the second of two classes, or every class's log-probability."""
         joint = self._joint_log_densities(X)
         if joint.shape[1] == 2:
             return np.asarray(joint[:, 1] - joint[:, 0])
         return np.asarray(log_softmax(joint, axis=1))
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the logarithms of the classes' probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The logarithms, in the order of `classes_`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
-        """
+        """Return the logarithms of the classes' probabilities."""
         return np.asarray(log_softmax(self._joint_log_densities(X), axis=1))
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the classes' probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            The probabilities, in the order of `classes_`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
-        """
+        """Return the classes' probabilities."""
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
     def _fit_gaussian(

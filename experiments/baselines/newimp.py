@@ -32,8 +32,6 @@ from experiments.baselines._reading import read_rows
 from kernimpute.missing import observed_cells
 from kernimpute.parameters import check_integer, check_real
 
-__all__ = ["NewImpImputer"]
-
 OWNER = "NewImpImputer"
 
 FloatArray = NDArray[np.float64]
@@ -50,45 +48,6 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Filled cells lie in the observed range of the training column (the flow has no bounds of its
     own); the cells of a column without any observed training cell are 0.
-
-    Parameters
-    ----------
-    bandwidth : float, default=0.5
-        h of the Gaussian kernel, in standardised columns; in (0, inf).
-    hidden_units : int, default=128
-        Width of the score network's two hidden layers (HU_score).
-    entropy_weight : float, default=10.0
-        lambda, weight of the negative entropy; in [0, inf).
-    step_size : float, default=0.1
-        eta, Adam's step on the cells, in standardised columns; in (0, inf).
-    n_rounds : int, default=2
-        Rounds of training and moving.
-    n_epochs : int, default=200
-        Epochs of the network in each round, each one step on all rows.
-    n_steps : int, default=500
-        Steps of the flow in each round.
-    random_state : int, RandomState or None, default=None
-        Source of the weights and of the noise. The same int repeats the result.
-
-    Attributes
-    ----------
-    X_filled_ : ndarray of shape (n_samples, n_features)
-        The filled training rows, which `fit_transform` returns.
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
-
-    Notes
-    -----
-    All defaults are those of the authors' released script (none of its rounds, epochs and steps is
-    cut down); their paper tunes the first four parameters on a grid. The flow seeks a mode, not
-    the mean: judged by absolute errors it does better than judged by squared ones.
-
-    References
-    ----------
-    Z. Chen, H. Li, F. Wang, O. Zhang, H. Xu, X. Jiang, Z. Song, H. Wang, "Rethinking the
-    Diffusion Models for Missing Data Imputation: A Gradient Flow Perspective", NeurIPS 2024.
     """
 
     def __init__(
@@ -119,25 +78,7 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
     def fit(self, X: ArrayLike, y: object = None) -> NewImpImputer:
-        """Learn the score while filling the training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        NewImpImputer
-            Itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of its range, or X is not a finite matrix but for its gaps.
-        """
+        """Learn the score while filling the training rows."""
         self._check_parameters()
         matrix = read_rows(self, X, reset=True)
         self._columns = _Columns.of(matrix)
@@ -163,45 +104,11 @@ class NewImpImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> FloatArray:
-        """Return the filled training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            The rows; observed cells to the last bit those that came.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `fit`.
-        """
+        """Return the filled training rows."""
         return self.fit(X, y).X_filled_.copy()
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return new rows filled, each by itself.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            The rows; observed cells to the last bit those that came.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the columns are not those of fit, or hold other than numbers that are finite or NaN.
-        """
+        """Return new rows filled, each by itself."""
         check_is_fitted(self)
         matrix = read_rows(self, X, reset=False)
         network = EnergyNetwork(tuple(torch.tensor(part) for part in self._network))

@@ -10,27 +10,12 @@ from matplotlib.figure import Figure
 
 from experiments.figures.style import draw, style_of
 
-__all__ = ["convergence_figure"]
-
 _LINEAR = 100
 """Up to which objective the scale is linear."""
 
 
 def convergence_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw the objective of each variant by iteration, and its differences on a log scale.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "convergence"; of each variant the first stage of the first repetition.
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw the objective of each variant by iteration, and its differences on a log scale."""
     rows = records[(records["status"] == "done") & records["objective"].notna()]
     rows = rows[rows["repetition"] == rows["repetition"].min()]
     firsts = rows.groupby("method", sort=False)["stage"].transform("first")

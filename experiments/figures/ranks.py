@@ -14,8 +14,6 @@ from experiments.method_names import family_of, label_of
 from experiments.ranks import average_ranks, critical_difference
 from experiments.statistics import readings
 
-__all__ = ["ranks_figure"]
-
 _FAMILIES = {
     "rival": "the paper's rivals",
     "field": "simple field",
@@ -25,20 +23,7 @@ _FAMILIES = {
 
 
 def ranks_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw the average rank of every method, best on top.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw the average rank of every method, best on top."""
     ranks = average_ranks(readings(records))
     return draw(path, 1.1 + 0.125 * len(ranks), partial(_dots, ranks=ranks))
 

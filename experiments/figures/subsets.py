@@ -13,24 +13,9 @@ from experiments.figures.style import draw, panels
 from experiments.method_names import label_of
 from experiments.tables.subsets import by_subsets
 
-__all__ = ["subsets_figure"]
-
 
 def subsets_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw accuracy against the number of subsets, a panel for each dataset.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification"; see `experiments.tables.subsets.by_subsets`.
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw accuracy against the number of subsets, a panel for each dataset."""
     return draw(path, 2.4, partial(_lines, cells=by_subsets(records).reset_index()))
 
 

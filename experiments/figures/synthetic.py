@@ -13,8 +13,6 @@ from experiments.figures.style import draw, panels
 from experiments.naming import parse_name
 from experiments.statistics import readings
 
-__all__ = ["DEFAULTS", "synthetic_figure"]
-
 DEFAULTS = {"d": 30, "noise_intensity": 0.2, "outlier_fraction": 0.1, "non_uniformity": 0.5}
 """The paper's parameters and what they are where they aren't varied."""
 
@@ -27,20 +25,7 @@ _TITLES = {
 
 
 def synthetic_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw accuracy against each of the four parameters.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of datasets ``synthetic[...]``; one that gives no option counts in every panel.
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw accuracy against each of the four parameters."""
     wide = readings(records)[shown_methods(records)]
     options = {name: parse_name(name).options for name in dict.fromkeys(records["dataset"])}
     values = pd.DataFrame({name: DEFAULTS | dict(given) for name, given in options.items()}).T

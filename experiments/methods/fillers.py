@@ -23,20 +23,12 @@ from experiments.naming import Name, Option, parse_name
 from experiments.problem import Problem
 from kernimpute import KernelImputer
 
-__all__ = ["IMPUTERS", "LabelAppended", "imputer_filling", "imputer_fillings", "imputer_options"]
-
 FloatArray = NDArray[np.float64]
 Make = Callable[[Problem, Mapping[str, Option]], Any]
 
 
 class LabelAppended(TransformerMixin, BaseEstimator):
-    """An imputer that sees the label as further columns, unknown for new rows.
-
-    Parameters
-    ----------
-    imputer : transformer
-        The imputer; fitted in place.
-    """
+    """An imputer that sees the label as further columns, unknown for new rows."""
 
     def __init__(self, imputer: Any) -> None:
         self.imputer = imputer
@@ -116,45 +108,14 @@ bandwidth of the flow's kernel matters most; a part of what its authors tune."""
 
 
 def imputer_options(name: Name) -> dict[str, Option]:
-    """Return the options of an imputer, refusing what it does not have.
-
-    Parameters
-    ----------
-    name : Name
-        Its name, one of `IMPUTERS`, and its options.
-
-    Returns
-    -------
-    dict
-        A value for each option it has.
-
-    Raises
-    ------
-    ValueError
-        If it has no such option, or the option no such value.
-    """
+    """Return the options of an imputer, refusing what it does not have."""
     return checked_options(name, IMPUTERS[name.base][1])
 
 
 def imputer_fillings(
     problem: Problem, name: Name
 ) -> Iterator[tuple[Mapping[str, Option], Filling]]:
-    """Yield the fillings by an imputer: one, or one a value of the option that is selected.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    name : Name
-        The imputer's name with its options.
-
-    Yields
-    ------
-    parameters : mapping of str to bool, int, float or str
-        The value of the selected option; empty where there is none.
-    filling : Filling
-        The filling.
-    """
+    """Yield the fillings by an imputer: one, or one a value of the option that is selected."""
     option, values = SELECTED.get(name.base, ("", ()))
     if not option or option in name.options:
         yield {}, imputer_filling(problem, str(name))
@@ -166,20 +127,7 @@ def imputer_fillings(
 
 @lru_cache(maxsize=16)
 def imputer_filling(problem: Problem, written: str) -> Filling:
-    """Return the filling by an imputer, the same for every classifier of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    written : str
-        The imputer's name with its options.
-
-    Returns
-    -------
-    Filling
-        The filling.
-    """
+    """Return the filling by an imputer, the same for every classifier of a problem."""
     name = parse_name(written)
     imputer = IMPUTERS[name.base][0](problem, imputer_options(name))
     with warnings.catch_warnings():

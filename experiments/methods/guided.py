@@ -25,8 +25,6 @@ from experiments.problem import Problem
 from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
 from kernimpute.kernels import Gaussian
 
-__all__ = ["GUIDED", "GuidedFilling", "Guidance", "OwnMachine", "guidance", "guided_filling"]
-
 FloatArray = NDArray[np.float64]
 
 GUIDED = ("direct", "anchored", "expected", "paper", "appendix", "released", "K_o")
@@ -44,31 +42,16 @@ SELECTED_ETAS = (1.0, 4.0, 16.0, math.inf)
 
 @dataclass(frozen=True)
 class Guidance:
-    """How the library fills, beside C and gamma.
+    """How the library fills, beside C and gamma."""
 
-    Parameters
-    ----------
-    name : str
-        One of `GUIDED`.
-    etas : tuple of float or None
-        Weights of the anchor in units of C, ascending; None is the variant's default. More than
-        one are selected among on the holdout rows.
-    shuffled : bool
-        Whether the filling sees the training labels permuted.
-    perturbed : bool
-        Whether a variant that has a perturbation of the kernel uses it.
-    max_iter : int or None
-        Rounds at the most; None is the variant's default.
-    C, gamma : float or None
-        Fixed settings; None takes them from mean imputation's choice.
-    """
-
-    name: str
+    name: str  # One of `GUIDED`
+    # Weights of the anchor in units of C, ascending; None is the variant's default. More than one
+    # are selected among on the holdout rows.
     etas: tuple[float | None, ...]
-    shuffled: bool
-    perturbed: bool
-    max_iter: int | None
-    C: float | None
+    shuffled: bool  # Whether the filling sees the training labels permuted
+    perturbed: bool  # Whether a variant that has a perturbation of the kernel uses it
+    max_iter: int | None  # Rounds at the most; None is the variant's default
+    C: float | None  # Fixed settings; None takes them from mean imputation's choice
     gamma: float | None
 
     @property
@@ -88,24 +71,7 @@ class Guidance:
 
 
 def guidance(name: Name) -> Guidance:
-    """Return what a name with options says of the filling.
-
-    Parameters
-    ----------
-    name : Name
-        One of `GUIDED`, with the options eta (units of C, inf or select), labels (true or
-        shuffled), perturbation (yes or no), max_iter, C and gamma.
-
-    Returns
-    -------
-    Guidance
-        The same, checked.
-
-    Raises
-    ------
-    ValueError
-        If an option is not there for this filling, or has another value.
-    """
+    """Return what a name with options says of the filling."""
     perturbed = name.base in PERTURBED
     known: dict[str, Values] = {"C": positive_number(), "gamma": positive_number()}
     if name.base != "K_o":
@@ -128,27 +94,13 @@ def guidance(name: Name) -> Guidance:
 
 @dataclass(frozen=True, eq=False)
 class OwnMachine:
-    """The machine that guided a filling.
+    """The machine that guided a filling."""
 
-    Parameters
-    ----------
-    kernel : Gaussian
-        Its kernel.
-    train : ndarray of shape (n_rows, n_features)
-        The filled training rows.
-    dual_coef : ndarray of shape (n_rows,) or (n_rows, n_classes)
-        Signed coefficients.
-    intercept : float or ndarray of shape (n_classes,)
-        Intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    """
-
-    kernel: Gaussian
-    train: FloatArray
-    dual_coef: FloatArray
-    intercept: float | FloatArray
-    classes_: NDArray[np.int64]
+    kernel: Gaussian  # Its kernel
+    train: FloatArray  # The filled training rows
+    dual_coef: FloatArray  # Signed coefficients
+    intercept: float | FloatArray  # Intercepts
+    classes_: NDArray[np.int64]  # The labels
 
     def decision_function(self, rows: FloatArray) -> FloatArray:
         """Return the decision values of filled rows, one column a class beyond two classes."""
@@ -161,25 +113,14 @@ class OwnMachine:
 
 @dataclass(frozen=True, eq=False)
 class GuidedFilling:
-    """A filling at one C and gamma.
+    """A filling at one C and gamma."""
 
-    Parameters
-    ----------
-    C, gamma : float
-        Where it was filled.
-    eta : float or None
-        With which weight of the anchor, in units of C; None is the variant's default.
-    filling : Filling
-        The filled rows.
-    machine : OwnMachine or None
-        What guided it; None for Stage II alone.
-    """
-
-    C: float
+    C: float  # Where it was filled
     gamma: float
+    # With which weight of the anchor, in units of C; None is the variant's default
     eta: float | None
-    filling: Filling
-    machine: OwnMachine | None
+    filling: Filling  # The filled rows
+    machine: OwnMachine | None  # What guided it; None for Stage II alone
 
 
 @lru_cache(maxsize=64)
@@ -189,22 +130,6 @@ def guided_filling(
     """Return a filling by the library, the same for every classifier of a problem.
 
     New rows are filled as `KernelImputer` fills them, by similar filled training rows.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    how : Guidance
-        The variant and its options.
-    C, gamma : float
-        The machine's penalty and the kernel's gamma.
-    eta : float or None
-        The anchor's weight in units of C; None is the variant's default.
-
-    Returns
-    -------
-    GuidedFilling
-        The filling and its machine.
     """
     kernel = Gaussian(gamma=gamma)
     if how.name == "K_o":

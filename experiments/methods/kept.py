@@ -7,8 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RowFunction", "kept"]
-
 FloatArray = NDArray[np.float64]
 RowFunction = Callable[[FloatArray], FloatArray]
 
@@ -18,19 +16,6 @@ def kept(function: RowFunction, size: int = 2) -> RowFunction:
 
     Every setting of a grid asks for the same holdout rows; what does not depend on the setting,
     such as the filled rows or their distances to the training rows, is then computed once.
-
-    Parameters
-    ----------
-    function : callable
-        From rows of shape (n_rows, n_features) to an array.
-    size : int, default=2
-        Results kept at the most: the holdout rows' and the test rows'.
-
-    Returns
-    -------
-    callable
-        The function. Two arrays are the same if they are the same object, so that arrays given to
-        it must not be written to.
     """
     last: list[tuple[FloatArray, FloatArray]] = []
 

@@ -21,17 +21,6 @@ from experiments.methods.kept import kept
 from experiments.problem import Problem
 from kernimpute.kernels import Gaussian
 
-__all__ = [
-    "GRID",
-    "WIDE",
-    "Machine",
-    "boosted_trees",
-    "gaussian_svc",
-    "logistic",
-    "near",
-    "perceptron",
-]
-
 FloatArray = NDArray[np.float64]
 Machine = Callable[[Problem, Filling], Iterator[Candidate]]
 
@@ -58,20 +47,6 @@ def gaussian_svc(
 
     The squared distances are computed once for all settings, so that a setting costs an
     exponential and libsvm's own work, a quarter of what libsvm takes with a kernel of its own.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels.
-    filling : Filling
-        What the machines see.
-    Cs, gammas : iterable of float, default=2^-5 ... 2^5
-        The settings, ascending.
-
-    Yields
-    ------
-    Candidate
-        Smallest C first, then smallest gamma.
     """
     metric = Gaussian()
     among = metric.sums(filling.train, filling.train)
@@ -89,22 +64,7 @@ def gaussian_svc(
 
 
 def logistic(problem: Problem, filling: Filling, Cs: Iterable[float] = GRID) -> Iterator[Candidate]:
-    """Yield logistic regressions, smallest C first.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels.
-    filling : Filling
-        What they see.
-    Cs : iterable of float, default=2^-5 ... 2^5
-        The settings, ascending.
-
-    Yields
-    ------
-    Candidate
-        The fitted settings.
-    """
+    """Yield logistic regressions, smallest C first."""
     return _over(
         problem, filling, ({"C": C} for C in Cs), lambda C: LogisticRegression(C=C, max_iter=1000)
     )
@@ -116,18 +76,6 @@ def perceptron(problem: Problem, filling: Filling) -> Iterator[Candidate]:
     Full-batch L-BFGS for 200 steps at the most: on some hundred rows it takes hundredths of a
     second and needs no part of them to decide when to stop; the penalty is chosen instead, among
     10, 3, 1, 0.3, 0.1 and 0.01, with 32 hidden units.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels, and the seed of the start.
-    filling : Filling
-        What they see.
-
-    Yields
-    ------
-    Candidate
-        The fitted settings.
     """
     seed = problem.seed("mlp")
     return _over(
@@ -141,22 +89,7 @@ def perceptron(problem: Problem, filling: Filling) -> Iterator[Candidate]:
 
 
 def boosted_trees(problem: Problem, filling: Filling) -> Iterator[Candidate]:
-    """Yield histogram-based gradient boosting, fewest trees first, then fewest leaves.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels.
-    filling : Filling
-        What they see; gaps may be left in it.
-
-    Yields
-    ------
-    Candidate
-        The fitted settings: 20, 50 or 100 trees of 2, 4 or 15 leaves at the most, each of 20 or 5
-        rows at least (20 are all that show a cell where few rows have few cells); the other
-        parameters scikit-learn's own.
-    """
+    """Yield histogram-based gradient boosting, fewest trees first, then fewest leaves."""
     return _over(
         problem,
         filling,

@@ -9,34 +9,15 @@ from typing import Any
 
 from experiments.naming import Name, Option, written
 
-__all__ = [
-    "ETA",
-    "SWITCH",
-    "Values",
-    "checked_options",
-    "one_of",
-    "positive_number",
-    "whole_number",
-]
-
 
 @dataclass(frozen=True)
 class Values:
-    """The values of an option.
+    """The values of an option."""
 
-    Parameters
-    ----------
-    default : bool, int, float, str or None
-        Its value where a name gives none; None leaves it to what the option is of.
-    must_be : str
-        The values in words.
-    holds : callable
-        Whether a given value is among them.
-    """
-
+    # Its value where a name gives none; None leaves it to what the option is of
     default: Option | None
-    must_be: str
-    holds: Callable[[Option], bool]
+    must_be: str  # The values in words
+    holds: Callable[[Option], bool]  # Whether a given value is among them
 
 
 def _is_number(value: Option) -> bool:
@@ -52,50 +33,17 @@ def _is_whole(value: Option) -> bool:
 
 
 def positive_number(default: float | None = None) -> Values:
-    """Return the values of an option that is a positive number, infinity left out.
-
-    Parameters
-    ----------
-    default : float or None, default=None
-        Its default.
-
-    Returns
-    -------
-    Values
-        The values.
-    """
+    """Return the values of an option that is a positive number, infinity left out."""
     return Values(default, "a positive number", _is_positive)
 
 
 def whole_number(default: int | None = None) -> Values:
-    """Return the values of an option that counts something.
-
-    Parameters
-    ----------
-    default : int or None, default=None
-        Its default.
-
-    Returns
-    -------
-    Values
-        The values: 1, 2, 3 and so on.
-    """
+    """Return the values of an option that counts something."""
     return Values(default, "a whole number of at least 1", _is_whole)
 
 
 def one_of(*words: str) -> Values:
-    """Return the values of an option that is a word.
-
-    Parameters
-    ----------
-    *words : str
-        The words, the default first.
-
-    Returns
-    -------
-    Values
-        The values.
-    """
+    """Return the values of an option that is a word."""
     return Values(words[0], f"one of: {', '.join(words)}", lambda value: value in words)
 
 
@@ -111,25 +59,7 @@ ETA = Values(
 
 
 def checked_options(name: Name, known: Mapping[str, Values]) -> dict[str, Any]:
-    """Return the options of a name, the defaults where none is given.
-
-    Parameters
-    ----------
-    name : Name
-        The name with its options.
-    known : mapping of str to Values
-        The options there are.
-
-    Returns
-    -------
-    dict
-        A value for each of them.
-
-    Raises
-    ------
-    ValueError
-        If an option is not among them, or its value not among its values.
-    """
+    """Return the options of a name, the defaults where none is given."""
     given = name.options_among(dict.fromkeys(known, ""))
     for key in name.options:
         if not known[key].holds(given[key]):

@@ -22,43 +22,17 @@ from experiments.methods.machines import gaussian_svc, near
 from experiments.methods.selection import choose
 from experiments.problem import Problem
 
-__all__ = ["filling_at_choice", "mean_choice", "own", "refit"]
-
 
 @lru_cache(maxsize=4)
 def mean_choice(problem: Problem) -> tuple[float, float]:
-    """Return C and gamma that mean imputation and the machine after it choose, by the plain rule.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    C, gamma : float
-        The settings.
-    """
+    """Return C and gamma that mean imputation and the machine after it choose, by the plain rule."""
     candidates = gaussian_svc(problem, imputer_filling(problem, "mean"))
     parameters = choose(candidates, problem, ("plain",))["plain"].candidate.parameters
     return parameters["C"], parameters["gamma"]
 
 
 def own(problem: Problem, how: Guidance) -> Iterator[Candidate]:
-    """Yield the machines that guided the fillings.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    how : Guidance
-        The variant and its options; it has a machine.
-
-    Yields
-    ------
-    Candidate
-        Smallest C first, then smallest gamma, then smallest eta.
-    """
+    """Yield the machines that guided the fillings."""
     for guided in _around_choice(problem, how):
         filling = guided.filling
         right = guided.machine.predict(filling.train) == problem.train.y
@@ -72,40 +46,14 @@ def own(problem: Problem, how: Guidance) -> Iterator[Candidate]:
 
 
 def refit(problem: Problem, how: Guidance) -> Iterator[Candidate]:
-    """Yield machines learned anew on the filled rows, at the C and gamma they were filled at.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    how : Guidance
-        The variant and its options.
-
-    Yields
-    ------
-    Candidate
-        Smallest C first, then smallest gamma, then smallest eta.
-    """
+    """Yield machines learned anew on the filled rows, at the C and gamma they were filled at."""
     for guided in _around_choice(problem, how):
         for candidate in gaussian_svc(problem, guided.filling, (guided.C,), (guided.gamma,)):
             yield replace(candidate, parameters=how.parameters(guided))
 
 
 def filling_at_choice(problem: Problem, how: Guidance) -> Filling:
-    """Return the filling at mean imputation's choice of C and gamma, for any classifier.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    how : Guidance
-        The variant and its options, which may fix C and gamma.
-
-    Returns
-    -------
-    Filling
-        The filling.
-    """
+    """Return the filling at mean imputation's choice of C and gamma, for any classifier."""
     C, gamma = mean_choice(problem)
     return guided_filling(problem, how, how.C or C, how.gamma or gamma, *how.etas).filling
 

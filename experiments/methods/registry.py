@@ -25,8 +25,6 @@ from experiments.methods.rivals import WHOLE
 from experiments.naming import Name, Option, parse_name
 from experiments.problem import Problem
 
-__all__ = ["CLASSIFIERS", "NamedMethod", "method"]
-
 _INDICATORS = Name("indicators")
 _OWN = ("own", "refit")
 """Classifiers that come with a filling of the library's."""
@@ -37,39 +35,16 @@ Fill = Callable[[Problem], Iterator[tuple[Mapping[str, Option], Filling]]]
 
 @dataclass(frozen=True)
 class NamedMethod:
-    """A method by its name; see `experiments.methods.candidates.Method`.
+    """A method by its name; see `experiments.methods.candidates.Method`."""
 
-    Parameters
-    ----------
-    name, label : str
-        Its name in records, and in tables and figures.
-    family : {"rival", "field", "ours", "ablation"}
-        Where it comes from.
-    rules : tuple of {"plain", "released"}
-        The selection rules it is read by.
-    offer : callable
-        Yields its candidates for a problem.
-    """
-
-    name: str
+    name: str  # Its name in records, and in tables and figures
     label: str
-    family: Family
-    rules: tuple[Rule, ...]
-    offer: Offer
+    family: Family  # Where it comes from
+    rules: tuple[Rule, ...]  # The selection rules it is read by
+    offer: Offer  # Yields its candidates for a problem
 
     def candidates(self, problem: Problem) -> Iterator[Candidate]:
-        """Yield the fitted settings: smallest C first, then smallest gamma.
-
-        Parameters
-        ----------
-        problem : Problem
-            The problem.
-
-        Returns
-        -------
-        iterator of Candidate
-            Each fitted when it is asked for.
-        """
+        """Yield the fitted settings: smallest C first, then smallest gamma."""
         return self.offer(problem)
 
 
@@ -90,29 +65,7 @@ CLASSIFIERS: Mapping[str, Machine] = {
 
 
 def method(name: str) -> NamedMethod:
-    """Return a method by its name.
-
-    Parameters
-    ----------
-    name : str
-        ``filler+classifier`` or ``filler+indicators+classifier``, or a whole method, with options
-        in brackets: ``"mean+svc"``, ``"direct[eta=4]+refit"``, ``"hgb+indicators"``.
-
-    Returns
-    -------
-    NamedMethod
-        The method.
-
-    Raises
-    ------
-    ValueError
-        If a part of the name is not among the choices, or they do not go together.
-
-    Examples
-    --------
-    >>> method("mean+svc").label
-    'MI'
-    """
+    """Return a method by its name."""
     offer = _offer(name, [parse_name(part) for part in split_method(name)])
     # The authors' code applies its rule to the rivals' kernel machines.
     is_selected_so = paper_name(name) is not None and parts_of(name).classifier != "mlp"

@@ -38,8 +38,6 @@ from kernimpute import KernelImputationClassifier
 from kernimpute.kernels import Gaussian
 from kernimpute.reference import expected_kernel
 
-__all__ = ["WHOLE", "Offer"]
-
 FloatArray = NDArray[np.float64]
 Offer = Callable[[Problem, Mapping[str, Option]], Iterator[Candidate]]
 

@@ -19,15 +19,6 @@ from experiments import metrics
 from experiments.methods.candidates import Model
 from experiments.problem import Rows
 
-__all__ = [
-    "FILLING_SCORES",
-    "PREDICTION_SCORES",
-    "SEPARATION_SCORES",
-    "filling_scores",
-    "prediction_scores",
-    "separation_scores",
-]
-
 FloatArray = NDArray[np.float64]
 
 PREDICTION_SCORES = ("accuracy", "balanced_accuracy", "auc", "log_loss")
@@ -36,22 +27,7 @@ SEPARATION_SCORES = ("icd", "fdr", "scatter_ratio", "chi", "dbi")
 
 
 def prediction_scores(model: Model, rows: Rows) -> dict[str, float]:
-    """Return how well a model predicts rows.
-
-    Parameters
-    ----------
-    model : Model
-        The fitted classifier.
-    rows : Rows
-        Rows with gaps and their labels.
-
-    Returns
-    -------
-    dict
-        Accuracy; balanced accuracy, the mean recall of the classes among the labels; area under
-        the ROC curve, by decision values or else probabilities (one class against the rest beyond
-        two); log-loss, only by probabilities. NaN where a score is not defined.
-    """
+    """Return how well a model predicts rows."""
     predicted = model.predict(rows.X)
     present = np.unique(rows.y)
     return {
@@ -87,21 +63,7 @@ def _area(y: NDArray[np.int64], probabilities: FloatArray) -> float:
 
 
 def filling_scores(filled: FloatArray | None, rows: Rows) -> dict[str, float]:
-    """Return how far filled cells are from the truth that was removed, in units of the range.
-
-    Parameters
-    ----------
-    filled : ndarray of shape (n_rows, n_features) or None
-        The filled table; None for a method that fills nothing.
-    rows : Rows
-        The rows with gaps and their truth; a gap whose truth nobody knows does not count.
-
-    Returns
-    -------
-    dict
-        Mean absolute error, root mean squared error, and the Wasserstein-1 distance of filled and
-        true cells, a column at a time, averaged over the columns. NaN where nothing is known.
-    """
+    """Return how far filled cells are from the truth that was removed, in units of the range."""
     observed = ~np.isnan(rows.X)
     if filled is None or (observed | np.isnan(rows.truth)).all():
         return dict.fromkeys(FILLING_SCORES, math.nan)
@@ -110,21 +72,7 @@ def filling_scores(filled: FloatArray | None, rows: Rows) -> dict[str, float]:
 
 
 def separation_scores(filled: FloatArray | None, y: NDArray[np.int64]) -> dict[str, float]:
-    """Return how far apart the classes lie in a filled table.
-
-    Parameters
-    ----------
-    filled : ndarray of shape (n_rows, n_features) or None
-        The filled table; None for a method that fills nothing.
-    y : ndarray of shape (n_rows,)
-        Labels.
-
-    Returns
-    -------
-    dict
-        Distance of the classes' means, Fisher's ratio as the paper's tables have it and as its
-        appendix defines it, Calinski-Harabasz and Davies-Bouldin index; all NaN without a table.
-    """
+    """Return how far apart the classes lie in a filled table."""
     scores = dict.fromkeys(SEPARATION_SCORES, math.nan)
     if filled is None:
         return scores

@@ -10,23 +10,13 @@ import numpy as np
 from experiments.methods.candidates import Candidate, Rule
 from experiments.problem import Problem
 
-__all__ = ["Chosen", "choose"]
-
 
 @dataclass(frozen=True)
 class Chosen:
-    """The candidate that a rule selects.
+    """The candidate that a rule selects."""
 
-    Parameters
-    ----------
-    candidate : Candidate
-        The fitted setting.
-    holdout_accuracy : float
-        Its accuracy on the holdout rows, in [0, 1].
-    """
-
-    candidate: Candidate
-    holdout_accuracy: float
+    candidate: Candidate  # The fitted setting
+    holdout_accuracy: float  # Its accuracy on the holdout rows, in [0, 1]
 
 
 def choose(
@@ -37,20 +27,6 @@ def choose(
     "plain" takes the best holdout accuracy, the first among equals. "released" does the same among
     the candidates whose training accuracy exceeds their holdout accuracy, as the authors' released
     code does: where training rows have gaps and holdout rows none, that rejects the good settings.
-
-    Parameters
-    ----------
-    candidates : iterable of Candidate
-        The fitted settings, in the order that ties are broken in.
-    problem : Problem
-        Has the holdout rows.
-    rules : collection of {"plain", "released"}
-        The rules to select by.
-
-    Returns
-    -------
-    dict
-        The selection by rule; a rule that no candidate passes is not there.
     """
     best: dict[Rule, Chosen] = {}
     for candidate in candidates:

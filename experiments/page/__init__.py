@@ -22,8 +22,6 @@ from experiments.page.results import Results, Section
 from experiments.page.rivals import rivals_section
 from experiments.page.settings import settings_section
 
-__all__ = ["SECTIONS", "make_page", "write_page"]
-
 SECTIONS: tuple[Callable[[Results], Section], ...] = (
     ours_section,
     rivals_section,
@@ -54,25 +52,7 @@ test optimistic; the corrected one is Nadeau and Bengio's.
 
 
 def make_page(results_folder: Path, path: Path) -> str:
-    """Return the text of the page of results.
-
-    Parameters
-    ----------
-    results_folder : Path
-        Holds the CSV files of the experiments, and their tables and figures.
-    path : Path
-        Where the page is to be: links to figures are relative to it.
-
-    Returns
-    -------
-    str
-        The page in Markdown.
-
-    Raises
-    ------
-    ValueError
-        If there are no records in the folder, or a CSV that is no config's.
-    """
+    """Return the text of the page of results."""
     results = Results(results_folder, path)
     if not results.names:
         raise ValueError(f"The folder of results must hold records as CSV; got {results_folder}.")
@@ -91,18 +71,7 @@ def make_page(results_folder: Path, path: Path) -> str:
 
 
 def write_page(results_folder: Path, path: Path) -> Path:
-    """Write the page of results.
-
-    Parameters
-    ----------
-    results_folder, path : Path
-        As `make_page` takes them.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write the page of results."""
     text = make_page(results_folder, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")

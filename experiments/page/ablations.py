@@ -12,26 +12,13 @@ from experiments.page.results import Results, Section
 from experiments.page.wording import absent, pipe_table, signed, towards
 from experiments.statistics import gain, versus
 
-__all__ = ["ablations_section", "pairs_of"]
-
 _MEAN = {"own": "mean+svc", "refit": "mean+svc", "svc": "mean+svc", "svc_near": "mean+svc"}
 
 Pair = tuple[str, str, str]
 
 
 def pairs_of(methods: list[str]) -> Iterator[Pair]:
-    """Yield pairs of methods that differ in one thing, and what it is.
-
-    Parameters
-    ----------
-    methods : list of str
-        The methods that were run.
-
-    Yields
-    ------
-    tuple of str
-        The part, the method with it and the method without.
-    """
+    """Yield pairs of methods that differ in one thing, and what it is."""
     there = set(methods)
     candidates: list[Pair] = []
     for method in methods:
@@ -64,18 +51,7 @@ def pairs_of(methods: list[str]) -> Iterator[Pair]:
 
 
 def ablations_section(results: Results) -> Section:
-    """Return what each part is worth, with its standard error.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return what each part is worth, with its standard error."""
     title = "What each part is worth"
     wide = results.readings("classification")
     if wide is None:

@@ -11,26 +11,13 @@ from experiments.ranks import average_ranks
 from experiments.statistics import LEVEL, gain
 from experiments.tables.accuracy import written_rate
 
-__all__ = ["advice_section"]
-
 _SOURCES = ("classification", "life", "inherent")
 
 _WORDS = {"complete": "new rows complete", "amputed": "new rows with gaps too"}
 
 
 def advice_section(results: Results) -> Section:
-    """Return the best method by mechanism and missing rate, and whether it matters.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return the best method by mechanism and missing rate, and whether it matters."""
     title = "Which method we would use when"
     lines = []
     winners: list[str | None] = []

@@ -10,22 +10,9 @@ from experiments.statistics import CELL, gain, readings
 from experiments.tables.fills import fill_errors, fills_table, uses_labels
 from experiments.tables.grid import markdown
 
-__all__ = ["labels_section"]
-
 
 def labels_section(results: Results) -> Section:
-    """Return how far filled values are from what was removed, with labels and without.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return how far filled values are from what was removed, with labels and without."""
     title = "What label guidance does to the filled values"
     records = results.records("classification")
     table = None if records is None else fills_table("classification", records)

@@ -14,8 +14,6 @@ from experiments.tables.accuracy import accuracy_tables
 from experiments.tables.grid import markdown
 from experiments.tables.subsets import subsets_table
 
-__all__ = ["figures_section", "gaps_section", "tables_section"]
-
 _FIGURES = {
     "classification": "Accuracy against the missing rate. The methods are those with the best "
     "average ranks; error bars are standard deviations over the repetitions.",
@@ -30,18 +28,7 @@ _FIGURES = {
 
 
 def tables_section(results: Results) -> Section:
-    """Return the accuracies on tables with gaps of their own, with an MLP, and in subsets.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return the accuracies on tables with gaps of their own, with an MLP, and in subsets."""
     parts, missing = [], []
     for name in ("inherent", "mlp", "subsets"):
         records = results.records(name)
@@ -59,18 +46,7 @@ def tables_section(results: Results) -> Section:
 
 
 def figures_section(results: Results) -> Section:
-    """Return the figures that there are.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return the figures that there are."""
     found = {name: results.figure(name, caption) for name, caption in _FIGURES.items()}
     parts = [figure for figure in found.values() if figure]
     if missing := [f"`{name}`" for name, figure in found.items() if not figure]:
@@ -79,18 +55,7 @@ def figures_section(results: Results) -> Section:
 
 
 def gaps_section(results: Results) -> Section:
-    """Return the runs that failed or were skipped, with their reasons.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return the runs that failed or were skipped, with their reasons."""
     rows = [row for name in results.names for row in _gaps(name, results.records(name))]
     header = ("experiment", "method", "selection", "runs", "how", "reason")
     body = pipe_table(header, rows) if rows else "No run failed or was skipped."

@@ -16,25 +16,9 @@ from experiments.ranks import average_ranks
 from experiments.tables.accuracy import written_rate
 from experiments.tables.fills import uses_labels
 
-__all__ = ["against_published", "ours_section"]
-
 
 def against_published(wide: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Hold the best of some methods against the paper's "Ours" in every cell it prints.
-
-    Parameters
-    ----------
-    wide : DataFrame
-        Readings of the classification experiment.
-    methods : sequence of str
-        The methods; of them, in each cell, the highest mean among those with every repetition.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by dataset and missing rate: ``method``, ``mean``, ``published`` and ``std`` (the
-        paper's), ``within`` (not more than half of it below), ``at_least`` (not below).
-    """
+    """Hold the best of some methods against the paper's "Ours" in every cell it prints."""
     rows = {}
     for (dataset, rate), group in wide.groupby(level=["dataset", "missing_rate"], sort=False):
         published = published_accuracy("classification", parse_name(dataset).base, rate, "Ours")
@@ -56,18 +40,7 @@ def against_published(wide: pd.DataFrame, methods: Sequence[str]) -> pd.DataFram
 
 
 def ours_section(results: Results) -> Section:
-    """Return how our variants compare with the paper's "Ours", cell by cell.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return how our variants compare with the paper's "Ours", cell by cell."""
     title = "Accuracy against the paper's “Ours”"
     wide = results.readings("classification")
     if wide is None:

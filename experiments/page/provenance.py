@@ -9,8 +9,6 @@ import pandas as pd
 from experiments.page.results import Results, Section
 from experiments.page.wording import joined, pipe_table
 
-__all__ = ["provenance_section"]
-
 _UNKNOWN = "not recorded"
 
 _NAMED = 3
@@ -33,18 +31,7 @@ Every table of this page, those of all cells included, is written as Markdown an
 
 
 def provenance_section(results: Results) -> Section:
-    """Return revisions, versions, machines and cost, and the commands that make all this again.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return revisions, versions, machines and cost, and the commands that make all this again."""
     runs = {name: _runs(results.records(name)) for name in results.names}
     runs = {name: rows for name, rows in runs.items() if rows is not None}
     costs = [

@@ -12,8 +12,6 @@ from experiments.statistics import CELL, versus
 from experiments.tables.grid import markdown
 from experiments.tables.ranks import rank_table
 
-__all__ = ["RANKED", "common_readings", "ranking_section"]
-
 RANKED = ("classification", "inherent", "life")
 """The experiments over whose cells the default is chosen."""
 
@@ -24,19 +22,7 @@ _CAPTION = (
 
 
 def common_readings(results: Results) -> pd.DataFrame | None:
-    """Return the readings of all cells of the ranked experiments.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    DataFrame or None
-        The methods that have every reading in each of the experiments there are; None where there
-        are no experiments or no such methods.
-    """
+    """Return the readings of all cells of the ranked experiments."""
     frames = [results.readings(name) for name in RANKED]
     frames = [frame.dropna(axis="columns") for frame in frames if frame is not None]
     if not frames:
@@ -46,18 +32,7 @@ def common_readings(results: Results) -> pd.DataFrame | None:
 
 
 def ranking_section(results: Results) -> Section:
-    """Return the ranks in each experiment, and over all of them.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return the ranks in each experiment, and over all of them."""
     title = "Average ranks"
     present = [name for name in RANKED if results.records(name) is not None]
     if not present:

@@ -11,22 +11,9 @@ from experiments.tables.grid import markdown
 from experiments.tables.recovery import COLUMNS, recovery_errors, recovery_table
 from experiments.tables.separation import DECIMALS, separation_table
 
-__all__ = ["recovery_section", "separation_section"]
-
 
 def recovery_section(results: Results) -> Section:
-    """Return what is recovered from an exact kernel matrix.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return what is recovered from an exact kernel matrix."""
     title = "Recovery from the exact kernel matrix"
     records = results.records("recovery")
     if records is None:
@@ -49,18 +36,7 @@ def recovery_section(results: Results) -> Section:
 
 
 def separation_section(results: Results) -> Section:
-    """Return how the measures of class separation compare with the paper's.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return how the measures of class separation compare with the paper's."""
     title = "Class separation"
     records = results.records("separation")
     if records is None:

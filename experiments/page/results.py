@@ -13,8 +13,6 @@ from experiments.arranged import arranged
 from experiments.committed import read_records
 from experiments.statistics import readings
 
-__all__ = ["DEFAULT", "SIMPLE", "Results", "Section"]
-
 DEFAULT = "kernel_classifier"
 """The library's default classifier."""
 
@@ -24,37 +22,20 @@ SIMPLE = "mean+logistic"
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page.
+    """A section of the page."""
 
-    Parameters
-    ----------
-    title : str
-        Its heading.
-    body : str
-        Its text in Markdown.
-    brief : tuple of str, default=()
-        What of it is said at the top of the page, a sentence each.
-    """
-
-    title: str
-    body: str
-    brief: tuple[str, ...] = ()
+    title: str  # Its heading
+    body: str  # Its text in Markdown
+    brief: tuple[str, ...] = ()  # What of it is said at the top of the page, a sentence each
 
 
 @dataclass
 class Results:
-    """The folder of committed results.
+    """The folder of committed results."""
 
-    Parameters
-    ----------
-    folder : Path
-        Holds ``NAME.csv`` for each experiment, and the folders ``tables`` and ``figures``.
-    page : Path
-        The page, which links are relative to.
-    """
-
+    # Holds ``NAME.csv`` for each experiment, and the folders ``tables`` and ``figures``.
     folder: Path
-    page: Path
+    page: Path  # The page, which links are relative to
     _read: dict[str, pd.DataFrame | None] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -63,18 +44,7 @@ class Results:
         return sorted(path.stem for path in self.folder.glob("*.csv"))
 
     def records(self, name: str) -> pd.DataFrame | None:
-        """Return the records of an experiment, methods in order.
-
-        Parameters
-        ----------
-        name : str
-            The experiment.
-
-        Returns
-        -------
-        DataFrame or None
-            The rows; None where there is no file, or no run in it is done.
-        """
+        """Return the records of an experiment, methods in order."""
         if name not in self._read:
             path = self.folder / f"{name}.csv"
             rows = read_records(path) if path.is_file() else None
@@ -83,54 +53,17 @@ class Results:
         return self._read[name]
 
     def readings(self, name: str, value: str = "accuracy") -> pd.DataFrame | None:
-        """Return an experiment's readings under plain selection, a column for each method.
-
-        Parameters
-        ----------
-        name : str
-            The experiment.
-        value : str, default="accuracy"
-            The column of the reading.
-
-        Returns
-        -------
-        DataFrame or None
-            See `experiments.statistics.readings`; None without records.
-        """
+        """Return an experiment's readings under plain selection, a column for each method."""
         records = self.records(name)
         return None if records is None else readings(records, value)
 
     def figure(self, name: str, caption: str) -> str:
-        """Return a figure in Markdown.
-
-        Parameters
-        ----------
-        name : str
-            Its file's name without the ending.
-        caption : str
-            What it shows.
-
-        Returns
-        -------
-        str
-            The picture and its caption; "" where there is no such file.
-        """
+        """Return a figure in Markdown."""
         path = self.folder / "figures" / f"{name}.png"
         return f"![{caption}]({self._relative(path)})\n\n*{caption}*" if path.is_file() else ""
 
     def link(self, name: str) -> str:
-        """Return a link to an experiment's records.
-
-        Parameters
-        ----------
-        name : str
-            The experiment.
-
-        Returns
-        -------
-        str
-            The link in Markdown.
-        """
+        """Return a link to an experiment's records."""
         return f"[{name}.csv]({self._relative(self.folder / f'{name}.csv')})"
 
     def _relative(self, path: Path) -> str:

@@ -12,8 +12,6 @@ from experiments.published import published_accuracy
 from experiments.statistics import summary
 from experiments.tables.accuracy import written_rate
 
-__all__ = ["gap_by_rate", "rivals_section"]
-
 
 def _with_published(records: pd.DataFrame) -> pd.DataFrame:
     """Return the rivals' means beside the paper's, by method, dataset, missing rate and rule."""
@@ -33,19 +31,7 @@ def _with_published(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def gap_by_rate(records: pd.DataFrame) -> pd.DataFrame:
-    """Return what mean imputation reaches by missing rate: published, and under both rules.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the classification experiment.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by missing rate: ``published``, ``released``, ``plain``, means over the datasets of
-        which all three are there; ``ours``, the paper's "Ours" on the same. Empty without any.
-    """
+    """Return what mean imputation reaches by missing rate: published, and under both rules."""
     cells = _with_published(records[records["method"] == "mean+svc"])
     if cells.empty:
         return pd.DataFrame()
@@ -62,18 +48,7 @@ def gap_by_rate(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def rivals_section(results: Results) -> Section:
-    """Return how near the rivals come to their published numbers, and why they differ.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return how near the rivals come to their published numbers, and why they differ."""
     title = "The rivals, and where the published gap comes from"
     records = results.records("classification")
     if records is None:

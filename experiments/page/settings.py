@@ -15,8 +15,6 @@ from experiments.page.results import Results, Section
 from experiments.page.wording import absent, joined, pipe_table, share, signed, significance
 from experiments.statistics import CELL, gain
 
-__all__ = ["at_edges", "settings_note", "settings_section"]
-
 _SOURCES = ("classification", "inherent", "life")
 
 _GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
@@ -33,18 +31,7 @@ _GRIDS: Mapping[str, Mapping[str, Sequence[float]]] = {
 
 
 def settings_note(records: pd.DataFrame | None) -> str:
-    """Return which of our variants were tried at one setting only, and on which runs.
-
-    Parameters
-    ----------
-    records : DataFrame or None
-        Records of the classification experiment.
-
-    Returns
-    -------
-    str
-        A paragraph; "" where there is no run of them.
-    """
+    """Return which of our variants were tried at one setting only, and on which runs."""
     if records is None:
         return ""
     done = records[(records["status"] == "done") & (records["rule"] == "plain")]
@@ -67,18 +54,7 @@ def settings_note(records: pd.DataFrame | None) -> str:
 
 
 def at_edges(records: pd.DataFrame) -> pd.DataFrame:
-    """Count how often a selected parameter is the least or the greatest of its grid.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    DataFrame
-        Indexed by method, rule and parameter: ``least``, ``greatest``, ``runs``.
-    """
+    """Count how often a selected parameter is the least or the greatest of its grid."""
     done = records[(records["status"] == "done") & records["method"].isin(list(_GRIDS))]
     rows = {}
     for (method, rule), group in done.groupby(["method", "rule"], sort=False):
@@ -93,18 +69,7 @@ def at_edges(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def settings_section(results: Results) -> Section:
-    """Return where settings were chosen at the edge of a grid, and what a wider grid gives.
-
-    Parameters
-    ----------
-    results : Results
-        The committed results.
-
-    Returns
-    -------
-    Section
-        The section.
-    """
+    """Return where settings were chosen at the edge of a grid, and what a wider grid gives."""
     title = "Grids and their edges"
     present = [name for name in _SOURCES if results.records(name) is not None]
     if not present:

@@ -6,22 +6,9 @@ import pandas as pd
 
 from experiments.method_names import label_of
 
-__all__ = ["notes_on_gaps"]
-
 
 def notes_on_gaps(records: pd.DataFrame) -> list[str]:
-    """Return a sentence for each method and rule with failed or skipped runs.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of any kind.
-
-    Returns
-    -------
-    list of str
-        How many of its runs failed or were skipped, and the reasons.
-    """
+    """Return a sentence for each method and rule with failed or skipped runs."""
     keys = ["method", "rule"] if "rule" in records else ["method"]
     notes = []
     for key, group in records.groupby(keys, sort=False):

@@ -11,8 +11,6 @@ from experiments.tables.accuracy import written_rate
 from experiments.tables.grid import Entry, Row, Table
 from experiments.tables.notes import notes_on_gaps
 
-__all__ = ["COLUMNS", "recovery_errors", "recovery_table"]
-
 COLUMNS = {
     "feature_max": "feature_error_max",
     "feature_mean": "feature_error_mean",
@@ -23,20 +21,7 @@ COLUMNS = {
 
 
 def recovery_errors(records: pd.DataFrame, statistic: str) -> pd.DataFrame:
-    """Return the four errors by gamma and missing rate, over the repetitions.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "recovery".
-    statistic : {"mean", "max"}
-        The mean over the repetitions, or the worst of them.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by gamma and missing rate, in the order in which they come.
-    """
+    """Return the four errors by gamma and missing rate, over the repetitions."""
     done = records[records["status"] == "done"]
     return done.groupby(["gamma", "missing_rate"], sort=False)[list(COLUMNS.values())].agg(
         statistic
@@ -44,23 +29,7 @@ def recovery_errors(records: pd.DataFrame, statistic: str) -> pd.DataFrame:
 
 
 def recovery_table(experiment: str, records: pd.DataFrame, repetitions: int) -> Table:
-    """Return the errors by gamma and missing rate, with the paper's behind.
-
-    Parameters
-    ----------
-    experiment : str
-        The experiment.
-    records : DataFrame
-        Records of the kind "recovery".
-    repetitions : int
-        How many the experiment asks for.
-
-    Returns
-    -------
-    Table
-        A block for each gamma and missing rate; bold where the worst repetition is at or below the
-        paper's error.
-    """
+    """Return the errors by gamma and missing rate, with the paper's behind."""
     mean, worst = recovery_errors(records, "mean"), recovery_errors(records, "max")
     counts = records[records["status"] == "done"].groupby(["gamma", "missing_rate"]).size()
     blocks = []

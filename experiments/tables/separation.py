@@ -14,8 +14,6 @@ from experiments.tables.grid import Entry, Row, Table
 from experiments.tables.notes import notes_on_gaps
 from experiments.wording import counted
 
-__all__ = ["DECIMALS", "separation_table"]
-
 DECIMALS = {"icd": 4, "fdr": 4, "scatter_ratio": 4, "chi": 3, "dbi": 3}
 """The measures and the decimals that the paper prints."""
 
@@ -24,22 +22,7 @@ _LOWER_IS_BETTER = "dbi"
 
 
 def separation_table(experiment: str, records: pd.DataFrame, repetitions: int) -> Table:
-    """Return the measures of class separation by dataset and method.
-
-    Parameters
-    ----------
-    experiment : str
-        The experiment.
-    records : DataFrame
-        Records of the kind "classification"; methods that fill nothing are left out.
-    repetitions : int
-        How many the experiment asks for.
-
-    Returns
-    -------
-    Table
-        Means over the repetitions; the paper's rows stand behind its methods.
-    """
+    """Return the measures of class separation by dataset and method."""
     plain = records[records["rule"] == "plain"]
     means = {
         name: summary(plain, ["dataset", "method"], name)["mean"].unstack("method")

@@ -11,24 +11,9 @@ from experiments.tables.accuracy import with_deviation
 from experiments.tables.grid import Row, Table
 from experiments.tables.notes import notes_on_gaps
 
-__all__ = ["by_subsets", "subsets_table"]
-
 
 def by_subsets(records: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracy and seconds by method and number of subsets.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    DataFrame
-        Indexed by dataset, method (without the option) and subsets, with the columns of
-        `experiments.statistics.summary` and ``seconds``. A method that has no such option is
-        filled at once: one subset.
-    """
+    """Return accuracy and seconds by method and number of subsets."""
     plain = records[records["rule"] == "plain"]
     options = [parse_name(parts_of(method).filler).options for method in plain["method"]]
     plain = plain.assign(
@@ -41,20 +26,7 @@ def by_subsets(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def subsets_table(experiment: str, records: pd.DataFrame) -> Table:
-    """Return accuracy and seconds, a row for each method and number of subsets.
-
-    Parameters
-    ----------
-    experiment : str
-        The experiment.
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    Table
-        A block for each dataset and method.
-    """
+    """Return accuracy and seconds, a row for each method and number of subsets."""
     cells = by_subsets(records)
     blocks: dict[tuple[str, str], list[Row]] = {}
     for (dataset, method, subsets), row in cells.iterrows():
