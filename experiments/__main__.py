@@ -21,21 +21,21 @@ import pandas as pd
 import typer
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from experiments.committed import (
+from experiments.config import Config, config_names, load_config
+from experiments.files import check_file, check_folder, data_folder
+from experiments.plan import Part, Plan, keys_of, make_plan
+from experiments.records import (
     export_csv,
     import_parts,
     known_parts,
+    read_parts,
+    rows_among,
     rows_not_asked_for,
     rows_of,
+    status_of,
 )
-from experiments.config import Config
-from experiments.config_files import config_names, load_config
-from experiments.files import data_folder
-from experiments.places import check_file, check_folder
-from experiments.plan import Part, Plan, keys_of, make_plan
-from experiments.records import read_parts, rows_among, status_of
 from experiments.runner import run
-from experiments.wording import counted, some_of
+from experiments.words import counted, some_of
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "records"
@@ -108,8 +108,8 @@ def run_command(
     earlier = {name: status_of([row["status"] for row in rows]) for name, rows in parts.items()}
     plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed, earlier=earlier)
     # Only a run needs the datasets and the progress bar.
-    from experiments.conditions import check_conditions
     from experiments.progress import shown
+    from experiments.runner import check_conditions
 
     check_conditions(plan, data)
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -13,14 +16,15 @@ from pydantic import (
     NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
+    ValidationError,
     ValidationInfo,
     field_validator,
 )
 
-from experiments.method_names import split_method
 from experiments.naming import parse_name
 from experiments.problem import Mechanism
-from experiments.wording import counted
+from experiments.registry import split_method
+from experiments.words import counted
 
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -169,3 +173,108 @@ def check_methods(config: Config, known: Iterable[str]) -> None:
                 f"A method of the kind {config.kind} must be one of: {', '.join(names)}; "
                 f"got {entry.name!r}."
             )
+
+
+CONFIGS = Path(__file__).parent / "configs"
+"""Where configs are looked for by their names."""
+
+
+class ConfigError(ValueError):
+    """A config that can't be read or says something that it must not, in one sentence."""
+
+
+def config_names() -> list[str]:
+    """Return the names of the configs there are, in order."""
+    return sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+
+
+def load_config(source: str | Path) -> Config:
+    """Return the config of a name or of a path."""
+    path = CONFIGS / f"{source}.yaml"
+    if not path.is_file():
+        path = Path(source)
+    if not path.is_file():
+        raise ConfigError(
+            f"A config must be a file or one of: {', '.join(config_names())}; got {str(source)!r}."
+        )
+    try:
+        content = read_yaml(path)
+    except OSError as error:
+        raise ConfigError(f"{path} must be readable; got: {error.strerror}.") from None
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path} must hold keys and values; got {content!r}.")
+    if "name" in content:
+        raise ConfigError(f"{path} must not have the key name: an experiment is named by its file.")
+    methods = content.get("methods")
+    if isinstance(methods, list):
+        methods = [{"name": entry} if isinstance(entry, str) else entry for entry in methods]
+        content = {**content, "methods": methods}
+    kind = content.get("kind")
+    if kind not in MODELS:
+        got = "nothing" if kind is None else repr(kind)
+        raise ConfigError(f"{path}: kind must be one of: {', '.join(MODELS)}; got {got}.")
+    model = MODELS[kind]
+    try:
+        # As JSON a list may become a tuple, and a text still never a number.
+        text = json.dumps({"name": path.stem, **content}, default=str)
+    except ValueError:
+        raise ConfigError(f"{path} must not hold a value that contains itself.") from None
+    try:
+        return model.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {_sentence(error, model)}") from None
+
+
+def _sentence(error: ValidationError, model: type[Config]) -> str:
+    """Return the first complaint as key, must be, got."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    got = json.dumps(first["input"])
+    match first["type"]:
+        case "missing":
+            return f"the key {key} must be given."
+        case "extra_forbidden":
+            known = MethodEntry.model_fields if len(first["loc"]) > 1 else model.model_fields
+            # A config's name is its file's; a method's is a key.
+            keys = [name for name in known if name != "name" or known is not model.model_fields]
+            return f"the key {key} must be one of: {', '.join(keys)}."
+        case "value_error":
+            return f"{key} must be {first['ctx']['error']}; got {got}."
+        case "too_short":
+            return f"{key} must be a list of at least one entry; got {got}."
+        case "tuple_type":
+            return f"{key} must be a list; got {got}."
+        case "model_type":
+            return f"{key} must be a name, or keys and values; got {got}."
+        case _:
+            return f"{key} must be {first['msg'].removeprefix('Input should be ')}; got {got}."
+
+
+class _Strict(yaml.SafeLoader):
+    """PyYAML's safe loader, which of a key that is given twice would take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key {key.value} is given twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file says."""
+    try:
+        # A loader of PyYAML's safe kind constructs plain Python only.
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Strict)
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
+        problem = " ".join(f"{error.problem}".split())
+        raise ValueError(f"{path}{line}: must be YAML; got: {problem}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} must be YAML; got: {' '.join(str(error).split())}.") from None

@@ -1,175 +1,106 @@
-"""What a filled table is worth: how far apart its classes lie, and how far its cells are off.
+"""What is measured of a chosen model: predictions, filled cells, and the classes' separation.
 
 The paper's appendix defines the Fisher ratio as ``tr(S_b) / tr(S_w)``, while its table holds
 ``||mu_1 - mu_2||^2 / (tr S_1 + tr S_2)``. Here the published one is `fisher_ratio` and the
-appendix's `scatter_ratio`. The table's other two, the indices of Calinski and Harabasz and of
-Davies and Bouldin, are in ``sklearn.metrics``.
+appendix's `scatter_ratio`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import wasserstein_distance
+from sklearn.metrics import (
+    calinski_harabasz_score,
+    davies_bouldin_score,
+    log_loss,
+    recall_score,
+    roc_auc_score,
+)
 
-from kernimpute.labels import is_gap
-from kernimpute.parameters import refusal_in_words
+from experiments.methods.candidates import Model
+from experiments.problem import Rows
 
 FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+Labels = NDArray[np.int64]
 
 
-def inter_class_distance(X: ArrayLike, y: ArrayLike) -> float:
-    """Return the distance between the means of the classes."""
-    classes = _classes(X, y, "inter_class_distance")
-    return _mean([math.sqrt(_squared(one, other)) for one, other in combinations(classes, 2)])
+def prediction_scores(model: Model, rows: Rows) -> dict[str, float]:
+    """Return how well a model predicts rows, NaN where a score is not defined.
+
+    The AUC is that of decision values, else of probabilities (one class against the rest beyond
+    two); the log-loss needs probabilities.
+    """
+    predicted = model.predict(rows.X)
+    present = np.unique(rows.y)
+    balanced = recall_score(rows.y, predicted, labels=present, average="macro", zero_division=0.0)
+    return {
+        "accuracy": float(np.mean(predicted == rows.y)),
+        "balanced_accuracy": float(balanced),
+        **_probability_scores(model, rows, present),
+    }
 
 
-def fisher_ratio(X: ArrayLike, y: ArrayLike) -> float:
-    """Return Fisher's discriminant ratio as the paper's table has it."""
-    classes = _classes(X, y, "fisher_ratio")
-    return _mean(
-        [
-            _ratio(_squared(one, other), one.spread / one.size + other.spread / other.size)
-            for one, other in combinations(classes, 2)
-        ]
-    )
+def _probability_scores(model: Any, rows: Rows, present: Labels) -> dict[str, float]:
+    scores = {"auc": math.nan, "log_loss": math.nan}
+    if hasattr(model, "predict_proba"):
+        # A class that the training rows lack has probability 0.
+        labels = np.union1d(model.classes_, present)
+        probabilities = np.zeros((rows.y.size, labels.size))
+        probabilities[:, np.searchsorted(labels, model.classes_)] = model.predict_proba(rows.X)
+        scores["log_loss"] = float(log_loss(rows.y, probabilities, labels=labels))
+        if np.array_equal(model.classes_, present):
+            scores["auc"] = _area(rows.y, probabilities)
+    if hasattr(model, "decision_function") and np.array_equal(model.classes_, present):
+        values = model.decision_function(rows.X)
+        if values.ndim == 1:
+            scores["auc"] = float(roc_auc_score(rows.y, values))
+    return scores
 
 
-def scatter_ratio(X: ArrayLike, y: ArrayLike) -> float:
-    """Return the scatter between the classes over the scatter within them."""
-    classes = _classes(X, y, "scatter_ratio")
-    n_samples = sum(one.size for one in classes)
-    means = np.stack([one.mean for one in classes])
-    weighted = [(one.size / n_samples) * one.mean for one in classes]
-    mean = _unless_constant(means, np.asarray(sum(weighted)))
-    between = sum(one.size * float(np.square(one.mean - mean).sum()) for one in classes)
-    return _ratio(between, sum(one.spread for one in classes))
+def _area(y: Labels, probabilities: FloatArray) -> float:
+    if probabilities.shape[1] == 2:
+        return float(roc_auc_score(y, probabilities[:, 1]))
+    return float(roc_auc_score(y, probabilities, multi_class="ovr"))
 
 
-@dataclass(frozen=True)
-class FilledErrors:
-    """How far filled cells are from what was there; NaN without any cell to compare."""
+def filling_scores(filled: FloatArray | None, rows: Rows) -> dict[str, float]:
+    """Return how far filled cells are from what was removed; all NaN where nothing is known.
 
-    mae: float  # Mean absolute error of the cells, in the units of the table
-    rmse: float  # Root of their mean squared error, in the same units
-    # Wasserstein-1 distance between a column's filled values and the removed ones, as
-    # distributions: the mean over the columns with such cells
-    wasserstein: float
-
-
-def filled_errors(filled: ArrayLike, truth: ArrayLike, observed: ArrayLike) -> FilledErrors:
-    """Return the errors of filled cells against the values that had been there."""
-    owner = "filled_errors"
-    table, known = _matrix(filled, owner, "filled"), _matrix(truth, owner, "truth")
-    there = _mask(observed, owner, "observed")
-    if not (table.ndim == 2 and table.shape == known.shape == there.shape):
-        got = f"shapes {table.shape}, {known.shape} and {there.shape}"
-        must_be = "a matrix of the shape of truth and of observed"
-        raise ValueError(refusal_in_words(owner, "filled", must_be, got))
-    for name, values in (("filled", table), ("truth", known)):
-        if np.isinf(values).any():
-            row, column = np.argwhere(np.isinf(values))[0].tolist()
-            got = f"{float(values[row, column])!r} in row {row}, column {column}"
-            raise ValueError(refusal_in_words(owner, name, "without infinite cells", got))
-    compared = ~there & ~np.isnan(known)
-    if np.isnan(table[compared]).any():
-        row, column = np.argwhere(compared & np.isnan(table))[0].tolist()
-        must_be = "finite at every cell to compare"
-        got = f"NaN in row {row}, column {column}"
-        raise ValueError(refusal_in_words(owner, "filled", must_be, got))
+    The Wasserstein-1 distance is that of a column's filled and true values, averaged over columns.
+    """
+    if filled is None:
+        return dict.fromkeys(FILLING_SCORES, math.nan)
+    compared = np.isnan(rows.X) & ~np.isnan(rows.truth)
     if not compared.any():
-        return FilledErrors(math.nan, math.nan, math.nan)
-    error = np.abs(table[compared] - known[compared])
+        return dict.fromkeys(FILLING_SCORES, math.nan)
+    error = np.abs(filled[compared] - rows.truth[compared])
     distances = [
-        float(wasserstein_distance(table[cells, p], known[cells, p]))
+        wasserstein_distance(filled[cells, p], rows.truth[cells, p])
         for p, cells in enumerate(compared.T)
         if cells.any()
     ]
-    return FilledErrors(
-        mae=float(error.mean()),
-        rmse=math.sqrt(float(np.square(error).mean())),
-        wasserstein=_mean(distances),
-    )
+    return {
+        "mae": float(error.mean()),
+        "rmse": math.sqrt(float(np.square(error).mean())),
+        "wasserstein": float(sum(distances) / len(distances)),
+    }
 
 
-@dataclass(frozen=True)
-class _Class:
-    """The rows of a class: how many, their mean, and their squared distances to it, summed."""
-
-    size: int
-    mean: FloatArray
-    spread: float
-
-
-def _classes(X: ArrayLike, y: ArrayLike, owner: str) -> list[_Class]:
-    rows, labels = _matrix(X, owner, "X"), np.asarray(y)
-    shaped = rows.ndim == 2 and rows.size > 0
-    if not (shaped and np.isfinite(rows).all()):
-        must_be = "a matrix of finite numbers with at least one row and one column"
-        got = "NaN or infinite entries" if shaped else f"an array of shape {rows.shape}"
-        raise ValueError(refusal_in_words(owner, "X", must_be, got))
-    if labels.shape != rows.shape[:1]:
-        must_be = f"of shape ({rows.shape[0]},), one label a row"
-        raise ValueError(refusal_in_words(owner, "y", must_be, f"an array of shape {labels.shape}"))
-    lacking = [row for row, label in enumerate(labels.tolist()) if is_gap(label)]
-    if lacking:
-        got = f"{labels.tolist()[lacking[0]]!r} in row {lacking[0]}"
-        raise ValueError(refusal_in_words(owner, "y", "complete, without NaN or None", got))
-    try:
-        names = np.unique(labels)
-    except TypeError as error:
-        must_be = "of labels of one kind, numbers or text"
-        raise TypeError(refusal_in_words(owner, "y", must_be, "labels of several kinds")) from error
-    if names.size < 2:
-        got = f"1 class, {names.tolist()[0]!r},"
-        raise ValueError(refusal_in_words(owner, "y", "of at least 2 classes", got))
-    return [_class_of(rows[labels == name]) for name in names]
-
-
-def _class_of(rows: FloatArray) -> _Class:
-    mean = _unless_constant(rows, rows.mean(axis=0))
-    return _Class(len(rows), mean, float(np.square(rows - mean).sum()))
-
-
-def _unless_constant(rows: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return the means of columns; of equal values that value, which rounding may miss."""
-    return np.where((rows == rows[0]).all(axis=0), rows[0], mean)
-
-
-def _matrix(table: ArrayLike, owner: str, name: str) -> FloatArray:
-    try:
-        return np.asarray(table, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
-
-
-def _mask(cells: ArrayLike, owner: str, name: str) -> BoolArray:
-    """Return booleans, or numbers that are 0 or 1, as booleans."""
-    must_be = "an array of booleans, or of 0 and 1"
-    try:
-        given = np.asarray(cells)
-    except ValueError as error:
-        raise ValueError(refusal_in_words(owner, name, must_be, "rows of many lengths")) from error
-    if given.dtype.kind == "O":
-        # Objects of one kind get its type.
-        given = np.array(given.tolist())
-    if given.dtype.kind not in "biuf":
-        got = f"an array of {given.dtype} values"
-        raise TypeError(refusal_in_words(owner, name, must_be, got))
-    other = (given != 0) & (given != 1)
-    if other.any():
-        got = f"{given[other].tolist()[0]!r} among its values"
-        raise ValueError(refusal_in_words(owner, name, must_be, got))
-    return given.astype(bool)
-
-
-def _squared(one: _Class, other: _Class) -> float:
-    return float(np.square(one.mean - other.mean).sum())
+def _by_class(X: FloatArray, y: Labels) -> list[tuple[int, FloatArray, float]]:
+    """Return size, mean and summed squared distances to it of each class."""
+    parts = [X[y == label] for label in np.unique(y)]
+    # Rounding may miss the mean of a constant column, and leave a spread.
+    means = [np.where((rows == rows[0]).all(axis=0), rows[0], rows.mean(axis=0)) for rows in parts]
+    return [
+        (len(rows), mean, float(np.square(rows - mean).sum()))
+        for rows, mean in zip(parts, means, strict=True)
+    ]
 
 
 def _ratio(between: float, within: float) -> float:
@@ -178,5 +109,45 @@ def _ratio(between: float, within: float) -> float:
     return math.inf if between > 0.0 else math.nan
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+def inter_class_distance(X: FloatArray, y: Labels) -> float:
+    """Return the distance between the class means, averaged over the pairs of classes."""
+    pairs = combinations(_by_class(X, y), 2)
+    return float(np.mean([np.linalg.norm(one[1] - other[1]) for one, other in pairs]))
+
+
+def fisher_ratio(X: FloatArray, y: Labels) -> float:
+    """Return Fisher's ratio as the paper's table has it, averaged over the pairs of classes."""
+    ratios = [
+        _ratio(float(np.square(mean - other).sum()), spread / n + other_spread / m)
+        for (n, mean, spread), (m, other, other_spread) in combinations(_by_class(X, y), 2)
+    ]
+    return float(np.mean(ratios))
+
+
+def scatter_ratio(X: FloatArray, y: Labels) -> float:
+    """Return the scatter between the classes over the scatter within them."""
+    classes = _by_class(X, y)
+    means = np.stack([mean for _, mean, _ in classes])
+    center = sum(n * mean for n, mean, _ in classes) / len(y)
+    center = np.where((means == means[0]).all(axis=0), means[0], center)
+    between = sum(n * float(np.square(mean - center).sum()) for n, mean, _ in classes)
+    return _ratio(between, sum(spread for *_, spread in classes))
+
+
+SEPARATION: dict[str, Callable[[FloatArray, Labels], float]] = {
+    "icd": inter_class_distance,
+    "fdr": fisher_ratio,
+    "scatter_ratio": scatter_ratio,
+    "chi": calinski_harabasz_score,
+    "dbi": davies_bouldin_score,
+}
+PREDICTION_SCORES = ("accuracy", "balanced_accuracy", "auc", "log_loss")
+FILLING_SCORES = ("mae", "rmse", "wasserstein")
+SEPARATION_SCORES = tuple(SEPARATION)
+
+
+def separation_scores(filled: FloatArray | None, y: Labels) -> dict[str, float]:
+    """Return how far apart the classes lie in a filled table; all NaN without one."""
+    if filled is None:
+        return dict.fromkeys(SEPARATION, math.nan)
+    return {name: float(score(filled, y)) for name, score in SEPARATION.items()}

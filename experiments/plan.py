@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import Config, MethodEntry
-from experiments.kind import units_of
+from experiments.kinds import units_of
 from experiments.records import Key, clean, status_of_parts
 
 

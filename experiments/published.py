@@ -1,7 +1,7 @@
 """The paper's tables as data, to be shown beside what is measured here.
 
 Datasets have the names they have in records, without options; methods the names that the paper
-gives them, as `experiments.method_names.paper_name` returns them, and "Ours".
+gives them, as `experiments.registry.paper_name` returns them, and "Ours".
 """
 
 from __future__ import annotations

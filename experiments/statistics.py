@@ -20,6 +20,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from experiments.registry import family_of, paper_name
+
 CELL = ("dataset", "mechanism", "missing_rate", "held_out", "scaling", "splits")
 """The columns of records that make a cell."""
 
@@ -151,3 +153,35 @@ def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
         if len(common) >= 3 and not common.iloc[:, 0].equals(common.iloc[:, 1])
     ]
     return bool(tests) and all(test.verdict > 0 for test in tests)
+
+
+_FAMILIES = ("rival", "field", "ours", "ablation")
+_RIVALS = ("MI", "GEOM", "KARMA", "genRBF", "NewImp", None)
+
+
+def arranged(records: pd.DataFrame) -> pd.DataFrame:
+    """Return records with a rule in every row, sorted by method.
+
+    Rivals come first, in the paper's order, then the field, ours, and the controls. A run that
+    ended before its selection has no rule: it gets a row for each rule that its method has
+    elsewhere, for "plain" where it has none.
+    """
+    if "rule" in records:
+        records = _with_rules(records)
+    order = {method: _place(method) for method in dict.fromkeys(records["method"])}
+    return records.sort_values("method", key=lambda m: m.map(order), kind="stable")
+
+
+def _place(method: str) -> str:
+    rival = _RIVALS.index(paper_name(method))
+    return f"{_FAMILIES.index(family_of(method))} {rival} {method}"
+
+
+def _with_rules(records: pd.DataFrame) -> pd.DataFrame:
+    known = records.dropna(subset=["rule"])
+    rules = known.groupby("method")["rule"].unique().to_dict()
+    lists = [
+        list(rules.get(method, ["plain"])) if pd.isna(rule) else [rule]
+        for method, rule in zip(records["method"], records["rule"], strict=True)
+    ]
+    return records.assign(rule=lists).explode("rule")

@@ -2,63 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
-
-from experiments.baselines._reading import read_labelled, read_rows
-from kernimpute.missing import observed_cells
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 
 FloatArray = NDArray[np.float64]
 
 
-class ClassMeanImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ClassMeanImputer(TransformerMixin, BaseEstimator):
     """Fill training rows with their class's column means, new rows with the column means.
 
-    A new row has no label, so ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, as
-    it does for scikit-learn's `TargetEncoder`. Training rows filled so give their labels away
-    and new rows do not: what a method that uses labels must be better than.
+    Filled training rows give their labels away and new rows do not, so a method that uses labels
+    must be better than this one. A column without any observed cell is filled with 0.
     """
 
-    def __sklearn_tags__(self) -> Any:
-        """Return the tags: gaps are welcome, labels are needed."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: FloatArray, y: NDArray[np.int64]) -> Self:
         """Learn the means."""
-        self._fit(X, y)
+        self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Learn the means and fill the training rows with their classes'."""
-        rows, codes = self._fit(X, y)
-        return np.where(observed_cells(rows), rows, self.class_means_[codes])
+    def fit_transform(self, X: FloatArray, y: NDArray[np.int64]) -> FloatArray:
+        """Learn the means and fill the training rows by class."""
+        classes, codes = np.unique(y, return_inverse=True)
+        everyone = np.ones((1, len(y)))
+        self.means_ = _means(X, everyone, np.zeros(X.shape[1]))[0]
+        self.class_means_ = _means(X, np.eye(len(classes))[:, codes], self.means_)
+        return np.where(np.isnan(X), self.class_means_[codes], X)
 
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: FloatArray) -> FloatArray:
         """Fill new rows with the column means."""
-        check_is_fitted(self)
-        rows = read_rows(self, X, reset=False)
-        return np.where(observed_cells(rows), rows, self.means_)
-
-    def _fit(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Set the means; return the training rows as floats and their labels as codes."""
-        rows, labels = read_labelled(self, X, y)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        member = (codes[None, :] == np.arange(self.classes_.size)[:, None]).astype(float)
-        self.means_ = _means(rows, np.ones((1, codes.size)), np.zeros(rows.shape[1]))[0]
-        self.class_means_ = _means(rows, member, self.means_)
-        return rows, codes
+        return np.where(np.isnan(X), self.means_, X)
 
 
-def _means(rows: FloatArray, member: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Return the means of the observed cells of groups of rows."""
-    observed = observed_cells(rows)
+def _means(X: FloatArray, member: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Return the observed column means of groups of rows, (n_groups, n_features)."""
+    observed = ~np.isnan(X)
     count = member @ observed.astype(float)
-    total = member @ np.where(observed, rows, 0.0)
+    total = member @ np.where(observed, X, 0.0)
     return np.where(count > 0.0, total / np.maximum(count, 1.0), otherwise)

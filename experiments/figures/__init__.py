@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.arranged import arranged
 from experiments.figures.accuracy import life_figure, missing_rate_figure
-from experiments.figures.convergence import convergence_figure
+from experiments.figures.curves import (
+    convergence_figure,
+    ranks_figure,
+    subsets_figure,
+    synthetic_figure,
+)
 from experiments.figures.points import moons_figure, pca_figure
-from experiments.figures.ranks import ranks_figure
-from experiments.figures.subsets import subsets_figure
-from experiments.figures.synthetic import synthetic_figure
+from experiments.statistics import arranged
 from experiments.tables import Described
 
 Figures = Mapping[str, Callable[[pd.DataFrame, Path], Path]]

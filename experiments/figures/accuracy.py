@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from pandas.api.typing import DataFrameGroupBy
 
 from experiments.figures.style import draw, panels, style_of
-from experiments.method_names import family_of, label_of
 from experiments.naming import parse_name
 from experiments.published import CLASSIFICATION, RATES
 from experiments.ranks import average_ranks
+from experiments.registry import family_of, label_of
 from experiments.statistics import readings
 
 _ALWAYS = ("mean+svc", "mean+logistic", "mean+mlp")

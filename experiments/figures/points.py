@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.style import WIDTH, Style, draw, panels
-from experiments.method_names import label_of
+from experiments.registry import label_of
 
 _COLUMNS = 2
 

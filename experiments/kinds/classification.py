@@ -10,9 +10,9 @@ from typing import Any
 
 from experiments.config import ClassificationConfig
 from experiments.make_problem import make_problem
-from experiments.methods.candidates import Rule
-from experiments.methods.registry import method
-from experiments.methods.scores import (
+from experiments.methods.candidates import Chosen, Rule, choose
+from experiments.methods.named import method
+from experiments.metrics import (
     FILLING_SCORES,
     PREDICTION_SCORES,
     SEPARATION_SCORES,
@@ -20,7 +20,6 @@ from experiments.methods.scores import (
     prediction_scores,
     separation_scores,
 )
-from experiments.methods.selection import Chosen, choose
 from experiments.problem import Problem, Setting
 
 columns = (

@@ -12,11 +12,10 @@ from sklearn.decomposition import PCA
 
 from experiments.config import PcaConfig
 from experiments.make_problem import make_problem
-from experiments.method_names import parts_of
-from experiments.methods.candidates import Rule
-from experiments.methods.registry import method as method_named
-from experiments.methods.selection import choose
+from experiments.methods.candidates import Rule, choose
+from experiments.methods.named import method as method_named
 from experiments.problem import Problem, Setting
+from experiments.registry import parts_of
 
 COMPLETE = "complete"
 """The method that is the rows before cells were removed."""

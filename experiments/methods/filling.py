@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from experiments.methods.kept import RowFunction, kept
+from experiments.methods.candidates import RowFunction, kept
 from experiments.problem import Problem
 
 FloatArray = NDArray[np.float64]
@@ -56,11 +56,6 @@ class FittedBehind:
     def predict_proba(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of the classes, as the classifier does."""
         return self.classifier.predict_proba(self.inputs(X))
-
-
-def decided(classes: NDArray[np.int64], values: FloatArray) -> NDArray[np.int64]:
-    """Return the labels that decision values stand for."""
-    return classes[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
 
 def filling_by(

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.methods.filling import Filling, decided
-from experiments.methods.kept import kept
-from experiments.methods.options import (
+from experiments.methods.candidates import Candidate, Decider, choose, kept
+from experiments.methods.fillers import imputer_filling
+from experiments.methods.filling import Filling, FittedBehind
+from experiments.methods.machines import gaussian_svc, near
+from experiments.naming import (
     ETA,
     SWITCH,
+    Name,
     Values,
     checked_options,
     one_of,
     positive_number,
     whole_number,
 )
-from experiments.naming import Name
 from experiments.problem import Problem
 from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
 from kernimpute.kernels import Gaussian
@@ -93,25 +97,6 @@ def guidance(name: Name) -> Guidance:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnMachine:
-    """The machine that guided a filling."""
-
-    kernel: Gaussian  # Its kernel
-    train: FloatArray  # The filled training rows
-    dual_coef: FloatArray  # Signed coefficients
-    intercept: float | FloatArray  # Intercepts
-    classes_: NDArray[np.int64]  # The labels
-
-    def decision_function(self, rows: FloatArray) -> FloatArray:
-        """Return the decision values of filled rows, one column a class beyond two classes."""
-        return self.kernel(rows, self.train) @ self.dual_coef + self.intercept
-
-    def predict(self, rows: FloatArray) -> NDArray[np.int64]:
-        """Return the labels of filled rows."""
-        return decided(self.classes_, self.decision_function(rows))
-
-
-@dataclass(frozen=True, eq=False)
 class GuidedFilling:
     """A filling at one C and gamma."""
 
@@ -120,7 +105,7 @@ class GuidedFilling:
     # With which weight of the anchor, in units of C; None is the variant's default
     eta: float | None
     filling: Filling  # The filled rows
-    machine: OwnMachine | None  # What guided it; None for Stage II alone
+    machine: Decider | None  # What guided it; None for Stage II alone
 
 
 @lru_cache(maxsize=64)
@@ -139,7 +124,11 @@ def guided_filling(
         y = np.random.default_rng(problem.seed("shuffled labels")).permutation(y)
     result = _impute(X, y, how, kernel, C, eta)
     filling = _filling(result.X, result.status.name)
-    machine = OwnMachine(kernel, result.X, result.dual_coef, result.intercept, result.classes)
+
+    def decision(rows: FloatArray) -> FloatArray:
+        return kernel(rows, result.X) @ result.dual_coef + result.intercept
+
+    machine = Decider(result.classes, decision)
     return GuidedFilling(C, gamma, eta, filling, machine)
 
 
@@ -185,3 +174,53 @@ def _stage_two_alone(problem: Problem) -> Filling:
 def _filling(filled: FloatArray, status: str) -> Filling:
     new_rows = kept(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
     return Filling(filled, new_rows, filled, status)
+
+
+@lru_cache(maxsize=4)
+def mean_choice(problem: Problem) -> tuple[float, float]:
+    """Return the C and gamma that the plain rule selects for mean imputation with an SVM."""
+    candidates = gaussian_svc(problem, imputer_filling(problem, "mean"))
+    parameters = choose(candidates, problem, ("plain",))["plain"].candidate.parameters
+    return parameters["C"], parameters["gamma"]
+
+
+def svc_near(problem: Problem, filling: Filling) -> Iterator[Candidate]:
+    """Yield the machines around mean imputation's choice of C and gamma."""
+    C, gamma = mean_choice(problem)
+    return gaussian_svc(problem, filling, near(C), near(gamma))
+
+
+def own(problem: Problem, how: Guidance) -> Iterator[Candidate]:
+    """Yield the machines that guided the fillings."""
+    for guided in _around_choice(problem, how):
+        filling = guided.filling
+        right = guided.machine.predict(filling.train) == problem.train.y
+        yield Candidate(
+            how.parameters(guided),
+            FittedBehind(guided.machine, filling.new_rows),
+            float(np.mean(right)),
+            filled=filling.filled,
+            solver_status=filling.status,
+        )
+
+
+def refit(problem: Problem, how: Guidance) -> Iterator[Candidate]:
+    """Yield machines learned anew on the filled rows, at the C and gamma they were filled at."""
+    for guided in _around_choice(problem, how):
+        for candidate in gaussian_svc(problem, guided.filling, (guided.C,), (guided.gamma,)):
+            yield replace(candidate, parameters=how.parameters(guided))
+
+
+def filling_at_choice(problem: Problem, how: Guidance) -> Filling:
+    """Return the filling at mean imputation's choice of C and gamma, for any classifier."""
+    C, gamma = mean_choice(problem)
+    return guided_filling(problem, how, how.C or C, how.gamma or gamma, *how.etas).filling
+
+
+def _around_choice(problem: Problem, how: Guidance) -> Iterator[GuidedFilling]:
+    C, gamma = mean_choice(problem)
+    Cs, gammas = ((C,), (gamma,)) if how.one_setting else (near(C), near(gamma))
+    Cs = Cs if how.C is None else (how.C,)
+    gammas = gammas if how.gamma is None else (how.gamma,)
+    for settings in product(Cs, gammas, how.etas):
+        yield guided_filling(problem, how, *settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -15,21 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
-from experiments.methods.candidates import Candidate
+from experiments.methods.candidates import GRID, Candidate, RowFunction, kept
 from experiments.methods.filling import Filling, FittedBehind
-from experiments.methods.kept import kept
 from experiments.problem import Problem
 from kernimpute.kernels import Gaussian
 
 FloatArray = NDArray[np.float64]
 Machine = Callable[[Problem, Filling], Iterator[Candidate]]
-
-GRID = tuple(2.0**power for power in range(-5, 6))
-"""The paper's grid of C and of gamma, for the machines of every method alike."""
-
-
-WIDE = tuple(2.0**power for power in range(-12, 6))
-"""The same and smaller values, for methods that choose at the grid's lower edge."""
 
 
 def near(value: float) -> tuple[float, float, float]:
@@ -61,6 +53,21 @@ def gaussian_svc(
             {"C": C, "gamma": gamma},
             gram,
         )
+
+
+def precomputed(
+    problem: Problem, gammas: Sequence[float], grams: Sequence[FloatArray], to_train: RowFunction
+) -> Iterator[Candidate]:
+    """Yield support vector machines on kernel matrices, one of each gamma, over C.
+
+    `to_train` returns the kernel matrices between other rows and the training rows.
+    """
+    y = problem.train.y
+    for C, (which, gamma) in product(GRID, enumerate(gammas)):
+        machine = SVC(C=C, kernel="precomputed").fit(grams[which], y)
+        right = machine.predict(grams[which]) == y
+        model = FittedBehind(machine, lambda rows, which=which: to_train(rows)[which])
+        yield Candidate({"C": C, "gamma": gamma}, model, float(np.mean(right)))
 
 
 def logistic(problem: Problem, filling: Filling, Cs: Iterable[float] = GRID) -> Iterator[Candidate]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.config_files import config_names
+from experiments.config import config_names
 from experiments.page.ablations import ablations_section
 from experiments.page.advice import advice_section
 from experiments.page.labels import labels_section

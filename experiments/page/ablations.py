@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from experiments.method_names import family_of, parts_of, without_option
 from experiments.naming import parse_name
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, pipe_table, signed, towards
+from experiments.registry import family_of, parts_of, without_option
 from experiments.statistics import gain, versus
+from experiments.words import absent, pipe_table, signed, towards
 
 _MEAN = {"own": "mean+svc", "refit": "mean+svc", "svc": "mean+svc", "svc_near": "mean+svc"}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.method_names import family_of
 from experiments.page.results import SIMPLE, Results, Section
-from experiments.page.wording import absent, called, share, signed, significance
 from experiments.ranks import average_ranks
+from experiments.registry import family_of
 from experiments.statistics import LEVEL, gain
 from experiments.tables.accuracy import written_rate
+from experiments.words import absent, called, share, signed, significance
 
 _SOURCES = ("classification", "life", "inherent")
 

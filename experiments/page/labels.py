@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, called, pipe_table, share, signed
 from experiments.statistics import CELL, gain, readings
 from experiments.tables.fills import fill_errors, fills_table, uses_labels
 from experiments.tables.grid import markdown
+from experiments.words import absent, called, pipe_table, share, signed
 
 
 def labels_section(results: Results) -> Section:

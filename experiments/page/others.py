@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from experiments.config_files import load_config
-from experiments.method_names import label_of
+from experiments.config import load_config
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, joined, pipe_table
+from experiments.registry import label_of
 from experiments.tables.accuracy import accuracy_tables
 from experiments.tables.grid import markdown
-from experiments.tables.subsets import subsets_table
+from experiments.tables.reproduced import subsets_table
+from experiments.words import absent, joined, pipe_table
 
 _FIGURES = {
     "classification": "Accuracy against the missing rate. The methods are those with the best "

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from experiments.method_names import family_of, paper_name
 from experiments.naming import parse_name
 from experiments.page.results import DEFAULT, Results, Section
 from experiments.page.settings import settings_note
-from experiments.page.wording import absent, called, pipe_table, share, signed, towards
 from experiments.published import CLASSIFICATION, published_accuracy
 from experiments.ranks import average_ranks
+from experiments.registry import family_of, paper_name
 from experiments.tables.accuracy import written_rate
 from experiments.tables.fills import uses_labels
+from experiments.words import absent, called, pipe_table, share, signed, towards
 
 
 def against_published(wide: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 
 from experiments.page.results import Results, Section
-from experiments.page.wording import joined, pipe_table
+from experiments.words import joined, pipe_table
 
 _UNKNOWN = "not recorded"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.method_names import family_of
 from experiments.page.results import DEFAULT, SIMPLE, Results, Section
-from experiments.page.wording import absent, called, joined, pipe_table, share, signed
 from experiments.ranks import average_ranks
+from experiments.registry import family_of
 from experiments.statistics import CELL, versus
 from experiments.tables.grid import markdown
 from experiments.tables.ranks import rank_table
+from experiments.words import absent, called, joined, pipe_table, share, signed
 
 RANKED = ("classification", "inherent", "life")
 """The experiments over whose cells the default is chosen."""

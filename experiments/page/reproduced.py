@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from experiments.config_files import load_config
+from experiments.config import load_config
 from experiments.naming import parse_name
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, share
 from experiments.published import RECOVERY, SEPARATION
 from experiments.tables.grid import markdown
-from experiments.tables.recovery import COLUMNS, recovery_errors, recovery_table
-from experiments.tables.separation import DECIMALS, separation_table
+from experiments.tables.reproduced import (
+    COLUMNS,
+    DECIMALS,
+    recovery_errors,
+    recovery_table,
+    separation_table,
+)
+from experiments.words import absent, share
 
 
 def recovery_section(results: Results) -> Section:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.arranged import arranged
-from experiments.committed import read_records
-from experiments.statistics import readings
+from experiments.records import read_records
+from experiments.statistics import arranged, readings
 
 DEFAULT = "kernel_classifier"
 """The library's default classifier."""

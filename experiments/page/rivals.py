@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.method_names import paper_name
 from experiments.naming import parse_name
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, pipe_table, share, signed
 from experiments.published import published_accuracy
+from experiments.registry import paper_name
 from experiments.statistics import summary
 from experiments.tables.accuracy import written_rate
+from experiments.words import absent, pipe_table, share, signed
 
 
 def _with_published(records: pd.DataFrame) -> pd.DataFrame:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from experiments.method_names import parts_of, without_option
 from experiments.methods.guided import PERTURBED, SELECTED_ETAS, SLOW
 from experiments.methods.machines import GRID, WIDE
 from experiments.naming import parse_name
 from experiments.page.results import Results, Section
-from experiments.page.wording import absent, joined, pipe_table, share, signed, significance
+from experiments.registry import parts_of, without_option
 from experiments.statistics import CELL, gain
+from experiments.words import absent, joined, pipe_table, share, signed, significance
 
 _SOURCES = ("classification", "inherent", "life")
 

@@ -7,14 +7,12 @@ from typing import Protocol
 
 import pandas as pd
 
-from experiments.arranged import arranged
+from experiments.statistics import arranged
 from experiments.tables.accuracy import accuracy_tables
 from experiments.tables.fills import fills_table
 from experiments.tables.grid import Table, latex, markdown
 from experiments.tables.ranks import rank_table
-from experiments.tables.recovery import recovery_table
-from experiments.tables.separation import separation_table
-from experiments.tables.subsets import subsets_table
+from experiments.tables.reproduced import recovery_table, separation_table, subsets_table
 
 
 class Described(Protocol):

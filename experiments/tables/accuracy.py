@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from experiments.method_names import family_of, label_of, paper_name
 from experiments.naming import parse_name
 from experiments.published import published_accuracy
+from experiments.registry import family_of, label_of, paper_name
 from experiments.statistics import CELL, LEVEL, best_stands_alone, readings, summary
-from experiments.tables.grid import Entry, Row, Table
-from experiments.tables.notes import notes_on_gaps
+from experiments.tables.grid import Entry, Row, Table, notes_on_gaps
 
 _WIDEST = 6
 """The most datasets that stand as columns, where there is one missing rate."""

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import pandas as pd
 
-from experiments.method_names import family_of, label_of, parts_of
-from experiments.naming import parse_name
+from experiments.registry import label_of, parts_of, uses_labels
 from experiments.tables.accuracy import written_rate
 from experiments.tables.grid import Entry, Row, Table
 
 MEASURES = {"mae": "MAE", "rmse": "RMSE", "wasserstein": "Wasserstein"}
 """The errors of filled cells, by their columns."""
-
-_LABELLED = ("class_mean", "iterative_label")
-
-
-def uses_labels(method: str) -> bool:
-    """Return whether the true labels have a part in the filled values."""
-    filler = parse_name(parts_of(method).filler)
-    options = filler.options
-    if (
-        filler.base in ("K_o", "expected_kernel")
-        or options.get("labels") == "shuffled"
-        or options.get("eta") == inf
-    ):
-        return False
-    return filler.base in _LABELLED or family_of(method) in ("ours", "ablation")
 
 
 def fill_errors(records: pd.DataFrame) -> pd.DataFrame:

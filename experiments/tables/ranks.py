@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.method_names import family_of, label_of
 from experiments.ranks import average_ranks, critical_difference, friedman
+from experiments.registry import family_of, label_of
 from experiments.statistics import CELL, LEVEL, readings, versus
 from experiments.tables.grid import Entry, Row, Table
-from experiments.wording import counted
+from experiments.words import counted
 
 BASELINES = ("mean+svc", "mean+logistic", "mean+mlp")
 """The methods that others are held against, those of them that were run."""

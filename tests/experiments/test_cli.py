@@ -6,9 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import __main__ as program
-from experiments.committed import read_csv
-from experiments.config_files import config_names, load_config
-from experiments.records import read_parts
+from experiments.config import config_names, load_config
+from experiments.records import read_csv, read_parts
 
 MOONS = """
 kind: moons

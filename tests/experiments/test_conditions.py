@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 
 from experiments import __main__ as program
 from experiments import conditions, openml
-from experiments.conditions import check_conditions
-from experiments.config import MODELS
-from experiments.config_files import load_config
+from experiments.config import MODELS, load_config
 from experiments.plan import keys_of, make_plan
+from experiments.runner import check_conditions
 
 
 def text_of(**keys):

@@ -1,7 +1,6 @@
 import pytest
 
-from experiments.config import MethodEntry
-from experiments.config_files import ConfigError, config_names, load_config
+from experiments.config import ConfigError, MethodEntry, config_names, load_config
 
 GOOD = """
 kind: classification

@@ -11,11 +11,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from experiments.arranged import arranged
 from experiments.figures import FIGURES, write_figures
 from experiments.figures.accuracy import draw_lines, shown_methods
 from experiments.figures.points import class_style
 from experiments.figures.style import STYLES, WIDTH, draw
+from experiments.statistics import arranged
 from tests.experiments.made_points import (
     convergence_records,
     moons_records,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from experiments.config_files import load_config
+from experiments.config import load_config
 from experiments.kinds import moons
 
 CONFIG = load_config("moons")

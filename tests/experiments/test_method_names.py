@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.config_files import config_names, load_config
-from experiments.method_names import (
+from experiments.config import config_names, load_config
+from experiments.registry import (
     Parts,
     family_of,
     label_of,

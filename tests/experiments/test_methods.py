@@ -9,12 +9,12 @@ import pytest
 from sklearn.svm import SVC
 
 from experiments.baselines import GenRBFKernel, GEOMClassifier, KARMAClassifier
+from experiments.methods.candidates import choose
+from experiments.methods.guided import mean_choice
 from experiments.methods.machines import GRID, WIDE, gaussian_svc, near
-from experiments.methods.ours import mean_choice
-from experiments.methods.registry import method
+from experiments.methods.named import method
 from experiments.methods.rivals import OWN_C, OWN_SMOOTH
-from experiments.methods.scores import filling_scores, prediction_scores, separation_scores
-from experiments.methods.selection import choose
+from experiments.metrics import filling_scores, prediction_scores, separation_scores
 from kernimpute import KernelImputationClassifier
 from tests.experiments.small_problem import small_problem
 

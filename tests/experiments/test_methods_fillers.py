@@ -6,11 +6,11 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 from experiments.methods import fillers
+from experiments.methods.candidates import kept
 from experiments.methods.fillers import IMPUTERS, LabelAppended, imputer_filling
 from experiments.methods.filling import filling_by, with_indicators
-from experiments.methods.kept import kept
-from experiments.methods.options import positive_number
-from experiments.methods.registry import method
+from experiments.methods.named import method
+from experiments.naming import positive_number
 from tests.experiments.small_problem import small_problem
 
 QUICK = [name for name in IMPUTERS if name != "newimp"]

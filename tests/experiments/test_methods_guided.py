@@ -5,10 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from experiments.methods.guided import GUIDED, SELECTED_ETAS, guidance, guided_filling
-from experiments.methods.ours import mean_choice, own, refit
-from experiments.methods.registry import method
-from experiments.methods.selection import choose
+from experiments.methods.candidates import choose
+from experiments.methods.guided import (
+    GUIDED,
+    SELECTED_ETAS,
+    guidance,
+    guided_filling,
+    mean_choice,
+    own,
+    refit,
+)
+from experiments.methods.named import method
 from experiments.naming import parse_name
 from kernimpute import (
     KernelImputationClassifier,

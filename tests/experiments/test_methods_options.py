@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.methods.registry import method
+from experiments.methods.named import method
 
 WHOLE = "must be a whole number of at least 1"
 POSITIVE = "must be a positive number"

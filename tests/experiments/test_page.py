@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.arranged import arranged
-from experiments.committed import export_csv
 from experiments.page import make_page, write_page
 from experiments.page.ablations import pairs_of
 from experiments.page.ours import against_published
 from experiments.page.rivals import gap_by_rate
 from experiments.page.settings import at_edges, settings_note
-from experiments.page.wording import called, joined, share, signed, towards
 from experiments.published import CLASSIFICATION
-from experiments.statistics import readings
+from experiments.records import export_csv
+from experiments.statistics import arranged, readings
+from experiments.words import called, joined, share, signed, towards
 from tests.experiments.made_records import (
     METHODS,
     classification_records,

@@ -7,11 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.committed import export_csv, import_parts, known_parts, read_csv
 from experiments.records import (
     OUTCOME,
     Key,
     clean,
+    export_csv,
+    import_parts,
+    known_parts,
+    read_csv,
     read_parts,
     rows_among,
     status_of_parts,

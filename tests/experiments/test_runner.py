@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 from experiments import runner
-from experiments.committed import export_csv, import_parts, known_parts
-from experiments.config_files import load_config
+from experiments.config import load_config
 from experiments.plan import Part, keys_of, make_plan
 from experiments.problem import seed_of
-from experiments.records import OUTCOME, read_parts
+from experiments.records import OUTCOME, export_csv, import_parts, known_parts, read_parts
 from experiments.runner import run
 from tests.experiments import fake_kind
 

@@ -6,8 +6,7 @@ import weakref
 import numpy as np
 import pytest
 
-from experiments.methods.candidates import Candidate
-from experiments.methods.selection import choose
+from experiments.methods.candidates import Candidate, choose
 from tests.experiments.small_problem import small_problem
 
 PROBLEM = small_problem()

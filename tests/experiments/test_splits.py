@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from experiments.splits import authors_mask, split_rows
+from experiments.make_problem import authors_mask, split_rows
 
 
 @pytest.mark.parametrize("n_rows", [10, 276, 690, 4898])

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.arranged import arranged
 from experiments.published import CLASSIFICATION
-from experiments.statistics import readings
+from experiments.statistics import arranged, readings
 from experiments.tables import make_tables, write_tables
 from experiments.tables.fills import fill_errors, uses_labels
 from experiments.tables.grid import Entry, Table, latex, markdown
-from experiments.tables.subsets import by_subsets
+from experiments.tables.reproduced import by_subsets
 from tests.experiments.made_records import (
     METHODS,
     classification_records,

@@ -1,4 +1,4 @@
-from experiments.wording import counted, some_of
+from experiments.words import counted, some_of
 
 
 def test_a_count_agrees_with_its_noun():

@@ -1,11 +1,23 @@
-"""Words that follow from numbers, so that a sentence can't say otherwise than its number."""
+"""Counts and names in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from experiments.method_names import label_of
+from experiments.registry import label_of
 from experiments.statistics import LEVEL, PairedTest
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def some_of(names: Iterable[object], most: int = 3) -> str:
+    """Return the first of some names, and how many more there are."""
+    distinct = list(dict.fromkeys(map(str, names)))
+    more = len(distinct) - most
+    return ", ".join(distinct[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def absent(*names: str) -> str:
