@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments run | export | table | figure | page | list``.
+"""The command line: ``python -m experiments run | export | table | figure | overview | list``.
 
 It parses, calls and prints. Exit codes: 0 done; 1 refused, or all that was run failed; 2 the
 command line itself is wrong; 130 interrupted.
@@ -42,7 +42,6 @@ RECORDS = HERE / "records"
 """Where parts are kept, a folder for each experiment; not committed."""
 RESULTS = HERE / "results"
 """Where what is committed lies: CSV, tables and figures."""
-PAGE = HERE.parent / "docs" / "results.md"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -242,18 +241,14 @@ def figure_command(
     _tell_written(write_figures(loaded, _rows_of(loaded, records, results), results))
 
 
-@app.command("page")
+@app.command("overview")
 @_says_why
-def page_command(
-    results: Results = RESULTS,
-    output: Annotated[Path, typer.Option(help="The page.")] = PAGE,
-) -> None:
-    """Write the page of results from what is committed."""
-    from experiments.page import write_page
+def overview_command(results: Results = RESULTS) -> None:
+    """Write the tables that sum up all that is committed, which docs/results.md includes."""
+    from experiments.tables.overview import write_overview
 
     check_folder("--results", results)
-    write_page(results, output)
-    typer.echo(f"Written: {output}.")
+    _tell_written(write_overview(results))
 
 
 def _tell_written(paths: list[Path]) -> None:

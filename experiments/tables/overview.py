@@ -350,8 +350,8 @@ def pairs_of(methods: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         if parts.classifier == "refit" and family_of(method) == "ours":
             own = f"{parts.filler}+own"
             found.append(("refitting the SVM, over the variant's own", method, own))
-        if parts.classifier == "own":
-            found.append(("the variant with its own machine, over MI", method, "mean+svc"))
+        if parts.classifier in ("own", "refit") and family_of(method) == "ours":
+            found.append((f"the variant, `{parts.classifier}`, over MI", method, "mean+svc"))
     for pair in dict.fromkeys(found):
         if {pair[1], pair[2]} <= set(methods):
             yield pair
@@ -366,6 +366,7 @@ def parts_table(results: Results) -> Table:
         counts = f"{cells['higher']:.0f} : {cells['lower']:.0f} of {cells['cells']:.0f}"
         test = gain(wide, first, second)
         rows.append((part, f"`{first}`", f"`{second}`", _plus_minus(test), counts))
+    rows.sort(key=lambda row: str(row[0]))
     header = ("part", "with", "without", "difference ± standard error", "cells up : down")
     caption = (
         "Accuracy with a part and without it, means over the cells, ± the standard error over "
@@ -393,7 +394,7 @@ def labels_table(results: Results) -> Table:
         "filling with labels",
         "error",
         f"minus `{nearest}`",
-        "farther from the truth (cells)",
+        "farther (cells)",
     )
     caption = (
         "Root mean square error of filled cells, in units of the column's range. Of the fillings "
@@ -422,12 +423,9 @@ def _runs(records: pd.DataFrame) -> pd.DataFrame:
     axes = list(records.columns[: list(records.columns).index("method") + 1])
     rows = records.drop_duplicates(axes)[["experiment", "method", "seconds", "machine", "versions"]]
     versions = [{} if pd.isna(text) else json.loads(text) for text in rows["versions"]]
-    return rows.assign(
-        revision=[one.pop("revision", "not recorded") for one in versions],
-        versions=[
-            ", ".join(f"{name} {number}" for name, number in one.items()) for one in versions
-        ],
-    )
+    revisions = [one.pop("revision", "not recorded") for one in versions]
+    written = [", ".join(f"{name} {number}" for name, number in one.items()) for one in versions]
+    return rows.assign(revision=revisions, versions=written)
 
 
 def origins_table(results: Results) -> Table:
