@@ -27,8 +27,8 @@ from sklearn.svm import SVC
 
 from benchmarks.setting import RESULTS, australian_split, one_thread, write_results
 from kernimpute import impute
+from kernimpute.joint.reference import reference_table
 from kernimpute.kernels import Gaussian
-from kernimpute.reference import reference_table
 
 RATES = (0.2, 0.4, 0.6, 0.8)
 REPETITIONS = range(10)

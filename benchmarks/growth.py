@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 from benchmarks.measuring import exponent, measured, simulated
 from benchmarks.setting import RESULTS, amputed, one_thread, write_results
 from kernimpute import impute, learn_kernel, recover_features
-from kernimpute.labelled_rows import scaled_kernel
+from kernimpute.core.rows import scaled_kernel
 
 SIZES = (250, 500, 1000, 2000, 4000)
 MISSING_RATE = 0.5

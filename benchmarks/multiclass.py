@@ -36,7 +36,7 @@ from sklearn.svm import SVC
 from benchmarks.paired import counts, differences
 from benchmarks.setting import RESULTS, amputed, data_folder, one_thread, seed_of, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
-from kernimpute.rules import CLASSIFIER_C, CLASSIFIER_ETA
+from kernimpute.core.rows import CLASSIFIER_C, CLASSIFIER_ETA
 
 RATES = (0.3, 0.6)
 N_FOLDS = 5

@@ -41,9 +41,9 @@ from benchmarks.downstream import downstream_accuracies
 from benchmarks.real_tables import RATES, TABLES, Split, split_table
 from benchmarks.setting import RESULTS, amputed, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer, recover_new_rows
+from kernimpute.core.rows import scaled_kernel
 from kernimpute.kernels import Gaussian, Kernel
-from kernimpute.labelled_rows import scaled_kernel
-from kernimpute.table_code import learn_code
+from kernimpute.table.code import learn_code
 
 REPETITIONS = range(10)
 CHUNK = 256

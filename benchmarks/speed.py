@@ -22,8 +22,8 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.measuring import all_seconds, measured
 from benchmarks.setting import australian_split, one_thread, write_results
 from kernimpute import KernelImputer, KernelImputerCV, impute, learn_kernel, recover_features
+from kernimpute.core.rows import scaled_kernel
 from kernimpute.kernels import Gaussian
-from kernimpute.labelled_rows import scaled_kernel
 
 REPEATS = 7
 

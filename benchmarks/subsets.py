@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.measuring import exponent
 from benchmarks.setting import seed_of, write_results
+from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.scale import impute_parquet
-from kernimpute.tables import TableWarning
 
 N_COLUMNS = 20
 MISSING_RATE = 0.3

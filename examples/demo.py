@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from kernimpute.tables import TableWarning, impute_table
+from kernimpute.estimators.impute_table import TableWarning, impute_table
 
 MISSING_RATE = 0.6
 N_SPLITS = 10

@@ -49,7 +49,7 @@ from experiments.methods.candidates import (
 )
 from experiments.naming import Option
 from experiments.problem import Problem
-from kernimpute.dual import Dual, make_dual
+from kernimpute.core.dual import Dual, make_dual
 from kernimpute.kernels import Gaussian
 
 FloatArray = NDArray[np.float64]

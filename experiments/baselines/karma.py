@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from experiments.methods.candidates import GRIDS, Candidate, Decider, candidate
 from experiments.naming import Option
 from experiments.problem import Problem
-from kernimpute.dual import make_dual
+from kernimpute.core.dual import make_dual
 
 FloatArray = NDArray[np.float64]
 

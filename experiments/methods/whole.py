@@ -15,8 +15,8 @@ from experiments.naming import Option
 from experiments.problem import Problem
 from experiments.registry import WHOLE
 from kernimpute import KernelImputationClassifier
+from kernimpute.joint.reference import expected_kernel
 from kernimpute.kernels import Gaussian
-from kernimpute.reference import expected_kernel
 
 FloatArray = NDArray[np.float64]
 

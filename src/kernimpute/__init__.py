@@ -39,7 +39,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from kernimpute import kernels
-    from kernimpute.convergence import Record, Status, Trace
+    from kernimpute.core.status import Record, Status, Trace
     from kernimpute.estimators import (
         KernelImputationClassifier,
         KernelImputationClassifierCV,
@@ -50,15 +50,16 @@ if TYPE_CHECKING:
         load,
         save,
     )
+    from kernimpute.estimators.impute_table import TableImputation, TableWarning, impute_table
     from kernimpute.imputation import VARIANTS, ImputationResult, impute
+    from kernimpute.methods.new_rows import recover_new_rows
+    from kernimpute.methods.recover import RecoveredFeatures, recover_features
     from kernimpute.stage_one import LearnedKernel, learn_kernel
-    from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_new_rows
-    from kernimpute.tables import TableImputation, TableWarning, impute_table
 else:
     from importlib import import_module as _import_module
 
     _HOMES = {
-        "convergence": ("Record", "Status", "Trace"),
+        "core.status": ("Record", "Status", "Trace"),
         "estimators": (
             "KernelImputationClassifier",
             "KernelImputationClassifierCV",
@@ -71,10 +72,10 @@ else:
         ),
         "imputation": ("VARIANTS", "ImputationResult", "impute"),
         "kernels": (),
-        "rules": (),
         "stage_one": ("LearnedKernel", "learn_kernel"),
-        "stage_two": ("RecoveredFeatures", "recover_features", "recover_new_rows"),
-        "tables": ("TableImputation", "TableWarning", "impute_table"),
+        "methods.recover": ("RecoveredFeatures", "recover_features"),
+        "methods.new_rows": ("recover_new_rows",),
+        "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
     }
 
     # Each name is imported when it is asked for (PEP 562): all together take more than a second,

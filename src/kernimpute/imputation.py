@@ -1,7 +1,7 @@
 """Start here: fill the gaps of labelled rows so that they become easier to classify.
 
 `impute` runs one of five variants. `direct` moves the features themselves down the gradient of
-the support vector machine's dual (`kernimpute.direct`). The four others are Algorithm 1 of the
+the support vector machine's dual (`kernimpute.methods.direct`). The others are Algorithm 1 of the
 paper (`kernimpute.two_stage`): Stage I learns a kernel matrix jointly with the machine
 (`kernimpute.stage_one`), Stage II recovers the features from it (`kernimpute.stage_two`).
 """
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.convergence import Callback, Status, StopRule, Trace
-from kernimpute.direct import impute_directly
-from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
-from kernimpute.parameters import check_choice, refusal
-from kernimpute.reference import Reference, reference_table
+from kernimpute.core.checks import check_choice, refusal
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.rows import LabelledRows, check_labelled_rows
+from kernimpute.core.status import Callback, Status, StopRule, Trace
+from kernimpute.joint.reference import Reference, reference_table
+from kernimpute.methods.direct import impute_directly
+from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.stage_one import VARIANTS as STAGE_ONE_VARIANTS
 from kernimpute.stage_one import LearnedKernel, StageOneOptions, stage_one_options
-from kernimpute.stage_two import RecoveredFeatures
 from kernimpute.two_stage import impute_in_two_stages
 
 __all__ = ["VARIANTS", "ImputationResult", "impute"]
@@ -112,7 +112,7 @@ def impute(
         The method; see the module's first lines and `kernimpute.stage_one.variants`.
     kernel : Kernel, str or None, default=None
         The kernel, or the name of one whose gamma is then fitted to the table; None is
-        "gaussian". See `kernimpute.labelled_rows.scaled_kernel`.
+        "gaussian". See `kernimpute.core.rows.scaled_kernel`.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
@@ -130,7 +130,7 @@ def impute(
         Mask or indices of the columns that hold category codes.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
-        `kernimpute.reference`. "expected" is a kernel without a table: not for `direct`.
+        `kernimpute.joint.reference`. "expected" is a kernel without a table: not for `direct`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows, finite, nonnegative and not all 0; a weight w counts as w copies of
         the row, None as ones. They enter the machine, a gamma fitted to the table, the means of

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernimpute.convergence import Callback
-from kernimpute.kernels import Gaussian
-from kernimpute.labelled_rows import LabelledRows
+from kernimpute.core.kernels import Gaussian
+from kernimpute.core.rows import LabelledRows
+from kernimpute.core.status import Callback
+from kernimpute.methods.recover import RecoveredFeatures, recover_features
 from kernimpute.stage_one import VARIANTS, LearnedKernel, StageOneOptions, learn_from_rows
-from kernimpute.stage_two import RecoveredFeatures, recover_features, recover_features_released
+from kernimpute.stage_two.released import recover_features_released
 
 __all__ = ["TwoStageImputation", "impute_in_two_stages"]
 

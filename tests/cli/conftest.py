@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernimpute.cli import run
-from kernimpute.convergence import Record, Status, Trace
+from kernimpute.core.status import Record, Status, Trace
 from kernimpute.imputation import ImputationResult
 from kernimpute.kernels import Gaussian
 
@@ -99,4 +99,4 @@ def typical(monkeypatch):
             stage_two=None,
         )
 
-    monkeypatch.setattr("kernimpute.tables.impute", impute)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.impute", impute)

@@ -37,7 +37,7 @@ def new_rows(monkeypatch):
     """Put 0 in place of every cell that the recovery of new rows would fill."""
 
     def recover(X, known, *, kernel, categorical):
-        from kernimpute.convergence import Status, Trace
+        from kernimpute.core.status import Status, Trace
 
         return type(
             "Recovered",
@@ -51,7 +51,7 @@ def new_rows(monkeypatch):
             },
         )()
 
-    monkeypatch.setattr("kernimpute.tables.recover_new_rows", recover)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.recover_new_rows", recover)
 
 
 @pytest.fixture
@@ -494,7 +494,7 @@ def test_an_interruption_leaves_nothing(table, folder, monkeypatch, capsys):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernimpute.tables.impute", interrupted)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.impute", interrupted)
     assert run(["impute", "t.csv", "-t", "y", "-o", "o.csv"]) == 130
     assert "interrupted; no output was written" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["t.csv"]
@@ -504,7 +504,7 @@ def test_a_fault_of_ours_is_one_line(table, monkeypatch, capsys):
     def broken(*arguments, **options):
         raise RuntimeError("some\nthing")
 
-    monkeypatch.setattr("kernimpute.tables.impute", broken)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.impute", broken)
     assert run(["impute", "t.csv", "-t", "y", "-o", "o.csv"]) == 3
     err = capsys.readouterr().err
     assert err.splitlines() == [
@@ -520,7 +520,7 @@ def test_too_little_memory_is_refused(table, monkeypatch, capsys):
     def greedy(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("kernimpute.tables.impute", greedy)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.impute", greedy)
     assert run(["impute", "t.csv", "-t", "y", "-o", "o.csv"]) == 1
     assert "not enough memory" in capsys.readouterr().err
 

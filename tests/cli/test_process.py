@@ -18,7 +18,7 @@ import pytest
 
 from kernimpute.__main__ import main
 from kernimpute.cli.progress import Progress
-from kernimpute.convergence import Record
+from kernimpute.core.status import Record
 
 CSV = "a,b,y\n1.5,x,0\n,x,1\n2.5,,0\n2.0,z,1\n"
 
@@ -26,9 +26,9 @@ CSV = "a,b,y\n1.5,x,0\n,x,1\n2.5,,0\n2.0,z,1\n"
 SLOW = """
 import sys, time
 import kernimpute.cli.in_memory as command
-import kernimpute.tables as tables
+import kernimpute.estimators.impute_table as tables
 from kernimpute.cli import run
-from kernimpute.convergence import Record
+from kernimpute.core.status import Record
 
 def solver(X, y, *, callback, **options):
     print("ready", flush=True)
@@ -44,7 +44,7 @@ def writer(path, imputation, *, source):
 
 def ends_well(X, y, **options):
     import numpy as np
-    from kernimpute.convergence import Status, Trace
+    from kernimpute.core.status import Status, Trace
     from kernimpute.imputation import ImputationResult
     from kernimpute.kernels import Gaussian
     X = np.nan_to_num(X)

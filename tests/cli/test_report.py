@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernimpute.convergence import Record, Trace
+from kernimpute.core.status import Record, Trace
+from kernimpute.estimators.impute_table import impute_table
 from kernimpute.report import render_report, write_report
 from kernimpute.report.curves import curve
 from kernimpute.report.shares import compare_columns
-from kernimpute.tables import impute_table
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 

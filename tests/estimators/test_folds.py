@@ -15,7 +15,7 @@ from kernimpute import (
 )
 from kernimpute.estimators._folds import folds_of
 from kernimpute.estimators._labels import read_labels
-from kernimpute.frames import to_pandas
+from kernimpute.table.frames import to_pandas
 from tests.estimators.problems import QUICK_SEARCH, regression_rows, related_rows
 
 FOLDED = [KernelImputationClassifier, KernelImputationClassifierCV, KernelImputerCV]

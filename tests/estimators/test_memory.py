@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-import kernimpute.dual
+import kernimpute.core.dual
 from kernimpute import KernelImputationClassifier, KernelImputationClassifierCV, KernelImputer
-from kernimpute.dual import make_dual
+from kernimpute.core.dual import make_dual
 from kernimpute.estimators._labels import read_labels
 from kernimpute.estimators._memory import estimated_peak
 from kernimpute.estimators._subsets import stratified_subsets
@@ -93,8 +93,8 @@ def test_a_matrix_counts_where_libsvm_has_no_such_kernel():
 
 
 def test_a_block_larger_than_the_memory_is_refused_when_its_size_is_known(monkeypatch):
-    monkeypatch.setattr("kernimpute.active_set.LARGE_BLOCK", 100)
-    monkeypatch.setattr("kernimpute.active_set.free_memory", lambda: 2**20)
+    monkeypatch.setattr("kernimpute.core.svm.LARGE_BLOCK", 100)
+    monkeypatch.setattr("kernimpute.core.svm.free_memory", lambda: 2**20)
     X, y = table(300, 5)
     # So narrow a kernel makes all rows free support vectors.
     imputer = KernelImputer(gamma=1000.0, C=100.0, max_iter=3, max_memory=2**40)
@@ -105,7 +105,7 @@ def test_a_block_larger_than_the_memory_is_refused_when_its_size_is_known(monkey
 
 def test_many_rows_stay_below_the_estimate_with_every_coefficient_free(monkeypatch):
     # So narrow a kernel makes all rows free support vectors, and the block of them the matrix.
-    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 100)
+    monkeypatch.setattr("kernimpute.core.gram.HELD_ROWS", 100)
     X, y = table(600, 5)
     tracemalloc.start()
     imputer = KernelImputer(gamma=1000.0, C=100.0, max_iter=3).fit(X, y)
@@ -119,10 +119,10 @@ def test_many_rows_stay_below_the_estimate_with_every_coefficient_free(monkeypat
 
 @pytest.mark.parametrize("kernel", ["gaussian", "linear"])
 def test_a_search_over_many_rows_holds_no_matrix_of_them(kernel, monkeypatch):
-    monkeypatch.setattr("kernimpute.kernel_gram.HELD_ROWS", 100)
+    monkeypatch.setattr("kernimpute.core.gram.HELD_ROWS", 100)
     monkeypatch.setattr("kernimpute.estimators._bench.HELD_ROWS", 100)
     # Small chunks, which would else be as large as these matrices.
-    monkeypatch.setattr("kernimpute.kernel_gram.CHUNK_CELLS", 2**14)
+    monkeypatch.setattr("kernimpute.core.gram.CHUNK_CELLS", 2**14)
     X, y = table(900, 5)
     grid = {"kernels": [kernel], "Cs": [1.0], "etas": [np.inf], "cv": 3}
     held = KernelImputationClassifierCV(**grid).fit(X[:90], y[:90])
@@ -177,16 +177,18 @@ def test_without_room_for_an_interior_point_method_the_active_set_goes_on(monkey
     X = generator.random((80, 3))
     dual, K = make_dual(np.arange(80) % 2, 80), Gaussian(gamma=2.0)(X, X)
     expected = dual.solve(K)
-    original = kernimpute.dual.libsvm_coefficients
-    monkeypatch.setattr("kernimpute.dual.libsvm_coefficients", lambda *a: (original(*a)[0], False))
-    monkeypatch.setattr("kernimpute.dual.near_solution", None)
+    original = kernimpute.core.dual.libsvm_coefficients
+    monkeypatch.setattr(
+        "kernimpute.core.dual.libsvm_coefficients", lambda *a: (original(*a)[0], False)
+    )
+    monkeypatch.setattr("kernimpute.core.dual.near_solution", None)
     with pytest.raises(TypeError, match="not callable"):
         dual.solve(K)
-    monkeypatch.setattr("kernimpute.dual.free_memory", lambda: 1000)
+    monkeypatch.setattr("kernimpute.core.dual.free_memory", lambda: 1000)
     with pytest.raises(TypeError, match="not callable"):
         # So few rows are not worth a look at the memory.
         dual.solve(K)
-    monkeypatch.setattr("kernimpute.dual.SMALL", 10)
+    monkeypatch.setattr("kernimpute.core.dual.SMALL", 10)
     np.testing.assert_allclose(dual.solve(K), expected, rtol=0.0, atol=1e-6)
 
 
@@ -194,9 +196,9 @@ def test_without_room_it_is_not_asked_either_where_the_active_set_does_not_arriv
     generator = np.random.default_rng(1)
     X = generator.random((120, 2))
     dual, K = make_dual(np.arange(120) % 2, 120, C=1e6), Linear()(X, X)
-    monkeypatch.setattr("kernimpute.dual.SMALL", 10)
-    monkeypatch.setattr("kernimpute.dual.free_memory", lambda: 1000)
-    monkeypatch.setattr("kernimpute.dual.near_solution", None)
+    monkeypatch.setattr("kernimpute.core.dual.SMALL", 10)
+    monkeypatch.setattr("kernimpute.core.dual.free_memory", lambda: 1000)
+    monkeypatch.setattr("kernimpute.core.dual.near_solution", None)
     found = dual.solve(K)
     assert (found >= dual.lower).all()
     assert (found <= dual.upper).all()

@@ -76,7 +76,7 @@ def test_functions_of_our_own_are_not_made(imputer, tmp_path):
     kernimpute.save(imputer, path)
     with zipfile.ZipFile(path) as old:
         parts = {name: old.read(name) for name in old.namelist()}
-    own = b'"__module__": "kernimpute.convergence"'
+    own = b'"__module__": "kernimpute.core.status"'
     assert own in parts["schema.json"]
     with zipfile.ZipFile(path, "w") as new:
         for name, data in parts.items():

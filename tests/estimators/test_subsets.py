@@ -12,13 +12,13 @@ from threadpoolctl import threadpool_info
 
 import kernimpute
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
-from kernimpute.convergence import Status
+from kernimpute.core.status import Status
 from kernimpute.estimators import _filling
 from kernimpute.estimators._filling import _with_own_codes
 from kernimpute.estimators._labels import read_labels
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
+from kernimpute.estimators.impute_table import impute_table
 from kernimpute.kernels import Gaussian
-from kernimpute.tables import impute_table
 
 
 def problem(n_rows=200, seed=0):

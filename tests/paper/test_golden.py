@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from kernimpute import impute, learn_kernel
-from kernimpute.convergence import Status
+from kernimpute.core.rows import check_labelled_rows
+from kernimpute.core.status import Status
 from kernimpute.kernels import Gaussian
-from kernimpute.labelled_rows import check_labelled_rows
 from kernimpute.stage_one import VARIANTS
 from kernimpute.stage_one.problem import StageOneProblem
 from kernimpute.stage_one.released_steps import released_machine

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from kernimpute.convergence import Status
-from kernimpute.projections import (
+from kernimpute.core.projections import (
     clip_and_centre,
     project_box,
     project_box_hyperplane,
@@ -25,6 +24,7 @@ from kernimpute.projections import (
     project_psd,
     symmetrise,
 )
+from kernimpute.core.status import Status
 
 NUMBER = st.floats(-10.0, 10.0)
 SHARE = st.floats(0.0, 1.0)

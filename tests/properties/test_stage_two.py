@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from kernimpute.stage_two import recover_features, recover_new_rows
-from kernimpute.stage_two.problem import recovery_problem
+from kernimpute.methods.new_rows import recover_new_rows
+from kernimpute.methods.recover import recover_features
+from kernimpute.methods.starts import recovery_problem
 from tests.conftest import BATTERY, N_FEATURES
 
 # Values that differ by less than rounding leaves of a residual say nothing of the descent.

@@ -7,8 +7,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernimpute.missing import observed_cells
-from kernimpute.table_code import encode_table, learn_code
+from kernimpute.core.checks import observed_cells
+from kernimpute.table.code import encode_table, learn_code
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 INTEGERS = st.integers(-100, 100)

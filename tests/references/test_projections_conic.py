@@ -6,9 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from kernimpute.convergence import Status
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
-from kernimpute.projections import (
+from kernimpute.core.projections import (
     project_box_cone,
     project_box_hyperplane,
     project_box_psd,
@@ -16,6 +14,8 @@ from kernimpute.projections import (
     project_psd,
     symmetrise,
 )
+from kernimpute.core.status import Status
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
 
 PRECISE = {
     "solver": cp.CLARABEL,

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernimpute.arrow_tables import as_frame
-from kernimpute.tables import impute_table
+from kernimpute.estimators.impute_table import impute_table
+from kernimpute.table.frames import as_frame
 
 
 def mixed_table(n_rows: int = 400, n_classes: int = 3, seed: int = 0) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from kernimpute.scale import impute_dask, impute_parquet, schedulers
 from kernimpute.scale.interrupts import LOGGERS
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written
 
-pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.estimators.impute_table.TableWarning")
 
 
 @pytest.fixture(scope="module")

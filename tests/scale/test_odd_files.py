@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernimpute.columns import TableError
 from kernimpute.scale import impute_parquet
+from kernimpute.table.columns import TableError
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written
 
-pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.estimators.impute_table.TableWarning")
 MIXED = {"ignore": ["id"], "subset_size": 60}
 
 

@@ -10,21 +10,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernimpute import KernelImputer
-from kernimpute.arrow_tables import as_frame
-from kernimpute.columns import TableError
-from kernimpute.convergence import Status
+from kernimpute.core.status import Status
+from kernimpute.estimators.impute_table import TableWarning, impute_table
+from kernimpute.methods.new_rows import recover_new_rows
 from kernimpute.scale import impute_parquet
 from kernimpute.scale import source as source_module
 from kernimpute.scale.blocks import Endings, FilledBlock, in_blocks, write_block
 from kernimpute.scale.filling import _assembled
 from kernimpute.scale.runs import Job
 from kernimpute.scale.work_folder import WorkFolder
-from kernimpute.stage_two import recover_new_rows
-from kernimpute.tables import TableWarning, impute_table
+from kernimpute.table.columns import TableError
+from kernimpute.table.frames import as_frame
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written, written_folder
 
 MIXED = {"ignore": ["id"], "subset_size": 60}
-pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.tables.TableWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.estimators.impute_table.TableWarning")
 
 
 def assert_same(got: pa.Table, source: pa.Table, expected: pd.DataFrame) -> None:
@@ -221,7 +221,7 @@ def test_unfinished_new_rows_are_a_warning_as_in_memory(tmp_path, monkeypatch):
         return replace(recover_new_rows(*arguments, **options), status=Status.MAX_ITER)
 
     monkeypatch.setattr("kernimpute.scale.filling.recover_new_rows", stopping)
-    monkeypatch.setattr("kernimpute.tables.recover_new_rows", stopping)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.recover_new_rows", stopping)
     done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", **MIXED)
     expected = impute_table(as_frame(source), "y", **MIXED)
     assert done.warnings == expected.warnings

@@ -9,9 +9,9 @@ import dask.dataframe as dd
 import joblib
 import pytest
 
-from kernimpute.columns import TableError
+from kernimpute.estimators.impute_table import impute_table
 from kernimpute.scale import impute_dask, impute_parquet, schedulers
-from kernimpute.tables import impute_table
+from kernimpute.table.columns import TableError
 from tests.scale.tables import numeric_table
 
 METHOD = [
@@ -65,7 +65,7 @@ def names_it(options, owner):
 
 @pytest.mark.parametrize(("options", "error"), METHOD)
 def test_of_a_table_in_memory(monkeypatch, options, error):
-    monkeypatch.setattr("kernimpute.tables.observed_in_table", reading)
+    monkeypatch.setattr("kernimpute.estimators.impute_table.observed_in_table", reading)
     with pytest.raises(error, match=names_it(options, "impute_table")):
         impute_table(numeric_table(40), "y", **options)
     with pytest.raises(ReadError):

@@ -9,12 +9,12 @@ import sys
 import joblib
 import pytest
 
-from kernimpute.columns import TableError
+from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.scale import SubsetsDone, impute_parquet, runs
 from kernimpute.scale.interrupts import kept_from_workers
 from kernimpute.scale.source import ParquetSource
 from kernimpute.scale.work_folder import fingerprint
-from kernimpute.tables import TableWarning
+from kernimpute.table.columns import TableError
 from tests.scale.tables import numeric_table, read, written, written_folder
 
 SIZE = {"subset_size": 10}

@@ -15,8 +15,8 @@ from sklearn.impute import KNNImputer
 from sklearn.svm import SVC
 
 from kernimpute import VARIANTS, Status, impute
+from kernimpute.core.rows import scaled_kernel
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from kernimpute.labelled_rows import scaled_kernel
 
 QUICK = {
     "direct": {},

@@ -19,9 +19,9 @@ from kernimpute.cli.new_tables import read_new_table
 from kernimpute.cli.readers import Source, TableFile, read_source, refuse_folder
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
-from kernimpute.columns import counted, listed, observed_in_table
-from kernimpute.files import replacing
-from kernimpute.table_rules import ignored_note, n_empty
+from kernimpute.core.files import replacing
+from kernimpute.estimators.impute_table import ignored_note, n_empty
+from kernimpute.table.columns import counted, listed, observed_in_table
 
 __all__ = ["apply_model"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import typer
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.columns import TableError, check_column_names
-from kernimpute.kernels import Kernel, make_kernel
+from kernimpute.core.kernels import Kernel, make_kernel
+from kernimpute.table.columns import TableError, check_column_names
 
 __all__ = ["chosen_kernel", "column_list", "column_lists"]
 

@@ -21,10 +21,10 @@ from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_labelled_table, read_source
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output
-from kernimpute.columns import counted, observed_in_table
 from kernimpute.estimators import KernelImputer
 from kernimpute.report.facts import kernel_text, rounds
-from kernimpute.roles import column_roles, left_as_found, looks_like_codes, table_labels
+from kernimpute.table.columns import counted, observed_in_table
+from kernimpute.table.roles import column_roles, left_as_found, looks_like_codes, table_labels
 
 __all__ = ["fit_model"]
 

@@ -17,10 +17,10 @@ from kernimpute.cli.progress import Progress
 from kernimpute.cli.readers import TableFile, read_labelled_table, read_source, refuse_folder
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.writers import check_output, check_writable, write_table
-from kernimpute.files import replacing
+from kernimpute.core.files import replacing
+from kernimpute.estimators.impute_table import TableImputation, TableWarning, impute_table
 from kernimpute.report import write_report
 from kernimpute.report.facts import run_facts
-from kernimpute.tables import TableImputation, TableWarning, impute_table
 
 __all__ = ["impute_in_memory"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.columns import Column
 from kernimpute.estimators import KernelImputer, KernelImputerCV, load, save
-from kernimpute.table_code import TableCode
+from kernimpute.table.code import TableCode
+from kernimpute.table.columns import Column
 
 __all__ = ["Model", "model_path", "read_model", "write_model"]
 

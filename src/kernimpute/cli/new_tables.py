@@ -20,7 +20,7 @@ from kernimpute.cli.text_columns import (
     number_spelling,
     reads_as_number,
 )
-from kernimpute.columns import Column, observed_in_table
+from kernimpute.table.columns import Column, observed_in_table
 
 __all__ = ["read_new_table"]
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from kernimpute.parameters import SMALLEST_SUBSET
+from kernimpute.core.checks import SMALLEST_SUBSET
 
 __all__ = [
     "CategoricalOption",

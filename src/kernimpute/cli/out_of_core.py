@@ -15,12 +15,12 @@ from kernimpute.cli.progress import Progress
 from kernimpute.cli.summary import print_summary, print_warnings, said_of_done
 from kernimpute.cli.text_columns import reads_as_number
 from kernimpute.cli.writers import check_replaced
-from kernimpute.columns import counted
-from kernimpute.kernels import Kernel
+from kernimpute.core.kernels import Kernel
+from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.report.facts import kernel_text, rounds
 from kernimpute.scale import ParquetImputation, SubsetsDone, impute_parquet
 from kernimpute.scale.source import ParquetSource
-from kernimpute.tables import TableWarning
+from kernimpute.table.columns import counted
 
 __all__ = ["impute_out_of_core"]
 

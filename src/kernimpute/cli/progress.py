@@ -10,7 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.status import Status as Spinner
 
-from kernimpute.convergence import Record
+from kernimpute.core.status import Record
 
 __all__ = ["Progress", "progress_text"]
 

@@ -13,13 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernimpute.arrow_tables import as_frame
 from kernimpute.cli.arff_tables import ArffTable, parse_arff, read_attributes
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import Format, table_format
 from kernimpute.cli.text_columns import TextColumn, read_columns, reads_as_number
 from kernimpute.cli.text_tables import TextTable, parse_text
-from kernimpute.columns import observed_in_table
+from kernimpute.table.columns import observed_in_table
+from kernimpute.table.frames import as_frame
 
 __all__ = ["ArrowTable", "Source", "TableFile", "read_labelled_table", "read_source", "read_table"]
 

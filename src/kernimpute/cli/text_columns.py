@@ -32,7 +32,7 @@ import pandas as pd
 
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.text_tables import TextTable, cell_text
-from kernimpute.columns import counted
+from kernimpute.table.columns import counted
 
 __all__ = [
     "GAP_TEXTS",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.columns import counted
+from kernimpute.table.columns import counted
 
 __all__ = ["TextTable", "cell_text", "parse_text", "quoted"]
 

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
 
-from kernimpute.arrow_tables import with_filled_columns
 from kernimpute.cli.arff_tables import ArffTable, Attribute, arff_quoted, unquoted
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.formats import Format
 from kernimpute.cli.readers import ArrowTable, TableFile
 from kernimpute.cli.text_tables import TextTable, cell_text, quoted
+from kernimpute.table.frames import with_filled_columns
 
 __all__ = ["FilledTable", "check_output", "check_replaced", "check_writable", "write_table"]
 

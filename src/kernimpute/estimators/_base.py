@@ -25,7 +25,10 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernimpute.convergence import Record
+from kernimpute.core.checks import SMALLEST_SUBSET
+from kernimpute.core.kernels import KERNELS, Gaussian, Kernel
+from kernimpute.core.rows import SMOOTH, anchor_weight, imputer_eta, number_of_machines
+from kernimpute.core.status import Record
 from kernimpute.estimators._coding import (
     FARTHEST,
     CodeColumns,
@@ -40,12 +43,9 @@ from kernimpute.estimators._persistence import Persistent
 from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
-from kernimpute.frames import check_names, is_frame, to_pandas
 from kernimpute.imputation import VARIANTS
-from kernimpute.kernels import KERNELS, Gaussian, Kernel
-from kernimpute.parameters import SMALLEST_SUBSET
-from kernimpute.rules import SMOOTH, anchor_weight, imputer_eta, number_of_machines
-from kernimpute.table_code import EncodedTable, TableCode
+from kernimpute.table.code import EncodedTable, TableCode
+from kernimpute.table.frames import check_names, is_frame, to_pandas
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
 

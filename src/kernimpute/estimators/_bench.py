@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.dual import Dual
+from kernimpute.core.dual import Dual
+from kernimpute.core.gram import HELD_ROWS, DenseGram, Gram, KernelGram
+from kernimpute.core.kernels import Gaussian, Kernel
 from kernimpute.estimators._candidates import Candidate
 from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._filling import (
@@ -29,9 +31,6 @@ from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, Machines, make_machine
 from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
-from kernimpute.gram import DenseGram, Gram
-from kernimpute.kernel_gram import HELD_ROWS, KernelGram
-from kernimpute.kernels import Gaussian, Kernel
 
 __all__ = ["Bench"]
 

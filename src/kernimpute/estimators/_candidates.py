@@ -10,9 +10,9 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils._param_validation import make_constraint
 
+from kernimpute.core.kernels import KERNELS, Kernel
 from kernimpute.estimators._base import METHOD_CONSTRAINTS
 from kernimpute.estimators._labels import Labels
-from kernimpute.kernels import KERNELS, Kernel
 
 __all__ = [
     "Candidate",

@@ -10,6 +10,13 @@ from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from kernimpute.core.rows import (
+    CLASSIFIER_C,
+    CLASSIFIER_ETA,
+    SMOOTH,
+    SMOOTH_OF_MANY,
+    number_of_machines,
+)
 from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
 from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_calibration
 from kernimpute.estimators._coding import within_reach
@@ -17,13 +24,6 @@ from kernimpute.estimators._folds import Fold, folds_of
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import decided, shown
 from kernimpute.estimators._parallel import run_all
-from kernimpute.rules import (
-    CLASSIFIER_C,
-    CLASSIFIER_ETA,
-    SMOOTH,
-    SMOOTH_OF_MANY,
-    number_of_machines,
-)
 
 __all__ = ["KernelImputationClassifier"]
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.table_code import EncodedTable, TableCode
+from kernimpute.table.code import EncodedTable, TableCode
 
 __all__ = ["FARTHEST", "CodeColumns", "Coding", "IndicatorColumns", "within_reach"]
 

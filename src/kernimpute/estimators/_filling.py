@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.convergence import Record, Status, Trace, overall
-from kernimpute.dual import Dual, make_dual
+from kernimpute.core.checks import codes_and_weights
+from kernimpute.core.dual import Dual, make_dual
+from kernimpute.core.kernels import KERNELS, Kernel, make_kernel
+from kernimpute.core.rows import default_kernel
+from kernimpute.core.status import Record, Status, Trace, overall
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, Machines, make_machine
 from kernimpute.estimators._parallel import one_thread, run_all, runs_alone
 from kernimpute.estimators._subsets import kept_subsets
 from kernimpute.imputation import ImputationResult, impute
-from kernimpute.kernels import KERNELS, Kernel, make_kernel
-from kernimpute.missing import codes_and_weights
-from kernimpute.rules import default_kernel
 
 __all__ = [
     "FilledSubset",
@@ -111,7 +111,7 @@ class Filling:
     unfinished : tuple of (str, Status)
         Stage and status of each run that did not meet its stop rule.
     status : Status
-        How the subsets ended, by `kernimpute.convergence.overall`.
+        How the subsets ended, by `kernimpute.core.status.overall`.
     gap : float
         Largest certificate of the subsets.
     trace : Trace

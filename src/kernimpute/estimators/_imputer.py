@@ -18,8 +18,8 @@ from kernimpute.estimators._base import (
     FittedRows,
     KernelImputation,
 )
-from kernimpute.frames import as_library, like, with_columns
-from kernimpute.table_code import EncodedTable, TableCode
+from kernimpute.table.code import EncodedTable, TableCode
+from kernimpute.table.frames import as_library, like, with_columns
 
 __all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
 

@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from kernimpute.labels import Task, infer_task, plain_labels
+from kernimpute.core.checks import Task, infer_task, plain_labels
 
 __all__ = ["Labels", "read_labels"]
 

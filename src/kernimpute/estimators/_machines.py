@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.kernels import Kernel
+from kernimpute.core.kernels import Kernel
 
 __all__ = ["Machine", "Machines", "decided", "make_machine", "shown"]
 

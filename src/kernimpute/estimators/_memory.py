@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kernimpute.dual import CACHE_MB
-from kernimpute.kernel_gram import CHUNK_CELLS, HELD_ROWS
-from kernimpute.kernels import Gaussian, Kernel
-from kernimpute.memory import free_memory
-from kernimpute.parameters import SMALLEST_SUBSET
+from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
+from kernimpute.core.dual import CACHE_MB
+from kernimpute.core.gram import CHUNK_CELLS, HELD_ROWS
+from kernimpute.core.kernels import Gaussian, Kernel
 
 __all__ = ["check_memory", "estimated_peak"]
 

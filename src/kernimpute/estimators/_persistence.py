@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from kernimpute.stored import as_given, as_stored
+from kernimpute.table.stored import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent"]
 

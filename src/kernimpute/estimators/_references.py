@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kernimpute.kernels import Gaussian, Kernel
-from kernimpute.reference import FittedImputer, reference_table, typical_row
-from kernimpute.stage_two import recover_new_rows
+from kernimpute.core.kernels import Gaussian, Kernel
+from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
+from kernimpute.methods.new_rows import recover_new_rows
 
 __all__ = ["NewRows", "fitted_reference"]
 

@@ -16,8 +16,10 @@ from typing import Any
 
 import joblib
 
-from kernimpute.columns import Column
-from kernimpute.convergence import Record, Status, Trace
+from kernimpute.core.checks import ObservedRange
+from kernimpute.core.files import replacing
+from kernimpute.core.kernels import KERNELS
+from kernimpute.core.status import Record, Status, Trace
 from kernimpute.estimators._calibration import Calibration
 from kernimpute.estimators._classifier import KernelImputationClassifier
 from kernimpute.estimators._classifier_cv import KernelImputationClassifierCV
@@ -28,11 +30,9 @@ from kernimpute.estimators._machines import Machine, Machines
 from kernimpute.estimators._references import NewRows
 from kernimpute.estimators._regressor import KernelImputationRegressor
 from kernimpute.estimators._regressor_cv import KernelImputationRegressorCV
-from kernimpute.files import replacing
-from kernimpute.kernels import KERNELS
-from kernimpute.missing import ObservedRange
-from kernimpute.stored import StoredValue
-from kernimpute.table_code import TableCode
+from kernimpute.table.code import TableCode
+from kernimpute.table.columns import Column
+from kernimpute.table.stored import StoredValue
 
 __all__ = ["load", "save", "trusted_types"]
 

@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from kernimpute.core.checks import plain_labels
 from kernimpute.estimators._base import KernelImputation
 from kernimpute.estimators._candidates import (
     Candidate,
@@ -32,7 +33,6 @@ from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._search import accuracy, judge_all, judge_eta_last
 from kernimpute.estimators._search_results import SearchResults
-from kernimpute.labels import plain_labels
 
 __all__ = ["SEARCH_CONSTRAINTS", "KernelImputationSearch"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernimpute.table_code import TableCode, checked_range, learn_code
+from kernimpute.table.code import TableCode, checked_range, learn_code
 
 __all__ = ["coded_columns", "learn_table_code", "markers", "own_dtype"]
 

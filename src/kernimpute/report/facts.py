@@ -7,10 +7,10 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.columns import counted
+from kernimpute.core.kernels import Kernel
+from kernimpute.estimators.impute_table import TableImputation
 from kernimpute.imputation import ImputationResult
-from kernimpute.kernels import Kernel
-from kernimpute.tables import TableImputation
+from kernimpute.table.columns import counted
 
 __all__ = ["kernel_text", "rounds", "run_facts"]
 
@@ -30,7 +30,7 @@ def kernel_text(kernel: Kernel) -> str:
 
     Examples
     --------
-    >>> from kernimpute.kernels import Polynomial
+    >>> from kernimpute.core.kernels import Polynomial
     >>> kernel_text(Polynomial(degree=2))
     'polynomial kernel, degree 2, offset 1'
     """

@@ -7,12 +7,12 @@ from html import escape
 from pathlib import Path
 
 from kernimpute import __version__
-from kernimpute.convergence import Record, Trace
-from kernimpute.kernels import Kernel
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import Record, Trace
+from kernimpute.estimators.impute_table import TableImputation
 from kernimpute.report.curves import curve
 from kernimpute.report.facts import kernel_text, run_facts
 from kernimpute.report.shares import ColumnComparison, compare_columns
-from kernimpute.tables import TableImputation
 
 __all__ = ["render_report", "write_report"]
 

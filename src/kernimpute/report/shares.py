@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.tables import TableImputation
+from kernimpute.estimators.impute_table import TableImputation
 
 __all__ = ["ColumnComparison", "compare_columns"]
 

@@ -12,10 +12,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.convergence import Status
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import Status
 from kernimpute.estimators._filling import Settings, fill_subset
 from kernimpute.estimators._labels import Labels
-from kernimpute.kernels import Kernel
 
 __all__ = [
     "Block",

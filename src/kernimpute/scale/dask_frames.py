@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from kernimpute.columns import check_column_names
-from kernimpute.parameters import refusal_in_words
+from kernimpute.core.checks import refusal_in_words
 from kernimpute.scale.options import (
     check_options,
     check_place,
@@ -21,6 +20,7 @@ from kernimpute.scale.options import (
 from kernimpute.scale.parquet import impute_parquet
 from kernimpute.scale.schedulers import check_answers, check_scheduler, on_client, the_distributed
 from kernimpute.scale.source import ParquetSource
+from kernimpute.table.columns import check_column_names
 
 __all__ = ["impute_dask"]
 

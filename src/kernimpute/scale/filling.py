@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.convergence import Status, overall
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import Status, overall
 from kernimpute.estimators._filling import Settings
 from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
-from kernimpute.kernels import Kernel
-from kernimpute.reference import typical_row
+from kernimpute.estimators.impute_table import default_options, labels_of_table
+from kernimpute.joint.reference import typical_row
+from kernimpute.methods.new_rows import recover_new_rows
 from kernimpute.scale.blocks import Endings, in_blocks, read_block
 from kernimpute.scale.plan import Plan
 from kernimpute.scale.runs import Job, SubsetsDone, run_blocks
 from kernimpute.scale.schedulers import running_on
 from kernimpute.scale.work_folder import WorkFolder
 from kernimpute.scale.writing import coded_rows, write_filled
-from kernimpute.stage_two import recover_new_rows
-from kernimpute.table_rules import default_options, labels_of_table
 
 __all__ = ["Ended", "fill_table"]
 

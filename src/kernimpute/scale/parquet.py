@@ -17,7 +17,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernimpute.kernels import Kernel
+from kernimpute.core.kernels import Kernel
+from kernimpute.estimators.impute_table import (
+    TableWarning,
+    check_kernel,
+    check_variant,
+    table_notes,
+    unfinished_new_rows,
+    unfinished_subsets,
+)
 from kernimpute.scale.filling import fill_table
 from kernimpute.scale.options import (
     check_apart,
@@ -32,14 +40,6 @@ from kernimpute.scale.runs import SubsetsDone
 from kernimpute.scale.schedulers import check_answers
 from kernimpute.scale.source import ParquetSource
 from kernimpute.scale.work_folder import check_taken_up, fingerprint, work_folder
-from kernimpute.table_rules import (
-    check_kernel,
-    check_variant,
-    table_notes,
-    unfinished_new_rows,
-    unfinished_subsets,
-)
-from kernimpute.tables import TableWarning
 
 __all__ = ["impute_parquet"]
 

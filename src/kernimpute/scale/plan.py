@@ -9,11 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.columns import TableError, observed_in_table
-from kernimpute.roles import ColumnRoles, TableLabels, column_roles, left_as_found, table_labels
+from kernimpute.estimators.impute_table import ColumnFacts, column_facts, unused_markers
 from kernimpute.scale.source import ParquetSource
-from kernimpute.table_code import TableCode, joined_code, learn_code
-from kernimpute.table_rules import ColumnFacts, column_facts, unused_markers
+from kernimpute.table.code import TableCode, joined_code, learn_code
+from kernimpute.table.columns import TableError, observed_in_table
+from kernimpute.table.roles import (
+    ColumnRoles,
+    TableLabels,
+    column_roles,
+    left_as_found,
+    table_labels,
+)
 
 __all__ = ["Plan", "make_plan"]
 
@@ -94,7 +100,7 @@ def make_plan(
     source : ParquetSource
         The table.
     target, drop, ignore, categorical, missing_values, task
-        As in `kernimpute.tables.impute_table`; the index that pandas wrote is ignored.
+        As in `kernimpute.impute_table`; the index that pandas wrote is ignored.
 
     Returns
     -------
@@ -104,7 +110,7 @@ def make_plan(
     Raises
     ------
     TypeError, TableError
-        As `kernimpute.tables.impute_table` does.
+        As `kernimpute.estimators.impute_table.impute_table` does.
     """
     # The roles ask a table for its names alone.
     names = pd.DataFrame(index=range(1), columns=list(source.names))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from kernimpute.convergence import Status, overall
-from kernimpute.labels import Task
+from kernimpute.core.checks import Task
+from kernimpute.core.status import Status, overall
 
 __all__ = ["ParquetImputation"]
 

@@ -14,10 +14,10 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import LokyBackend, get_active_backend
 from numpy.typing import NDArray
 
+from kernimpute.core.kernels import Kernel
 from kernimpute.estimators._filling import Settings
 from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._parallel import on_one_thread, one_thread, runs_alone
-from kernimpute.kernels import Kernel
 from kernimpute.scale.blocks import (
     Block,
     FilledBlock,

@@ -14,7 +14,7 @@ from typing import Any
 
 from joblib import cpu_count, effective_n_jobs, parallel_config
 
-from kernimpute.parameters import refusal, refusal_in_words
+from kernimpute.core.checks import refusal, refusal_in_words
 from kernimpute.scale.interrupts import kept_from_workers, unheard_ends
 
 __all__ = ["check_answers", "check_scheduler", "on_client", "running_on", "the_distributed"]

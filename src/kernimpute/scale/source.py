@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernimpute.arrow_tables import as_frame
-from kernimpute.columns import TableError, check_distinct_names
+from kernimpute.table.columns import TableError, check_distinct_names
+from kernimpute.table.frames import as_frame
 
 __all__ = ["ParquetSource", "slices"]
 

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.columns import TableError
-from kernimpute.files import replacing
+from kernimpute.core.files import replacing
 from kernimpute.scale import blocks
 from kernimpute.scale.locks import locked
 from kernimpute.scale.source import ParquetSource
+from kernimpute.table.columns import TableError
 
 __all__ = ["WorkFolder", "check_taken_up", "check_work_folder", "fingerprint", "work_folder"]
 

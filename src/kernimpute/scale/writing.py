@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from kernimpute.arrow_tables import as_frame, with_filled_columns
-from kernimpute.files import replacing, replacing_folder
+from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.scale.plan import Plan
 from kernimpute.scale.source import slices
-from kernimpute.table_code import EncodedTable
+from kernimpute.table.code import EncodedTable
+from kernimpute.table.frames import as_frame, with_filled_columns
 
 __all__ = ["coded_rows", "write_filled"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernimpute.arrays import namespace, norm, squared_distance
+from kernimpute.core.arrays import namespace, norm, squared_distance
 from kernimpute.stage_one.certificate import SaddleCertificate, certify, relative_gap
 from kernimpute.stage_one.dual_steps import ProximalMoments
 from kernimpute.stage_one.kernel_steps import saddle_value

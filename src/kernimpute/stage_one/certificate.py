@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import (
+from kernimpute.core.arrays import (
     by_rows,
     clip,
     is_positive_definite,
@@ -23,7 +23,7 @@ from kernimpute.arrays import (
     squared_distance,
     to_numpy,
 )
-from kernimpute.projections import project_psd, symmetrise
+from kernimpute.core.projections import project_psd, symmetrise
 from kernimpute.stage_one.problem import Relaxation, StageOneProblem
 
 __all__ = ["SaddleCertificate", "certify", "is_psd", "relative_gap", "upper_bound"]

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import inner, namespace
-from kernimpute.optimizers import AdamMoments, adam_step
-from kernimpute.projections import clip_and_centre
+from kernimpute.core.arrays import inner, namespace
+from kernimpute.core.projections import AdamMoments, adam_step, clip_and_centre
 from kernimpute.stage_one.kernel_steps import saddle_value
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import by_rows, clip, inner, namespace, row_blocks, to_numpy
-from kernimpute.projections import (
+from kernimpute.core.arrays import by_rows, clip, inner, namespace, row_blocks, to_numpy
+from kernimpute.core.projections import (
     BoxConeProjection,
     Multiplier,
     project_box_cone,

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.arrays import namespace, to_numpy
-from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
-from kernimpute.devices import on_device
-from kernimpute.dual import Dual
-from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
-from kernimpute.parameters import check_choice
-from kernimpute.reference import Reference
+from kernimpute.core.arrays import namespace, to_numpy
+from kernimpute.core.checks import check_choice
+from kernimpute.core.devices import on_device
+from kernimpute.core.dual import Dual
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.rows import LabelledRows, check_labelled_rows
+from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
+from kernimpute.joint.reference import Reference
 from kernimpute.stage_one.assessments import Assessment, Progress
 from kernimpute.stage_one.certificate import SaddleCertificate
 from kernimpute.stage_one.options import StageOneOptions, check_extremes, stage_one_options
@@ -105,7 +105,7 @@ def learn_kernel(
         Labels of two or more classes, or targets.
     kernel : Kernel or str
         The kernel, or the name of one whose gamma is then fitted to the table; see
-        `kernimpute.labelled_rows.scaled_kernel`.
+        `kernimpute.core.rows.scaled_kernel`.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
@@ -127,7 +127,7 @@ def learn_kernel(
         Mask or indices of the columns that hold category codes; None keeps the kernel's own.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `anchored` is anchored at, and what the default eta is taken from; see
-        `kernimpute.reference`.
+        `kernimpute.joint.reference`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows, finite, nonnegative and not all 0; None weights every row 1. They
         enter the machine's bounds, the reference and a gamma fitted to the table; the anchor on
@@ -162,7 +162,7 @@ def learn_kernel(
     Examples
     --------
     >>> import numpy as np
-    >>> from kernimpute.kernels import Gaussian
+    >>> from kernimpute.core.kernels import Gaussian
     >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
     >>> learned = learn_kernel(X, [0, 0, 1, 1], kernel=Gaussian(gamma=1.0))
     >>> learned.status.name, bool(learned.gap <= 1e-3)

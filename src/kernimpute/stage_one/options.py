@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kernimpute.convergence import Callback, StopRule
-from kernimpute.devices import check_device
-from kernimpute.parameters import check_real, refusal
-from kernimpute.reference import Reference
+from kernimpute.core.checks import check_real, refusal
+from kernimpute.core.devices import check_device
+from kernimpute.core.status import Callback, StopRule
+from kernimpute.joint.reference import Reference
 
 __all__ = ["StageOneOptions", "check_extremes", "stage_one_options"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernimpute.dual import coupling
-from kernimpute.projections import project_psd
+from kernimpute.core.dual import coupling
+from kernimpute.core.projections import project_psd
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 

@@ -10,7 +10,7 @@ paper's variants A is the adjustment, base the observed kernel and anchor 11'. I
 the learned kernel itself, base 11' and anchor the reference kernel; that makes the problem
 convex in A and concave in b.
 
-The matrices and the dual's arrays are of one namespace, NumPy or another (`kernimpute.arrays`), and
+The matrices and the dual's arrays are of one namespace (`kernimpute.core.arrays`), and
 the steps compute where they are. X, the mask and the kernel stay NumPy's, and so does the exact
 machine: for it the kernel matrix goes to the CPU, and the coefficients come back.
 """
@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.active_set import solve_dual
-from kernimpute.arrays import inner, like, to_numpy
-from kernimpute.dual import Dual, coupling
-from kernimpute.gram import RaisedGram
-from kernimpute.kernels import Kernel
-from kernimpute.labelled_rows import LabelledRows
-from kernimpute.reference import Reference, mean_kernel_of_completions, reference_kernel
+from kernimpute.core.arrays import inner, like, to_numpy
+from kernimpute.core.dual import Dual, coupling
+from kernimpute.core.gram import RaisedGram
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.rows import LabelledRows
+from kernimpute.core.svm import solve_dual
+from kernimpute.joint.reference import Reference, mean_kernel_of_completions, reference_kernel
 
 __all__ = ["ReferenceMachine", "Relaxation", "StageOneProblem", "StageOneState"]
 
@@ -52,7 +52,7 @@ class ReferenceMachine:
     rows : LabelledRows
         Incomplete rows, kernel, dual and weights.
     reference : Reference
-        What the reference is; see `kernimpute.reference`.
+        What the reference is; see `kernimpute.joint.reference`.
     """
 
     rows: LabelledRows

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import is_positive_definite
-from kernimpute.kernels import Kernel
-from kernimpute.parameters import refusal
-from kernimpute.reference import mean_kernel_of_completions
+from kernimpute.core.arrays import is_positive_definite
+from kernimpute.core.checks import refusal
+from kernimpute.core.kernels import Kernel
+from kernimpute.joint.reference import mean_kernel_of_completions
 from kernimpute.stage_one.problem import ReferenceMachine, Relaxation
 
 __all__ = ["kernel_itself", "printed", "ratio", "union_of_masks"]

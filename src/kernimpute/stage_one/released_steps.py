@@ -14,12 +14,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.arrays import clip, namespace, on_diagonal
-from kernimpute.convergence import Status
-from kernimpute.dual import coupling
-from kernimpute.optimizers import AdamMoments, adam_step
-from kernimpute.parameters import refusal
-from kernimpute.projections import project_frobenius_ball, project_psd, symmetrise
+from kernimpute.core.arrays import clip, namespace, on_diagonal
+from kernimpute.core.checks import refusal
+from kernimpute.core.dual import coupling
+from kernimpute.core.projections import (
+    AdamMoments,
+    adam_step,
+    project_frobenius_ball,
+    project_psd,
+    symmetrise,
+)
+from kernimpute.core.status import Status
 from kernimpute.stage_one.problem import StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.convergence import Status
+from kernimpute.core.status import Status
 
 __all__ = ["Move"]
 

@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from kernimpute.arrays import inner, namespace, to_numpy
-from kernimpute.convergence import StopRule
-from kernimpute.kernels import Kernel
+from kernimpute.core.arrays import inner, namespace, to_numpy
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import StopRule
 from kernimpute.stage_one import (
     dual_steps,
     kernel_steps,

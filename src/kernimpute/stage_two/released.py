@@ -19,9 +19,9 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from kernimpute.convergence import Callback, Record, Status, StopRule, Trace
-from kernimpute.missing import check_incomplete, observed_cells
-from kernimpute.stage_two.recover import RecoveredFeatures
+from kernimpute.core.checks import check_incomplete, observed_cells
+from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
+from kernimpute.methods.recover import RecoveredFeatures
 
 __all__ = ["recover_features_released"]
 

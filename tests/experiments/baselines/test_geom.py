@@ -14,7 +14,7 @@ from experiments.baselines.geom import (
     solve_rounds,
     with_margins,
 )
-from kernimpute.dual import make_dual
+from kernimpute.core.dual import make_dual
 
 
 def gappy(seed, n_rows=60, n_features=5, share=0.5):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.kernels import Gaussian
-from kernimpute.labelled_rows import LabelledRows, check_labelled_rows
 from kernimpute.stage_one import VARIANTS
 from kernimpute.stage_one.problem import ReferenceMachine, StageOneProblem
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernimpute.convergence import Status
+from kernimpute.core.status import Status
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.stage_one import learn_kernel
 from kernimpute.stage_one.certificate import _nearly_feasible, certify, relative_gap

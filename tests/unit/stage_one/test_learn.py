@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from kernimpute.convergence import Status
-from kernimpute.dual import Dual
+from kernimpute.core.dual import Dual
+from kernimpute.core.status import Status
+from kernimpute.joint.reference import reference_kernel
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
-from kernimpute.reference import reference_kernel
 from kernimpute.stage_one import VARIANTS, learn_kernel
 from tests.unit.stage_one.conftest import small_rows
 

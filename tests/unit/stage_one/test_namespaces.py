@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from kernimpute import impute, learn_kernel
-from kernimpute.arrays import to_numpy
+from kernimpute.core.arrays import to_numpy
 from kernimpute.kernels import Gaussian
 from kernimpute.stage_one import VARIANTS
 from kernimpute.stage_one.assessments import Progress

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernimpute import learn_kernel
-from kernimpute.arrays import by_rows, row_blocks, squared_distance, to_numpy
+from kernimpute.core.arrays import by_rows, row_blocks, squared_distance, to_numpy
 from kernimpute.kernels import Gaussian
 from kernimpute.stage_one.kernel_steps import clipped_adjustment, saddle_value
 from tests.namespaces import CONVERT

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernimpute.convergence import Status
+from kernimpute.core.projections import project_psd
+from kernimpute.core.status import Status
 from kernimpute.kernels import Gaussian, Laplacian, Linear
-from kernimpute.projections import project_psd
 from kernimpute.stage_one import VARIANTS, learn_kernel
 from kernimpute.stage_one.released_steps import (
     floor_spectrum,

@@ -8,9 +8,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from kernimpute.convergence import Status
-from kernimpute.dual import coupling, make_dual
-from kernimpute.projections import project_box_psd
+from kernimpute.core.dual import coupling, make_dual
+from kernimpute.core.projections import project_box_psd
+from kernimpute.core.status import Status
 from kernimpute.stage_one import VARIANTS, dual_steps, kernel_steps, perturbation_steps
 from tests.unit.stage_one.conftest import problem_of, small_rows
 

@@ -7,9 +7,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from kernimpute import impute
-from kernimpute.convergence import Status
+from kernimpute.core.status import Status
 from kernimpute.kernels import Gaussian, Laplacian
-from kernimpute.stage_two import recover_features, recover_features_released
+from kernimpute.methods.recover import recover_features
+from kernimpute.stage_two.released import recover_features_released
 
 
 def recoverable(n_samples=25, n_features=4, missing_rate=0.3, seed=0):

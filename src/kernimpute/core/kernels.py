@@ -1,0 +1,918 @@
+"""Kernels that decouple over features, and what is known of them on rows with gaps.
+
+Every kernel is ``k(x, z) = link(sum over p of g(x_p, z_p))`` with numeric features in [0, 1]
+(the paper's appendix A). Three of them, to fix ideas:
+
+- `Gaussian`: ``g(x, z) = (x - z)^2``, ``link(s) = exp(-gamma s)``. A feature known in one row
+  only contributes anything in ``[0, max(x^2, (1 - x)^2)]``, one known in neither ``[0, 1]``.
+- `Linear`: ``g(x, z) = x z``, ``link(s) = s + offset``. The same ranges are ``[0, x]`` and
+  ``[0, 1]``, also on the diagonal, where the unknown value meets itself.
+- `Chi2`: ``g(x, z) = 2 x z / (x + z)``, zero at the origin.
+
+The sum over the features observed in both rows is the *observed sum*; observed sum plus the
+ranges of the rest are the *bounds*, both in link space (the argument of `link`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.core.arrays import row_blocks
+from kernimpute.core.checks import check_choice, check_integer, check_real, refusal
+
+__all__ = [
+    "Chi2",
+    "Gaussian",
+    "KERNELS",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Sigmoid",
+    "make_kernel",
+]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+WIDEST_SHARE = 0.25
+"""Indicators of codes, as a share of the rows, beyond which rows with them save no memory."""
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A kernel that is a link of a sum of feature terms.
+
+    A subclass states its feature term ``g`` with derivative and range, and its link with
+    derivative and inverse; everything about gaps follows from these here.
+
+    Parameters
+    ----------
+    categorical : tuple of int, default=()
+        Columns that hold category codes; their feature term is 1 if the codes differ and 0 if
+        they agree. Only kernels of a distance have such a term.
+
+    Raises
+    ------
+    ValueError
+        If `categorical` is not a tuple of distinct columns, or is not empty for a kernel without
+        a categorical feature term.
+    """
+
+    categorical: tuple[int, ...] = field(default=(), kw_only=True)
+
+    is_distance: ClassVar[bool] = False
+    """Whether the sum is a distance: zero between a row and itself, whatever is unknown."""
+    is_decreasing: ClassVar[bool] = False
+    """Whether the link decreases."""
+    is_positive_semidefinite: ClassVar[bool] = True
+    """Whether every kernel matrix is positive semidefinite."""
+
+    def __post_init__(self) -> None:
+        """Refuse what are not columns, and columns where the kernel has no term for them."""
+        columns = self.categorical
+        if not (isinstance(columns, tuple) and all(map(_is_column, columns))) or (
+            len(set(columns)) < len(columns)
+        ):
+            must_be = "a tuple of distinct ints in [0, inf)"
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
+        if columns and not self.is_distance:
+            raise ValueError(
+                refusal(
+                    type(self).__name__,
+                    "categorical",
+                    "empty, for only the gaussian and laplacian kernels have a categorical "
+                    "feature term",
+                    self.categorical,
+                )
+            )
+
+    # ------------------------------------------------------------------ what a kernel states
+
+    @abstractmethod
+    def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``g(x, z)``, elementwise with broadcasting, on numeric values in [0, 1].
+
+        Parameters
+        ----------
+        x, z : ndarray
+            Values in [0, 1], of shapes that broadcast.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `x` and `z` together.
+        """
+
+    @abstractmethod
+    def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return the derivative of ``g(x, z)`` in its first argument, elementwise.
+
+        Parameters
+        ----------
+        x, z : ndarray
+            Values in [0, 1], of shapes that broadcast.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `x` and `z` together.
+        """
+
+    @abstractmethod
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return the maximum of ``g(x, z)`` over z in [0, 1]; the minimum is 0 in every kernel.
+
+        Parameters
+        ----------
+        x : ndarray
+            Values in [0, 1].
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `x`.
+        """
+
+    @abstractmethod
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return the kernel's values from sums of feature terms.
+
+        Parameters
+        ----------
+        sums : ndarray
+            Sums of feature terms.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `sums`.
+        """
+
+    @abstractmethod
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return the derivative of `link`.
+
+        Parameters
+        ----------
+        sums : ndarray
+            Sums of feature terms.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `sums`.
+        """
+
+    def slopes_of_values(self, K: FloatArray) -> FloatArray | None:
+        """Return the derivative of `link` from the values that it has there.
+
+        Parameters
+        ----------
+        K : ndarray
+            Kernel values.
+
+        Returns
+        -------
+        ndarray of the shape of `K`, or None
+            The derivative; None where it is no simpler than from the sums.
+        """
+        return None
+
+    @abstractmethod
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return the sums of feature terms from kernel values.
+
+        Values outside the link's range give the sum at its nearest end, which may be infinite;
+        NaN gives NaN. Where a kernel value has underflowed the sum is lost: take sums from
+        `observed_sums` and `bounds` where they are known.
+
+        Parameters
+        ----------
+        K : ndarray
+            Kernel values.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `K`.
+        """
+
+    # ------------------------------------------------------------------ what follows from it
+
+    def with_categorical(self, categorical: ArrayLike | None, n_features: int) -> Self:
+        """Return this kernel with the given columns marked as categorical.
+
+        Parameters
+        ----------
+        categorical : array-like of bool of shape (n_features,), array-like of int, or None
+            A mask over the columns, or their indices; None keeps the kernel's own.
+        n_features : int
+            Number of columns of the table.
+
+        Returns
+        -------
+        Kernel
+            The same kernel with `categorical` set.
+
+        Raises
+        ------
+        ValueError
+            If a column does not exist, a mask has the wrong length, or the kernel has no
+            categorical feature term.
+        """
+        given = np.asarray(self.categorical if categorical is None else categorical)
+        if given.dtype == bool:
+            fits = given.shape == (n_features,)
+            columns = np.flatnonzero(given)
+        else:
+            fits = given.ndim == 1 and (given.size == 0 or given.dtype.kind in "iu")
+            columns = np.unique(given) if fits else given
+            fits = fits and bool(np.all((columns >= 0) & (columns < n_features)))
+        if not fits:
+            must_be = f"a mask over, or indices of, the {n_features} columns"
+            got = self.categorical if categorical is None else categorical
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, got))
+        return replace(self, categorical=tuple(int(column) for column in columns))
+
+    def numeric(self, n_features: int) -> BoolArray:
+        """Return the mask of the columns that are not categorical.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_features,)
+            False at the columns of codes.
+        """
+        mask = np.ones(n_features, dtype=bool)
+        mask[list(self.categorical)] = False
+        return mask
+
+    def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the kernel matrix between complete rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+        Z : ndarray of shape (n_other_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_other_rows)
+            ``link(sum over p of g(x_p, z_p))``.
+        """
+        return self.link(self.sums(X, Z))
+
+    def sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the sums of feature terms between complete rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+        Z : ndarray of shape (n_other_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_other_rows)
+            The sums, in link space.
+        """
+        numeric = self.numeric(X.shape[1])
+        left = X[:, numeric]
+        sums = self._complete_sums(left, left if X is Z else Z[:, numeric])
+        for column in self.categorical:
+            sums += X[:, column, None] != Z[None, :, column]
+        if X is Z and self.is_distance:
+            # The matrix product leaves rounding there; a row is at distance 0 from itself.
+            np.fill_diagonal(sums, 0.0)
+        return sums
+
+    def own_sums(self, X: FloatArray) -> FloatArray:
+        """Return the sum of feature terms of each complete row with itself.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The diagonal of ``sums(X, X)``.
+        """
+        if self.is_distance:
+            return np.zeros(X.shape[0])
+        return np.asarray(self.feature_term(X, X).sum(axis=1))
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return rows and options with which libsvm's own kernel has these values.
+
+        Up to a constant, of which a machine whose coefficients sum to 0 sees nothing.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        (ndarray of shape (n_rows, n_columns), dict) or None
+            Rows and scikit-learn's options of the kernel; None where libsvm has no such kernel,
+            or the rows would be no narrower than the matrix.
+        """
+        return None
+
+    def factor(self, X: FloatArray) -> FloatArray | None:
+        """Return a narrow F such that the kernel matrix of some rows is ``F F'``.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns) or None
+            The factor; None where there is none, or it would not be much narrower than the matrix.
+        """
+        return None
+
+    def observed_sums(
+        self,
+        X: FloatArray,
+        observed: BoolArray,
+        Z: FloatArray | None = None,
+        observed_Z: BoolArray | None = None,
+    ) -> FloatArray:
+        """Return the sums of feature terms over the features observed in both rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Rows; what stands at unobserved cells is ignored.
+        observed : ndarray of bool of shape (n_rows, n_features)
+            True where a cell is observed.
+        Z, observed_Z : ndarray of shape (n_other_rows, n_features), default=None
+            Other rows and their observed cells; the same rows by default.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_other_rows)
+            The observed sums, in link space; 0 for rows that share no observed feature.
+
+        Raises
+        ------
+        TypeError
+            If only one of `Z` and `observed_Z` is given.
+        """
+        if Z is None and observed_Z is None:
+            return self._masked_sums(X, observed, X, observed, same=True)
+        if Z is None or observed_Z is None:
+            must_be = "given together with observed_Z, or not at all"
+            raise TypeError(refusal("observed_sums", "Z", must_be, Z))
+        return self._masked_sums(X, observed, Z, observed_Z, same=False)
+
+    def bounds(self, X: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the smallest and the largest sums that a completion of the rows can have.
+
+        Each bound is attained, pair by pair, by some completion with numeric cells in [0, 1] and
+        categorical cells among the observed categories of their column.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Rows; what stands at unobserved cells is ignored.
+        observed : ndarray of bool of shape (n_samples, n_features)
+            True where a cell is observed.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples, n_samples)
+            Bounds of the sums, in link space.
+        """
+        lower = self.observed_sums(X, observed)
+        unknown_range = (~observed).astype(float)
+        known_range = np.where(observed, self.largest_term(np.where(observed, X, 0.0)), 0.0)
+        for column in self.categorical:
+            n_categories = np.unique(X[observed[:, column], column]).size
+            can_differ = float(n_categories > 1)
+            unknown_range[:, column] *= can_differ
+            known_range[:, column] = can_differ * observed[:, column]
+        missing = (~observed).astype(float)
+        # sum over p of: known x unknown, unknown x known, unknown x unknown
+        upper = known_range @ missing.T
+        upper += upper.T.copy()
+        upper += unknown_range @ missing.T
+        if self.is_distance:
+            # The unknown value is the same number twice.
+            np.fill_diagonal(upper, 0.0)
+        upper += lower
+        return lower, upper
+
+    def sums_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the gradient in X of ``sum over i, j of weights_ij sums(X, Z)_ij``.
+
+        With Z = X and symmetric weights it is also the gradient of half that sum when both
+        arguments move together, diagonal included. Categorical columns have gradient 0.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Complete rows.
+        Z : ndarray of shape (n_other_rows, n_features)
+            Complete rows.
+        weights : ndarray of shape (n_rows, n_other_rows)
+            Weight of each pair.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            The gradient.
+        """
+        gradient = self._numeric_gradient(X, Z, weights)
+        gradient[:, list(self.categorical)] = 0.0
+        return gradient
+
+    # ------------------------------------------------------------------ how it is computed
+
+    def _masked_sums(
+        self,
+        X: FloatArray,
+        observed: BoolArray,
+        Z: FloatArray,
+        observed_Z: BoolArray,
+        *,
+        same: bool,
+    ) -> FloatArray:
+        numeric = self.numeric(X.shape[1])
+        left = np.where(observed, X, 0.0)[:, numeric], observed[:, numeric]
+        # One and the same array, for the product with its own transpose is symmetric to the
+        # last bit.
+        right = left if same else (np.where(observed_Z, Z, 0.0)[:, numeric], observed_Z[:, numeric])
+        sums = self._numeric_sums(*left, *right)
+        for column in self.categorical:
+            differs = X[:, column, None] != Z[None, :, column]
+            differs &= observed[:, column, None]
+            differs &= observed_Z[None, :, column]
+            sums += differs
+        if same and self.is_distance:
+            # The matrix product leaves rounding there; a row is at distance 0 from itself.
+            np.fill_diagonal(sums, 0.0)
+        return sums
+
+    def _numeric_sums(
+        self, X: FloatArray, observed: BoolArray, Z: FloatArray, observed_Z: BoolArray
+    ) -> FloatArray:
+        """Return the observed sums over numeric columns, whose unobserved cells hold 0."""
+        sums = np.zeros((X.shape[0], Z.shape[0]))
+        for column in range(X.shape[1]):
+            term = self.feature_term(X[:, column, None], Z[None, :, column])
+            term *= observed[:, column, None]
+            term *= observed_Z[None, :, column]
+            sums += term
+        return sums
+
+    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the sums over numeric columns without gaps."""
+        sums = np.zeros((X.shape[0], Z.shape[0]))
+        for column in range(X.shape[1]):
+            sums += self.feature_term(X[:, column, None], Z[None, :, column])
+        return sums
+
+    def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
+        gradient = np.empty(X.shape)
+        for column in range(X.shape[1]):
+            slope = self.feature_gradient(X[:, column, None], Z[None, :, column])
+            slope *= weights
+            gradient[:, column] = slope.sum(axis=1)
+        return gradient
+
+
+@dataclass(frozen=True)
+class _ExponentialKernel(Kernel):
+    """``exp(-gamma s)`` of a distance s."""
+
+    gamma: float = 1.0
+
+    is_distance: ClassVar[bool] = True
+    is_decreasing: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse a gamma that is not positive and finite."""
+        super().__post_init__()
+        check_real(type(self).__name__, "gamma", self.gamma, 0.0)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``exp(-gamma s)``."""
+        values = np.asarray(np.multiply(sums, -self.gamma))
+        return np.asarray(np.exp(values, out=values))
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return ``-gamma exp(-gamma s)``."""
+        return -self.gamma * self.link(sums)
+
+    def slopes_of_values(self, K: FloatArray) -> FloatArray | None:
+        """Return ``-gamma K``."""
+        return -self.gamma * K
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``-log(K) / gamma``, infinite where K is 0 or negative."""
+        K = np.asarray(K, dtype=float)
+        logs = np.log(K, out=np.full(K.shape, -np.inf), where=~(K <= 0.0))
+        return -logs / self.gamma
+
+
+@dataclass(frozen=True)
+class Gaussian(_ExponentialKernel):
+    """The Gaussian kernel ``exp(-gamma ||x - z||^2)``.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse squared width, in (0, inf).
+    categorical : tuple of int, default=()
+        Columns that hold category codes; a differing code adds 1 to the squared distance.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `gamma` is not a number in its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> Gaussian(gamma=0.5)(rows, rows).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``(x - z)^2``."""
+        return np.asarray(np.square(x - z))
+
+    def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``2 (x - z)``."""
+        return 2.0 * (x - z)
+
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return ``max(x^2, (1 - x)^2)``."""
+        return np.asarray(np.square(np.maximum(x, 1.0 - x)))
+
+    def _numeric_sums(
+        self, X: FloatArray, observed: BoolArray, Z: FloatArray, observed_Z: BoolArray
+    ) -> FloatArray:
+        """Return the observed sums by matrix products instead of a loop over columns."""
+        sums = np.square(X) @ observed_Z.T.astype(float)
+        sums += sums.T if Z is X else observed.astype(float) @ np.square(Z).T
+        cross = X @ Z.T
+        cross *= 2.0
+        sums -= cross
+        return np.asarray(np.maximum(sums, 0.0, out=sums))
+
+    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the sums by one matrix product, or by one that is symmetric to the last bit."""
+        norms = np.einsum("ij,ij->i", X, X)
+        if X is Z:
+            sums = X @ X.T
+            sums *= 2.0
+            # A block at a time, or it would be two matrices.
+            for rows in row_blocks(X.shape[0]):
+                np.subtract(np.add.outer(norms[rows], norms), sums[rows], out=sums[rows])
+        else:
+            left = np.column_stack([-2.0 * X, norms, np.ones(X.shape[0])])
+            right = np.column_stack([Z, np.ones(Z.shape[0]), np.einsum("ij,ij->i", Z, Z)])
+            sums = left @ right.T
+        return np.asarray(np.maximum(sums, 0.0, out=sums))
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return the rows with an indicator of each code: two that differ are at distance 1."""
+        codes = [np.unique(X[:, column]) for column in self.categorical]
+        if sum(found.size for found in codes) > WIDEST_SHARE * X.shape[0]:
+            return None
+        indicators = [
+            np.sqrt(0.5) * (X[:, column, None] == found[None, :])
+            for column, found in zip(self.categorical, codes, strict=True)
+        ]
+        rows = np.hstack([X[:, self.numeric(X.shape[1])], *indicators])
+        return rows, {"kernel": "rbf", "gamma": self.gamma}
+
+    def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the gradient by matrix products instead of a loop over columns."""
+        return np.asarray(2.0 * (weights.sum(axis=1)[:, None] * X - weights @ Z))
+
+
+@dataclass(frozen=True)
+class Laplacian(_ExponentialKernel):
+    """The Laplacian kernel ``exp(-gamma ||x - z||_1)``.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse width, in (0, inf).
+    categorical : tuple of int, default=()
+        Columns that hold category codes; a differing code adds 1 to the distance.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `gamma` is not a number in its range.
+    """
+
+    def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``|x - z|``."""
+        return np.asarray(np.abs(x - z))
+
+    def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``sign(x - z)``."""
+        return np.asarray(np.sign(x - z))
+
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return ``max(x, 1 - x)``."""
+        return np.asarray(np.maximum(x, 1.0 - x))
+
+
+@dataclass(frozen=True)
+class _ProductKernel(Kernel):
+    """A link of the inner product."""
+
+    def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``x z``."""
+        return np.asarray(x * z)
+
+    def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``z``."""
+        return np.array(np.broadcast_to(z, np.broadcast_shapes(np.shape(x), np.shape(z))))
+
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return ``x``."""
+        return np.array(x)
+
+    def _numeric_sums(
+        self, X: FloatArray, observed: BoolArray, Z: FloatArray, observed_Z: BoolArray
+    ) -> FloatArray:
+        """Return the observed sums as one product, for unobserved cells hold 0."""
+        return np.asarray(X @ Z.T)
+
+    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        return np.asarray(X @ Z.T)
+
+    def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
+        return np.asarray(weights @ Z)
+
+
+@dataclass(frozen=True)
+class Linear(_ProductKernel):
+    """The linear kernel ``<x, z> + offset``.
+
+    The offset changes nothing in the SVM, whose signed coefficients sum to 0; it keeps the
+    observed kernel positive for the variants that divide by it.
+
+    Parameters
+    ----------
+    offset : float, default=1.0
+        The constant added, in [0, inf).
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `offset` is not a number in its range, or `categorical` is not empty.
+    """
+
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative or infinite offset."""
+        super().__post_init__()
+        check_real("Linear", "offset", self.offset, 0.0, low_included=True)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``s + offset``."""
+        return sums + self.offset
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones_like(sums)
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``K - offset``."""
+        return np.asarray(K, dtype=float) - self.offset
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return the rows themselves; the offset is left out."""
+        return X, {"kernel": "linear"}
+
+    def factor(self, X: FloatArray) -> FloatArray | None:
+        """Return the rows with a column of the offset's root."""
+        if X.shape[1] + 1 > WIDEST_SHARE * X.shape[0]:
+            return None
+        return np.hstack([X, np.full((X.shape[0], 1), self.offset**0.5)])
+
+
+@dataclass(frozen=True)
+class Polynomial(_ProductKernel):
+    """The polynomial kernel ``(<x, z> + offset)^degree``.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        The power, in [1, inf).
+    offset : float, default=1.0
+        The constant added to the inner product, in [0, inf).
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not a number in its range, or `categorical` is not empty.
+    """
+
+    degree: int = 3
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a degree below 1 and a negative or infinite offset."""
+        super().__post_init__()
+        check_integer("Polynomial", "degree", self.degree, 1)
+        check_real("Polynomial", "offset", self.offset, 0.0, low_included=True)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``(s + offset)^degree``."""
+        return np.asarray((sums + self.offset) ** self.degree)
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return ``degree (s + offset)^(degree - 1)``."""
+        return np.asarray(self.degree * (sums + self.offset) ** (self.degree - 1))
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``K^(1/degree) - offset``; a negative K counts as 0."""
+        return np.asarray(np.maximum(K, 0.0) ** (1.0 / self.degree) - self.offset)
+
+    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
+        """Return the rows themselves."""
+        return X, {"kernel": "poly", "degree": self.degree, "gamma": 1.0, "coef0": self.offset}
+
+
+@dataclass(frozen=True)
+class Sigmoid(_ProductKernel):
+    """The sigmoid kernel ``tanh(gamma <x, z> + offset)``, not positive semidefinite in general.
+
+    Parameters
+    ----------
+    gamma : float, default=0.1
+        Slope, in (0, inf). The inner product reaches the number of features, and tanh keeps
+        little of an argument beyond 5: larger slopes lose what Stage II needs.
+    offset : float, default=1.0
+        The constant added to the scaled inner product, in [0, inf).
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not a number in its range, or `categorical` is not empty.
+    """
+
+    gamma: float = 0.1
+    offset: float = 1.0
+
+    is_positive_semidefinite: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse a gamma that is not positive and a negative or infinite offset."""
+        super().__post_init__()
+        check_real("Sigmoid", "gamma", self.gamma, 0.0)
+        check_real("Sigmoid", "offset", self.offset, 0.0, low_included=True)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``tanh(gamma s + offset)``."""
+        return np.asarray(np.tanh(self.gamma * sums + self.offset))
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return ``gamma (1 - tanh(gamma s + offset)^2)``."""
+        return np.asarray(self.gamma * (1.0 - np.tanh(self.gamma * sums + self.offset) ** 2))
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``(artanh(K) - offset) / gamma``, infinite where K leaves (-1, 1)."""
+        K = np.asarray(K, dtype=float)
+        ends = np.asarray(np.copysign(np.inf, K))
+        return (np.arctanh(K, out=ends, where=~(np.abs(K) >= 1.0)) - self.offset) / self.gamma
+
+
+@dataclass(frozen=True)
+class Chi2(Kernel):
+    """The additive chi-squared kernel ``sum over p of 2 x_p z_p / (x_p + z_p) + offset``.
+
+    Parameters
+    ----------
+    offset : float, default=1.0
+        The constant added, in [0, inf); without effect on the SVM, as in `Linear`.
+    categorical : tuple of int, default=()
+        No columns: this kernel has no term for category codes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `offset` is not a number in its range, or `categorical` is not empty.
+    """
+
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative or infinite offset."""
+        super().__post_init__()
+        check_real("Chi2", "offset", self.offset, 0.0, low_included=True)
+
+    def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``2 x z / (x + z)``, 0 at ``x = z = 0``."""
+        total = np.asarray(x + z, dtype=float)
+        return 2.0 * _quotient(np.asarray(x * z), total)
+
+    def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
+        """Return ``2 z^2 / (x + z)^2``, 0 at ``x = z = 0``."""
+        total = np.asarray(x + z, dtype=float)
+        return 2.0 * np.square(_quotient(np.broadcast_to(z, total.shape), total))
+
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return ``2 x / (1 + x)``."""
+        return 2.0 * x / (1.0 + x)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``s + offset``."""
+        return sums + self.offset
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones_like(sums)
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``K - offset``."""
+        return np.asarray(K, dtype=float) - self.offset
+
+
+def _is_column(column: object) -> bool:
+    return isinstance(column, Integral) and not isinstance(column, bool) and int(column) >= 0
+
+
+def _quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Return the quotient, 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(denominator.shape), where=denominator > 0)
+
+
+KERNELS: dict[str, type[Kernel]] = {
+    "gaussian": Gaussian,
+    "laplacian": Laplacian,
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "sigmoid": Sigmoid,
+    "chi2": Chi2,
+}
+"""The kernels by name."""
+
+
+def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int] = ()) -> Kernel:
+    """Return a kernel by its name.
+
+    Parameters
+    ----------
+    name : {"gaussian", "laplacian", "linear", "polynomial", "sigmoid", "chi2"}
+        The kernel.
+    gamma : float or None, default=None
+        Its gamma, for the kernels that have one; None keeps the kernel's default.
+    categorical : sequence of int, default=()
+        Columns that hold category codes.
+
+    Returns
+    -------
+    Kernel
+        The kernel.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kernel, or it has no gamma or no categorical term and one is given.
+    """
+    kernel = KERNELS[check_choice("make_kernel", "name", name, KERNELS)]
+    columns = tuple(categorical)
+    if gamma is None:
+        return kernel(categorical=columns)
+    if kernel not in (Gaussian, Laplacian, Sigmoid):
+        raise ValueError(refusal("make_kernel", "gamma", f"None for the {name} kernel", gamma))
+    return kernel(gamma=gamma, categorical=columns)

@@ -1,0 +1,199 @@
+"""How a loop ends and what it leaves behind: `Status`, `StopRule`, `Record`, `Trace`.
+
+Solvers return a status and a trace; they print nothing, warn of nothing and raise only for
+inputs they refuse beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.core.checks import check_integer, check_real
+
+__all__ = ["Callback", "Record", "Status", "StopRule", "Trace", "overall"]
+
+
+class Status(Enum):
+    """How a solver ended; the value of each member is the message for the user."""
+
+    CONVERGED = "Converged: the stop rule is met."
+    NOTHING_MISSING = "Nothing to solve for: there is no gap in a column of more than one value."
+    NOT_PSD = (
+        "Converged, but the kernel is not positive semidefinite in general: its matrices were made "
+        "so, by projection or by a multiple of the identity."
+    )
+    RAISED = (
+        "Converged, on kernel matrices raised by a thousandth of the identity: complete rows "
+        "repeat or depend on each other linearly, which leaves a positive definite one no room."
+    )
+    INFEASIBLE = "The sets do not meet: there is nothing to project on."
+    MAX_ITER = (
+        "Stopped at max_iter before the stop rule was met. Causes: (a) max_iter is too small; "
+        "(b) tol is below what rounding allows; (c) eta is so small that the kernel is nearly free."
+    )
+    STALLED = (
+        "Stopped where no step lowers the objective any more, before the stop rule was met. "
+        "Causes: (a) tol is below what rounding allows; (b) the objective has a kink there."
+    )
+    DIVERGED = (
+        "Stopped because the iterates run away: the result depends on rounding. Causes: "
+        "(a) the released recursion at gamma >= 1 on a few hundred rows; (b) a radius too large. "
+        "Use another variant."
+    )
+    INTERRUPTED = "Stopped by the callback; the best result so far is returned."
+
+    @property
+    def success(self) -> bool:
+        """Whether the stop rule was met (or there was nothing to do)."""
+        return self in _SUCCESSES
+
+    @classmethod
+    def _missing_(cls, value: object) -> Status | None:
+        # A saved status is its name: messages may be reworded, and old files still open.
+        return cls.__members__.get(value) if isinstance(value, str) else None
+
+    def __reduce__(self) -> tuple[type[Status], tuple[str]]:
+        """Return how to make the member again: pickle and skops both read this."""
+        return type(self), (self.name,)
+
+    def __reduce_ex__(self, protocol: object) -> tuple[type[Status], tuple[str]]:
+        """Return the same; the one of `Enum` would save the message."""
+        return self.__reduce__()
+
+
+_SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
+
+
+def overall(statuses: Iterable[Status]) -> Status:
+    """Return how the parts of a table ended, in one status.
+
+    Parameters
+    ----------
+    statuses : iterable of Status
+        How each part ended.
+
+    Returns
+    -------
+    Status
+        The first that is no success, else the most frequent. A part that was complete already
+        says nothing of a table in which others were filled.
+    """
+    counts = Counter(statuses)
+    for status in counts:
+        if not status.success:
+            return status
+    del counts[Status.NOTHING_MISSING]
+    return max(counts, key=lambda status: counts[status], default=Status.NOTHING_MISSING)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one round of a loop did.
+
+    Parameters
+    ----------
+    iteration : int
+        Number of the round, from 1; 0 is the start.
+    objective : float
+        Objective after the round; NaN where it was not evaluated.
+    gap : float
+        Certificate after the round: the relative saddle gap, or the norm of the projected
+        gradient relative to that at the start; NaN where the variant has none or it was not
+        evaluated.
+    step_norms : mapping of str to float
+        Norm of the change of each moving variable, by its name; not to be written to, though a
+        plain dict, for that can be pickled.
+    inner_iterations : int
+        Inner iterations of the round (eigendecompositions, sweeps, evaluations).
+    seconds : float
+        Wall-clock time since the loop began.
+    note : str
+        What else the user should know of the round, such as a fallback taken.
+    stage : {"Stage I", "Stage II", "direct"}
+        The loop that it belongs to.
+    """
+
+    iteration: int
+    objective: float = math.nan
+    gap: float = math.nan
+    step_norms: Mapping[str, float] = field(default_factory=dict)
+    inner_iterations: int = 0
+    seconds: float = 0.0
+    note: str = ""
+    stage: str = ""
+
+
+Callback = Callable[[Record], object]
+"""Called with the record of every round; a true answer stops the loop after that round."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The records of a run, in order.
+
+    Parameters
+    ----------
+    records : tuple of Record
+        One record a round.
+    """
+
+    records: tuple[Record, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.records)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return one numeric field of every record.
+
+        Parameters
+        ----------
+        name : {"iteration", "objective", "gap", "inner_iterations", "seconds"} or str
+            A field of `Record`, or the name of a moving variable, for its step norms.
+
+        Returns
+        -------
+        ndarray of shape (n_records,)
+            The values; NaN where a record has none.
+        """
+        if name in ("iteration", "objective", "gap", "inner_iterations", "seconds"):
+            return np.array([getattr(record, name) for record in self.records], dtype=float)
+        return np.array([record.step_norms.get(name, math.nan) for record in self.records])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The distinct notes, in order of first appearance."""
+        return tuple(dict.fromkeys(record.note for record in self.records if record.note))
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """When a loop may end.
+
+    Parameters
+    ----------
+    tol : float
+        The run has converged once the watched quantity is at most this; in [0, inf).
+    max_iter : int
+        Rounds at the most; in [0, inf).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If either is not a number in its range.
+    """
+
+    tol: float
+    max_iter: int
+
+    def __post_init__(self) -> None:
+        """Refuse numbers outside their range."""
+        check_real("StopRule", "tol", self.tol, 0.0, low_included=True)
+        check_integer("StopRule", "max_iter", self.max_iter, 0)

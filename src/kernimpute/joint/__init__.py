@@ -1,0 +1,1 @@
+"""What the columns say of each other: the reference imputations and their kernels."""

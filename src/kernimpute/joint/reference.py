@@ -1,0 +1,296 @@
+"""Reference imputations and reference kernels: what `anchored` and `direct` are anchored at.
+
+With an infinite weight on the anchor both are exactly the support vector machine on the
+reference, so the reference is what the learned kernel must earn its distance from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.core.arrays import row_blocks
+from kernimpute.core.checks import codes_and_weights, observed_cells, refusal, refusal_in_words
+from kernimpute.core.dual import check_sample_weight
+from kernimpute.core.kernels import Kernel
+
+__all__ = [
+    "FittedImputer",
+    "Reference",
+    "expected_kernel",
+    "mean_kernel_of_completions",
+    "reference_kernel",
+    "reference_table",
+    "typical_row",
+]
+
+FloatArray = NDArray[np.float64]
+
+
+@runtime_checkable
+class FittedImputer(Protocol):
+    """Anything with scikit-learn's ``transform``, fitted."""
+
+    def transform(self, X: FloatArray) -> ArrayLike:
+        """Return X with its gaps filled.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Rows with NaN at the gaps.
+
+        Returns
+        -------
+        array-like of shape (n_samples, n_features)
+            The completed rows.
+        """
+
+
+Reference = str | ArrayLike | FittedImputer | None
+"""None or "mean", "expected", a completed table, or a fitted imputer."""
+
+
+def reference_table(
+    X: FloatArray,
+    kernel: Kernel,
+    reference: Reference,
+    owner: str = "reference_table",
+    sample_weight: ArrayLike | None = None,
+) -> FloatArray:
+    """Return the completed table that a reference stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
+    kernel : Kernel
+        Says which columns are categorical.
+    reference : None, "mean", array-like of shape (n_samples, n_features) or fitted imputer
+        None and "mean" fill a numeric column with the mean of its observed cells (0.5 where
+        there are none) and a categorical one with its most frequent code, both weighted; of codes
+        as frequent, with the smallest. A table or what the imputer's ``transform`` returns is
+        taken at the gaps, numeric cells clipped to [0, 1].
+    owner : str
+        The function whose parameter it is, for the messages.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        The completed table; observed cells are those of X.
+
+    Raises
+    ------
+    TypeError
+        If the reference is none of these.
+    ValueError
+        If the reference has the wrong shape, leaves gaps, or fills a categorical cell with a
+        code that its column does not have; or is "expected", which has no table.
+    """
+    observed = observed_cells(X)
+    numeric = kernel.numeric(X.shape[1])
+    if reference is None or (isinstance(reference, str) and reference == "mean"):
+        weights = check_sample_weight(owner, sample_weight, X.shape[0])
+        return np.where(observed, X, typical_row(X, kernel, weights))
+    if isinstance(reference, str):
+        must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
+        raise ValueError(refusal(owner, "reference", must_be, reference))
+    given: object = reference
+    # A DataFrame has a method `transform` too.
+    if isinstance(reference, FittedImputer) and not hasattr(reference, "__array__"):
+        given = reference.transform(X)
+    try:
+        table = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        must_be = "None, 'mean', a completed table of numbers or a fitted imputer"
+        raise TypeError(refusal(owner, "reference", must_be, reference)) from error
+    if table.shape != X.shape or np.isnan(table).any():
+        must_be = f"a completed table of shape {X.shape}"
+        got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
+        raise ValueError(refusal_in_words(owner, "reference", must_be, got))
+    table = np.where(observed, X, np.where(numeric, np.clip(table, 0.0, 1.0), table))
+    for column in kernel.categorical:
+        codes = np.unique(X[observed[:, column], column])
+        if not np.isin(table[:, column], codes).all():
+            must_be = f"a table whose column {column} holds only observed codes"
+            raise ValueError(refusal(owner, "reference", must_be, "another code"))
+    return table
+
+
+def typical_row(X: FloatArray, kernel: Kernel, weights: FloatArray) -> FloatArray:
+    """Return what the reference "mean" has for every column.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps; read column by column.
+    kernel : Kernel
+        Says which columns are categorical.
+    weights : ndarray of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Means and most frequent codes of the observed cells.
+    """
+    values = []
+    for column, numeric in enumerate(kernel.numeric(X.shape[1])):
+        known = ~np.isnan(X[:, column])
+        values.append(_typical_value(X[known, column], weights[known], numeric=bool(numeric)))
+    return np.array(values)
+
+
+def _typical_value(values: FloatArray, weights: FloatArray, *, numeric: bool) -> float:
+    if not numeric:
+        codes, shares = codes_and_weights(values, weights)
+        return float(codes[shares.argmax()])
+    return float(np.average(values, weights=weights)) if weights.any() else 0.5
+
+
+def reference_kernel(
+    X: FloatArray,
+    kernel: Kernel,
+    reference: Reference,
+    owner: str = "reference_kernel",
+    sample_weight: ArrayLike | None = None,
+) -> FloatArray:
+    """Return the kernel matrix that a reference stands for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    kernel : Kernel
+        The kernel.
+    reference : as for `reference_table`, or "expected"
+        "expected" is `expected_kernel`; anything else the kernel of the completed table.
+    owner : str
+        The function whose parameter it is, for the messages.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The matrix; between the bounds of the kernel.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `reference_table`; and for "expected" with a kernel that is no exponential.
+    """
+    if isinstance(reference, str) and reference == "expected":
+        if not kernel.is_decreasing:
+            must_be = "'mean', a table or an imputer for a kernel that is no exponential"
+            raise ValueError(refusal(owner, "reference", must_be, reference))
+        return expected_kernel(X, kernel, sample_weight)
+    table = reference_table(X, kernel, reference, owner, sample_weight)
+    return kernel(table, table)
+
+
+def expected_kernel(
+    X: FloatArray, kernel: Kernel, sample_weight: ArrayLike | None = None
+) -> FloatArray:
+    """Return the expectation of an exponential kernel over independent columns.
+
+    Every gap is an independent draw from the observed cells of its column, each as likely as its
+    row weighs (from the uniform law on [0, 1] where none weighs anything, by a grid of 101). An
+    exponential kernel is a product over features, so the expectation is one too, without any
+    approximation; between the bounds, and positive semidefinite: a Gram matrix of mean
+    embeddings, its diagonal raised to 1.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    kernel : Kernel
+        A gaussian or laplacian kernel.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows; None weights every row 1.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The expected kernel matrix, with unit diagonal.
+    """
+    weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
+    numeric = kernel.numeric(X.shape[1])
+    expected = np.ones((X.shape[0], X.shape[0]))
+    for column, known in enumerate(observed_cells(X).T):
+        values = _factors_of(kernel, numeric=bool(numeric[column]))
+        cells, shares = X[known, column], weights[known]
+        draws = cells
+        if not shares.any():
+            draws = (np.arange(101) + 0.5) / 101 if numeric[column] else cells
+            shares = np.ones(draws.size)
+        of_both = values(draws, draws)
+        of_one = of_both if draws is cells else values(cells, draws)
+        one_known = np.average(of_one, axis=1, weights=shares)
+        none_known = np.average(np.average(of_both, axis=1, weights=shares), weights=shares)
+        factor = np.full(expected.shape, none_known)
+        factor[known, :] = one_known[:, None]
+        factor[:, known] = one_known[None, :]
+        factor[np.ix_(known, known)] = of_both if draws is cells else values(cells, cells)
+        expected *= factor
+    np.fill_diagonal(expected, 1.0)
+    return expected
+
+
+def _factors_of(kernel: Kernel, *, numeric: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return the function that gives the kernel of all pairs of cells of one column."""
+
+    def factors(x: FloatArray, z: FloatArray) -> FloatArray:
+        left, right = x[:, None], z[None, :]
+        return kernel.link(
+            kernel.feature_term(left, right) if numeric else (left != right).astype(float)
+        )
+
+    return factors
+
+
+def mean_kernel_of_completions(
+    X: FloatArray, kernel: Kernel, *, n_completions: int = 8, seed: int = 0
+) -> FloatArray:
+    """Return the mean kernel matrix of random completions.
+
+    For a kernel that is positive semidefinite it lies between the bounds, strictly wherever
+    something is unknown, and is the more positive definite the more is: the interior point
+    with which `anchored` repairs a matrix that is between the bounds but not quite positive
+    semidefinite.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with NaN at the gaps.
+    kernel : Kernel
+        The kernel.
+    n_completions : int, default=8
+        Number of completions, uniform on [0, 1] or on the column's observed codes.
+    seed : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        The mean matrix.
+    """
+    generator = np.random.default_rng(seed)
+    observed = observed_cells(X)
+    mean = np.zeros((X.shape[0], X.shape[0]))
+    for _ in range(n_completions):
+        drawn = generator.random(X.shape)
+        for column in kernel.categorical:
+            codes = np.unique(X[observed[:, column], column])
+            drawn[:, column] = generator.choice(codes, size=X.shape[0])
+        completion = np.where(observed, X, drawn)
+        sums = kernel.sums(completion, completion)
+        for rows in row_blocks(X.shape[0]):
+            mean[rows] += kernel.link(sums[rows])
+        del sums
+    mean /= n_completions
+    return mean

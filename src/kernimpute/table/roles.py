@@ -1,0 +1,322 @@
+"""What the columns of a labelled table are there for, and what its label is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kernimpute.core.checks import MOST_CLASSES, Task, task_of_numbers
+from kernimpute.table.code import TableCode, encode_table
+from kernimpute.table.columns import Column, TableError, check_column_names, check_table
+
+__all__ = [
+    "ColumnRoles",
+    "TableLabels",
+    "codes_note",
+    "column_roles",
+    "has_few_values",
+    "infer_task",
+    "left_as_found",
+    "looks_like_codes",
+    "plain",
+    "table_labels",
+]
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What each column of a table is there for.
+
+    Parameters
+    ----------
+    features : tuple of hashable
+        Columns that are used and filled.
+    dropped : tuple of hashable
+        Columns left out of the result.
+    ignored : tuple of hashable
+        Columns kept as they are and not used.
+    categorical : tuple of hashable
+        Columns whose values are categories although they are numbers.
+    """
+
+    features: tuple[Hashable, ...]
+    dropped: tuple[Hashable, ...]
+    ignored: tuple[Hashable, ...]
+    categorical: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class TableLabels:
+    """The labels of the rows that have one, as the solver takes them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_labelled,)
+        Classes; or numbers, centred and in units of their standard deviation.
+    task : {"classification", "regression"}
+        What they are.
+    cautions : tuple of str
+        What looks like a mistake.
+    numbers : ndarray of shape (n_labelled,) or None
+        The numbers in their own unit; None for classes.
+    """
+
+    values: NDArray[np.generic]
+    task: Task
+    cautions: tuple[str, ...]
+    numbers: NDArray[np.float64] | None = None
+
+
+def column_roles(
+    table: pd.DataFrame,
+    target: Hashable,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+) -> ColumnRoles:
+    """Return the roles of a table's columns.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        The table.
+    target : hashable
+        Name of the label column.
+    drop, ignore, categorical : iterable of hashable
+        Names of columns; see `ColumnRoles`.
+
+    Returns
+    -------
+    ColumnRoles
+        The roles.
+
+    Raises
+    ------
+    TypeError, TableError
+        If the table is none, there is no such column, the label is to be dropped or ignored, a
+        column both, or no column is left to use.
+    """
+    check_table(table)
+    names = list(table.columns)
+    check_column_names("target", [target], names)
+    dropped = check_column_names("drop", drop, names)
+    ignored = check_column_names("ignore", ignore, names)
+    for option, chosen in (("drop", dropped), ("ignore", ignored)):
+        if target in chosen:
+            raise TableError(f"{option}: the label column {target!r} is needed.")
+    both = [name for name in dropped if name in ignored]
+    if both:
+        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    features = tuple(name for name in names if name not in {target, *dropped, *ignored})
+    if not features:
+        raise TableError("The table must have a column besides the label to use. Got none.")
+    return ColumnRoles(
+        features, dropped, ignored, check_column_names("categorical", categorical, names)
+    )
+
+
+def infer_task(labels: pd.Series) -> Task:
+    """Return what a label column is taken for when the caller doesn't say.
+
+    Text, booleans and categories are classes; numbers are as `core.checks.infer_task` says.
+
+    Parameters
+    ----------
+    labels : Series of shape (n_labelled,)
+        The labels, without gaps.
+
+    Returns
+    -------
+    {"classification", "regression"}
+        The task.
+
+    Examples
+    --------
+    >>> infer_task(pd.Series(["no", "yes", "no"]))
+    'classification'
+    >>> infer_task(pd.Series([1.0, 2.0, 2.0]))
+    'classification'
+    >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
+    'regression'
+    """
+    column = encode_table(labels.to_frame()).code.columns[0]
+    if column.kind in ("number", "whole"):
+        return task_of_numbers(np.asarray(labels, dtype=float))
+    return "classification"
+
+
+def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
+    """Return the labels of a table; refuse a label that can guide nothing.
+
+    Parameters
+    ----------
+    column : DataFrame of shape (n_rows, 1)
+        The label column.
+    labelled : ndarray of bool of shape (n_rows,)
+        True where a row has a label.
+    task : {"auto", "classification", "regression"}
+        What the label is; "auto" follows `infer_task`.
+
+    Returns
+    -------
+    TableLabels
+        The labels.
+
+    Raises
+    ------
+    TableError
+        If no row has a label, all have the same one, classes do not recur, or the labels are no
+        numbers for a regression.
+    """
+    name = column.columns[0]
+    n_labelled = int(labelled.sum())
+    if n_labelled == 0:
+        raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
+    rows = column[labelled]
+    chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
+    encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
+    coded = encoded.code.columns[0]
+    if coded.kind == "constant":
+        what = "two classes" if chosen == "classification" else "two values"
+        raise TableError(
+            f"The label column {name!r} must hold at least {what}. Got "
+            f"{plain(coded.values[0])!r} in all {n_labelled} rows that have a label: a label "
+            "with one class can guide nothing."
+        )
+    if chosen == "regression":
+        if coded.kind == "category":
+            raise TableError(
+                f"The label column {name!r} must hold numbers for regression. Got "
+                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: use task "
+                "classification."
+            )
+        numbers = encoded.matrix[:, 0]
+        return TableLabels(
+            (numbers - numbers.mean()) / numbers.std(),
+            chosen,
+            encoded.code.cautions,
+            rows.iloc[:, 0].to_numpy(dtype=float),
+        )
+    classes = coded.values
+    if len(classes) == n_labelled and n_labelled > 2:
+        raise TableError(
+            f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
+            "values in as many rows: is it an identifier, or a quantity (task regression)?"
+        )
+    names = np.array(classes)
+    if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
+        # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
+        names = np.array([str(name) for name in classes])
+    return TableLabels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
+
+
+def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
+    """Return a caution that names the columns in which nothing can be learned.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        The columns.
+    labelled : ndarray of bool of shape (n_rows,)
+        True where a row has a label.
+
+    Returns
+    -------
+    list of str
+        One sentence; none where there is no such column.
+    """
+    if not names:
+        return []
+    where = "" if labelled.all() else " in the rows that have a label"
+    listed = ", ".join(repr(name) for name in names)
+    columns = "column" if len(names) == 1 else "columns"
+    return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
+
+
+def looks_like_codes(
+    code: TableCode, frame: pd.DataFrame, names: Collection[Hashable]
+) -> list[str]:
+    """Return a note that names columns of few whole numbers, which are taken for quantities.
+
+    Parameters
+    ----------
+    code : TableCode
+        How the table is coded.
+    frame : DataFrame of shape (n_rows, n_columns)
+        The table.
+    names : collection of hashable
+        The columns that may be named: those with a gap.
+
+    Returns
+    -------
+    list of str
+        One note; none where there is no such column.
+    """
+    return codes_note(
+        [
+            column.name
+            for column in code.columns
+            if column.name in names and has_few_values(column, frame[column.name])
+        ]
+    )
+
+
+def has_few_values(column: Column, series: pd.Series) -> bool:
+    """Return whether a column is one of few whole numbers, which may be codes.
+
+    Parameters
+    ----------
+    column : Column
+        How it is coded.
+    series : Series of shape (n_rows,)
+        The column.
+
+    Returns
+    -------
+    bool
+        True if it may need to be named as categorical.
+    """
+    return column.kind == "whole" and series.nunique() <= MOST_CLASSES
+
+
+def codes_note(names: Sequence[Hashable]) -> list[str]:
+    """Return a note on columns of few whole numbers, which are taken for quantities.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        The columns.
+
+    Returns
+    -------
+    list of str
+        One note; none where there is no such column.
+    """
+    if not names:
+        return []
+    return [
+        "few whole numbers, filled as quantities; name those that are codes as categorical "
+        "(--categorical): " + ", ".join(map(str, names))
+    ]
+
+
+def plain(value: object) -> object:
+    """Return a NumPy scalar as Python's own, for messages.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    object
+        The value.
+    """
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,394 @@
+"""Whole tables: roles of the columns, tasks, rows without a label, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernimpute.core.status import Status
+from kernimpute.estimators.impute_table import TableWarning, impute_table, infer_task
+from kernimpute.kernels import Laplacian, Polynomial
+from kernimpute.table.columns import TableError
+
+
+@pytest.fixture
+def table():
+    """Return 40 rows of six kinds of columns, 30 % of the cells missing, and a label."""
+    rng = np.random.default_rng(0)
+    n_rows = 40
+    age = rng.integers(20, 80, n_rows)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(1000, 1000 + n_rows),
+            "age": pd.array(age, dtype="Int64"),
+            "height": rng.normal(170, 10, n_rows),
+            "weight": rng.normal(70, 10, n_rows).astype("float32"),
+            "pet": pd.Categorical(rng.choice(["cat", "dog", "fish"], n_rows)),
+            "smoker": pd.array(rng.random(n_rows) < 0.5, dtype="boolean"),
+            "town": rng.choice(["a", "b"], n_rows).astype(object),
+        },
+        index=pd.Index(rng.permutation(n_rows), name="row"),
+    )
+    for name in frame.columns[1:]:
+        frame.loc[rng.random(n_rows) < 0.3, name] = pd.NA if name != "weight" else np.nan
+    frame["outcome"] = np.where(age > 50, "ill", "well")
+    return frame
+
+
+def test_the_table_comes_back_filled_and_otherwise_the_same(table):
+    before = table.copy(deep=True)
+    imputation = impute_table(table, "outcome", ignore=["id"])
+    pd.testing.assert_frame_equal(table, before)
+    filled = imputation.table
+    assert filled.index.equals(table.index)
+    assert filled.columns.equals(table.columns)
+    assert (filled.dtypes == table.dtypes).all()
+    assert not filled.isna().any(axis=None)
+    for name in table.columns:
+        seen = table[name].notna()
+        pd.testing.assert_series_equal(filled[name][seen], table[name][seen], check_exact=True)
+        assert imputation.filled.get(name, 0) == (~seen).sum()
+        np.testing.assert_array_equal(imputation.filled_cells(name), ~seen)
+    np.testing.assert_array_equal(imputation.observed, table.notna())
+    assert imputation.n_filled == table.isna().sum().sum()
+    assert imputation.n_rows == 40
+    assert imputation.n_unlabelled == 0
+    assert imputation.task == "classification"
+    assert imputation.status is imputation.result.status
+    assert imputation.result.classes.tolist() == ["ill", "well"]
+    assert imputation.new_rows is None
+
+
+def test_ignored_and_dropped_columns_change_nothing_else(table):
+    kept = impute_table(table, "outcome", ignore=["id", "town"]).table
+    left_out = impute_table(table, "outcome", drop=["id", "town"]).table
+    pd.testing.assert_frame_equal(kept.drop(columns=["id", "town"]), left_out)
+    pd.testing.assert_series_equal(kept["town"], table["town"])
+
+
+def test_rows_without_a_label_are_filled_and_their_label_is_left_missing(table):
+    complete = impute_table(table.iloc[:32], "outcome", ignore=["id"])
+    table.iloc[32:, -1] = None
+    imputation = impute_table(table, "outcome", ignore=["id"])
+    assert imputation.n_unlabelled == 8
+    assert imputation.table["outcome"].isna().tolist() == [False] * 32 + [True] * 8
+    assert not imputation.table.drop(columns="outcome").isna().any(axis=None)
+    assert imputation.new_rows is not None
+    assert any("rows without a label: 8, filled as new rows" in n for n in imputation.notes)
+    assert "outcome" not in imputation.filled
+    assert complete.n_unlabelled == 0
+
+
+def test_gaps_only_in_rows_without_a_label():
+    frame = pd.DataFrame(
+        {"a": [0.0, 1.0, 2.0, 3.5, np.nan], "b": [1.0, 0.5, 3.0, 2.0, 1.5], "y": [0, 1, 0, 1, None]}
+    )
+    imputation = impute_table(frame, "y")
+    assert imputation.status.success
+    assert 0.0 <= imputation.table["a"].iloc[4] <= 3.5
+
+
+def test_nothing_missing_is_returned_unchanged_with_a_note(table):
+    complete = table.dropna()
+    imputation = impute_table(complete, "outcome")
+    pd.testing.assert_frame_equal(imputation.table, complete)
+    assert imputation.result is None
+    assert imputation.status is Status.NOTHING_MISSING
+    assert imputation.notes == ("the table has no gap to fill: it is returned unchanged",)
+    assert imputation.filled == {}
+
+
+def test_gaps_of_ignored_columns_stay_and_are_told_of(table):
+    table["note"] = ["seen", None] * 20
+    imputation = impute_table(table, "outcome", ignore=["id", "note"])
+    assert imputation.table["note"].equals(table["note"])
+    assert "empty cells stay in columns that are ignored: note (20)" in imputation.notes
+    rest = table.dropna(subset=table.columns.drop("note"))
+    assert impute_table(rest, "outcome", ignore=["id", "note"]).notes == (
+        "the table has no other gap to fill: it is returned unchanged",
+        f"empty cells stay in columns that are ignored: note ({rest['note'].isna().sum()})",
+    )
+
+
+def test_rows_without_a_label_and_without_gaps(table):
+    complete = table.dropna().astype({"outcome": object})
+    complete.iloc[0, -1] = None
+    imputation = impute_table(complete, "outcome")
+    pd.testing.assert_frame_equal(imputation.table, complete)
+    assert imputation.notes == (
+        "the table has no gap to fill: it is returned unchanged",
+        "rows without a label: 1; the label is left missing",
+    )
+
+
+def test_gaps_in_constant_columns_need_no_solver():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "k": [7.5, None, 7.5], "y": [0, 1, 0]})
+    imputation = impute_table(frame, "y")
+    assert imputation.result is None
+    assert imputation.table["k"].tolist() == [7.5, 7.5, 7.5]
+    assert imputation.filled == {"k": 1}
+    assert "columns with one observed value were not used: k = 7.5" in imputation.notes
+
+
+def test_a_constant_column_changes_nothing(table):
+    without = impute_table(table, "outcome", ignore=["id"])
+    table["k"] = [7.0] * 20 + [np.nan] * 20
+    with_it = impute_table(table, "outcome", ignore=["id"])
+    pd.testing.assert_frame_equal(with_it.table.drop(columns="k"), without.table)
+    assert (with_it.table["k"] == 7.0).all()
+
+
+def test_an_empty_column_is_left_with_a_warning_and_changes_nothing(table):
+    without = impute_table(table, "outcome", ignore=["id"])
+    table["void"] = np.nan
+    with pytest.warns(TableWarning, match="column left as found, for nothing is observed: 'void'"):
+        with_it = impute_table(table, "outcome", ignore=["id"])
+    pd.testing.assert_frame_equal(with_it.table.drop(columns="void"), without.table)
+    assert with_it.table["void"].isna().all()
+    assert "void" not in with_it.filled
+
+
+def test_a_column_seen_only_without_labels_is_left_with_a_warning():
+    frame = pd.DataFrame(
+        {
+            "a": [0.0, np.nan, 2.0, 3.5],
+            "b": [np.nan, np.nan, np.nan, 1.0],
+            "y": [0, 1, 0, None],
+        }
+    )
+    with pytest.warns(TableWarning, match="in the rows that have a label: 'b'"):
+        imputation = impute_table(frame, "y")
+    assert imputation.table["b"].isna().tolist() == [True, True, True, False]
+
+
+def test_missing_values_are_gaps_in_features_and_label():
+    frame = pd.DataFrame(
+        {
+            "a": np.array([1, -999, 3, 4, 5, 9]),
+            "c": ["x", "z", "?", "x", "z", "x"],
+            "y": ["u", "v", "u", "v", "?", "v"],
+        }
+    )
+    imputation = impute_table(frame, "y", missing_values=[-999, "?"])
+    filled = imputation.table
+    assert filled["a"].dtype == frame["a"].dtype
+    assert 1 <= filled["a"][1] <= 9
+    assert filled["c"][2] in ("x", "z")
+    assert filled["y"].tolist() == ["u", "v", "u", "v", "?", "v"]
+    assert imputation.n_unlabelled == 1
+
+
+def test_a_missing_value_that_no_cell_holds_is_a_warning(table):
+    with pytest.warns(TableWarning, match="no cell holds the missing value -1"):
+        impute_table(table.dropna(), "outcome", missing_values=[-1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "task"),
+    [
+        (["no", "yes", "no"], "classification"),
+        ([True, False, True], "classification"),
+        (pd.Categorical([1.5, 2.5, 1.5]), "classification"),
+        ([1, 2, 1], "classification"),
+        ([1.0, 2.0, 2.0], "classification"),
+        ([-1, 1, 1, -1], "classification"),
+        (list(range(10)) * 2, "classification"),
+        (list(range(11)) * 2, "regression"),
+        ([1, 2, 3], "regression"),
+        ([1.0, 2.5, 1.0, 2.5], "regression"),
+    ],
+)
+def test_the_task_is_inferred_by_the_stated_rule(labels, task):
+    assert infer_task(pd.Series(labels)) == task
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes"]),
+        np.array([False, True]),
+        np.array([-1, 1]),
+        np.array([5, 9]),
+        np.array([0.0, 1.0]),
+    ],
+    ids=str,
+)
+def test_the_encoding_of_the_labels_does_not_matter(table, labels):
+    codes = (table["outcome"] == "well").to_numpy().astype(int)
+    expected = impute_table(table, "outcome", ignore=["id"]).table.drop(columns="outcome")
+    table["outcome"] = labels[codes]
+    imputation = impute_table(table, "outcome", ignore=["id"])
+    pd.testing.assert_frame_equal(imputation.table.drop(columns="outcome"), expected)
+    assert imputation.result.classes.tolist() == labels.tolist()
+
+
+def test_regression_does_not_depend_on_the_unit_of_the_label(table):
+    rng = np.random.default_rng(1)
+    table["outcome"] = rng.normal(size=40)
+    first = impute_table(table, "outcome", ignore=["id"])
+    assert first.task == "regression"
+    table["outcome"] = 1e4 + 8e3 * table["outcome"]
+    second = impute_table(table, "outcome", ignore=["id"])
+    pd.testing.assert_frame_equal(
+        first.table.drop(columns="outcome"), second.table.drop(columns="outcome"), rtol=1e-3
+    )
+
+
+def test_the_options_reach_the_solver(table):
+    imputation = impute_table(
+        table, "outcome", ignore=["id"], kernel=Laplacian(gamma=0.25), C=2.0, eta=np.inf
+    )
+    assert imputation.result.kernel.gamma == 0.25
+    assert isinstance(imputation.result.kernel, Laplacian)
+    assert imputation.settings["C"] == 2.0
+    assert imputation.settings["ignore"] == ("id",)
+
+
+def test_a_solver_that_stops_early_is_a_warning(table):
+    with pytest.warns(TableWarning, match="Stopped at max_iter"):
+        imputation = impute_table(table, "outcome", ignore=["id"], max_iter=1)
+    assert Status.MAX_ITER.value in imputation.warnings
+    assert not imputation.table.isna().any(axis=None)
+
+
+def test_numbers_can_be_named_as_categories(table):
+    table["code"] = [1.0, 2.0, np.nan, 7.0] * 10
+    imputation = impute_table(table, "outcome", ignore=["id"], categorical=["code"])
+    assert set(imputation.table["code"]) == {1.0, 2.0, 7.0}
+    assert imputation.settings["categorical"] == ("code",)
+
+
+def test_a_label_named_as_categorical_is_for_classification(table):
+    table["outcome"] = [0.5, 1.5] * 20
+    assert impute_table(table, "outcome", ignore=["id"]).task == "regression"
+    imputation = impute_table(table, "outcome", ignore=["id"], categorical=["outcome"])
+    assert imputation.task == "classification"
+    assert imputation.result.classes.tolist() == ["0.5", "1.5"]
+
+
+def test_labels_may_be_categories_of_anything(table):
+    table["outcome"] = pd.cut(np.arange(40), 3)
+    imputation = impute_table(table, "outcome", ignore=["id"])
+    assert imputation.task == "classification"
+    assert len(imputation.result.classes) == 3
+    pd.testing.assert_series_equal(imputation.table["outcome"], table["outcome"])
+
+
+def test_float_columns_of_whole_numbers_are_rounded_and_noted(table):
+    table["count"] = [1.0, 2.0, np.nan, 7.0] * 10
+    imputation = impute_table(table, "outcome", ignore=["id"])
+    assert (imputation.table["count"] % 1 == 0).all()
+    assert any("every observed value is one: count" in note for note in imputation.notes)
+
+
+def test_a_kernel_without_a_categorical_term_names_the_columns(table):
+    message = "polynomial kernel has no term.*'pet', 'smoker', 'town'"
+    with pytest.raises(TableError, match=message):
+        impute_table(table, "outcome", kernel=Polynomial())
+    with pytest.raises(TableError, match=message):
+        impute_table(table, "outcome", kernel="polynomial")
+    imputation = impute_table(
+        table, "outcome", kernel="polynomial", drop=["id", "pet", "smoker", "town"]
+    )
+    assert not imputation.table.isna().any(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "outcom"}, "target: there is no column 'outcom'. Did you mean 'outcome'?"),
+        ({"drop": ["agee"]}, "drop: there is no column 'agee'. Did you mean 'age'?"),
+        ({"ignore": "agee"}, "ignore: there is no column 'agee'"),
+        ({"categorical": ["x"]}, "categorical: there is no column 'x'"),
+        ({"drop": ["outcome"]}, "drop: the label column 'outcome' is needed"),
+        ({"ignore": ["outcome"]}, "ignore: the label column 'outcome' is needed"),
+        ({"drop": ["age"], "ignore": ["age"]}, "'age' is both in drop and in ignore"),
+        ({"target": "id"}, "'id' must hold classes that recur|quantity"),
+        ({"task": "regression"}, "'outcome' must hold numbers for regression"),
+        ({"task": "ranking"}, "The 'task' parameter of impute_table must be one of"),
+        ({"C": -1.0}, "'C' parameter of"),
+        ({"kernel": "cubic"}, "'kernel' parameter of"),
+        ({"variant": "best"}, "'variant' parameter of"),
+    ],
+)
+def test_refusals(table, options, message):
+    options = {"target": "outcome", **options}
+    if options["target"] == "id":
+        options["task"] = "classification"
+    with pytest.raises(ValueError, match=message):
+        impute_table(table, options.pop("target"), **options)
+
+
+def test_tables_and_labels_that_cannot_be_used_are_refused(table):
+    with pytest.raises(TypeError, match="must be a pandas DataFrame"):
+        impute_table(table.to_numpy(), "outcome")
+    with pytest.raises(TableError, match="at least one row"):
+        impute_table(table.iloc[:0], "outcome")
+    with pytest.raises(TableError, match="a column besides the label"):
+        impute_table(table[["outcome"]], "outcome")
+    with pytest.raises(TableError, match="distinct names. Got 'age'"):
+        impute_table(pd.concat([table, table[["age"]]], axis=1), "outcome")
+    with pytest.raises(TableError, match="at least two classes. Got 'ill' in all 40 rows"):
+        impute_table(table.assign(outcome="ill"), "outcome")
+    with pytest.raises(TableError, match="at least two values. Got 0.5 in all 40 rows"):
+        impute_table(table.assign(outcome=0.5), "outcome", task="regression")
+    with pytest.raises(TableError, match="'outcome' must hold labels. Got gaps only"):
+        impute_table(table.assign(outcome=np.nan), "outcome")
+    with pytest.raises(TableError, match="'outcome' column .* finite numbers. Got inf"):
+        impute_table(table.assign(outcome=[np.inf] + [1.0] * 39), "outcome")
+    with pytest.raises(TableError, match="'age' column .* finite numbers. Got inf"):
+        impute_table(table.assign(age=[np.inf] + [1.0] * 39), "outcome")
+    with pytest.raises(TableError, match="'when' column .* Got datetime64.*--drop, --ignore"):
+        impute_table(table.assign(when=pd.Timestamp("2020-01-01")), "outcome")
+    with pytest.raises(TableError, match="an observed value in a row that has a label"):
+        impute_table(pd.DataFrame({"a": [np.nan] * 3, "y": [0, 1, 0]}), "y")
+
+
+def test_dates_may_be_kept_unused(table):
+    table["when"] = pd.Timestamp("2020-01-01")
+    imputation = impute_table(table, "outcome", ignore=["id", "when"])
+    pd.testing.assert_series_equal(imputation.table["when"], table["when"])
+
+
+def test_released_refuses_categories_before_any_work():
+    table = pd.DataFrame({"a": [0.1, None, 0.3, 0.4], "b": list("xyxy"), "y": [0, 1, 0, 1]})
+    with pytest.raises(TableError, match="released variant has no categories. Got .* 'b'"):
+        impute_table(table, "y", variant="released")
+
+
+def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
+    days = ["2024-01-01", None, "2024-01-03", "2024-01-01", "2024-01-03", "2024-01-01"]
+    table = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "day": days, "y": [0, 1] * 3})
+    with pytest.raises(TableError, match="'day' .*dates such as '2024-01-01'"):
+        impute_table(table, "y")
+    filled = impute_table(table, "y", categorical=["day"]).table
+    assert filled["day"].notna().all()
+
+
+def test_few_whole_numbers_get_a_note():
+    table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
+    notes = impute_table(table, "y").notes
+    assert any("name those that are codes as categorical" in note for note in notes)
+
+
+def test_a_table_that_would_not_fit_is_refused_before_any_work():
+    table = pd.DataFrame({"a": np.linspace(0.0, 1.0, 400), "y": np.arange(400) % 2})
+    table.loc[::3, "a"] = np.nan
+    with pytest.raises(ValueError, match=r"^impute_table with N = 400 rows, 400 at once, needs"):
+        impute_table(table, "y", variant="anchored", max_memory=10**6)
+    with pytest.raises(ValueError, match="Impute by subsets, such as subset_size="):
+        impute_table(table, "y", variant="anchored", max_memory=5 * 10**6)
+    impute_table(table, "y", variant="anchored", max_memory=10**7, subset_size=100, n_jobs=1)
+
+
+@pytest.mark.parametrize("max_memory", [0, 0.0, 1.5, -1, "all"])
+def test_a_bound_on_memory_is_a_share_or_bytes(max_memory):
+    table = pd.DataFrame({"a": [0.0, 1.0, None, 0.5], "y": [0, 1, 0, 1]})
+    with pytest.raises((TypeError, ValueError), match="'max_memory' parameter of impute_table"):
+        impute_table(table, "y", max_memory=max_memory)
+
+
+def test_a_table_without_a_gap_needs_no_memory():
+    table = pd.DataFrame({"a": np.linspace(0.0, 1.0, 400), "y": np.arange(400) % 2})
+    assert impute_table(table, "y", max_memory=1).status is Status.NOTHING_MISSING

@@ -1,0 +1,348 @@
+"""Reference tables and kernels: means, given tables, fitted imputers, expectations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+
+from kernimpute.joint.reference import (
+    expected_kernel,
+    mean_kernel_of_completions,
+    reference_kernel,
+    reference_table,
+)
+from kernimpute.kernels import Gaussian, Laplacian, Linear, Polynomial
+from tests.conftest import BATTERY, N_FEATURES
+
+NAN = np.nan
+EXPONENTIAL = [kernel for kernel in BATTERY if kernel.is_decreasing]
+
+
+def table_for(kernel, n_samples, seed=0, missing=0.5):
+    """Return a protected incomplete table, with at least one code in each categorical column."""
+    generator = np.random.default_rng(seed)
+    X = generator.random((n_samples, N_FEATURES))
+    for column in kernel.categorical:
+        X[:, column] = generator.choice([0.0, 1.0, 4.0], n_samples)
+    gaps = generator.random(X.shape) < missing
+    gaps[0, list(kernel.categorical)] = False
+    X[gaps] = NAN
+    X.setflags(write=False)
+    return X
+
+
+def kernel_bounds(kernel, X):
+    ends = [kernel.link(sums) for sums in kernel.bounds(X, ~np.isnan(X))]
+    return ends[::-1] if kernel.is_decreasing else ends
+
+
+# ------------------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("reference", [None, "mean"])
+def test_gaps_are_filled_with_means_and_most_frequent_codes(reference):
+    X = np.array([[0.2, 3.0, NAN], [NAN, 3.0, NAN], [0.6, 1.0, NAN], [NAN, NAN, NAN]])
+    X.setflags(write=False)
+    found = reference_table(X, Gaussian(categorical=(1,)), reference)
+    np.testing.assert_allclose(
+        found, [[0.2, 3.0, 0.5], [0.4, 3.0, 0.5], [0.6, 1.0, 0.5], [0.4, 3.0, 0.5]]
+    )
+
+
+def test_among_codes_as_frequent_the_smallest_is_taken():
+    X = np.array([[7.0], [2.0], [NAN]])
+    assert reference_table(X, Gaussian(categorical=(0,)), None)[2, 0] == 2.0
+
+
+WHOLE_WEIGHTS = np.array([2, 0, 3, 1, 1, 2, 0, 1, 4])
+
+
+def test_a_weight_fills_as_many_copies_do():
+    kernel = Gaussian(categorical=(1, 3))
+    X = table_for(kernel, 9)
+    copies = np.repeat(np.arange(9), WHOLE_WEIGHTS)
+    found = reference_table(X, kernel, "mean", sample_weight=WHOLE_WEIGHTS)
+    repeated = reference_table(X[copies], kernel, "mean")
+    np.testing.assert_allclose(found[copies], repeated, rtol=1e-12)
+    # Rows without weight are filled all the same.
+    assert not np.isnan(found).any()
+
+
+def test_columns_that_only_rows_without_weight_know():
+    X = np.array([[0.2, NAN], [NAN, 7.0], [NAN, 3.0]])
+    found = reference_table(X, Gaussian(categorical=(1,)), None, sample_weight=[0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.5, 7.0], [0.5, 3.0]])
+    found = reference_table(X, Gaussian(categorical=(1,)), None, sample_weight=[1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.2, 7.0], [0.2, 3.0]])
+
+
+@pytest.mark.parametrize("kernel", EXPONENTIAL, ids=repr)
+def test_the_expected_kernel_of_weights_is_that_of_as_many_copies(kernel):
+    X = table_for(kernel, 9, missing=0.3)
+    copies = np.repeat(np.arange(9), WHOLE_WEIGHTS)
+    found = expected_kernel(X, kernel, WHOLE_WEIGHTS)
+    repeated = expected_kernel(X[copies], kernel)
+    first = np.unique(copies, return_index=True)[1]
+    kept = WHOLE_WEIGHTS > 0
+    np.testing.assert_allclose(
+        found[np.ix_(kept, kept)], repeated[np.ix_(first, first)], rtol=1e-12
+    )
+
+
+def test_the_expected_kernel_where_only_rows_without_weight_know_a_column():
+    X = np.array([[0.2, 7.0], [NAN, NAN], [NAN, NAN]])
+    kernel = Laplacian(categorical=(1,))
+    found = expected_kernel(X, kernel, [0.0, 1.0, 1.0])
+    # Uniform draws in the first column; the one code there is in the second.
+    uniform = (np.arange(101) + 0.5) / 101
+    assert found[0, 1] == pytest.approx(np.exp(-np.abs(0.2 - uniform)).mean(), rel=1e-12)
+    assert found[1, 2] == pytest.approx(
+        np.exp(-np.abs(uniform[:, None] - uniform)).mean(), rel=1e-12
+    )
+
+
+def test_observed_cells_come_back_bit_identical(any_kernel):
+    X = table_for(any_kernel, 9)
+    observed = ~np.isnan(X)
+    for reference in (None, reference_table(X, any_kernel, None) * (1.0 - observed)):
+        if reference is not None:
+            reference[:, list(any_kernel.categorical)] = X[0, list(any_kernel.categorical)]
+        found = reference_table(X, any_kernel, reference)
+        np.testing.assert_array_equal(found[observed], X[observed])
+        assert not np.isnan(found).any()
+
+
+def test_a_table_is_taken_at_the_gaps_and_clipped():
+    X = np.array([[0.5, NAN, 2.0], [NAN, 0.5, NAN]])
+    given = [[9.0, -0.3, 2.0], [1.2, 9.0, 2.0]]
+    expected = [[0.5, 0.0, 2.0], [1.0, 0.5, 2.0]]
+    kernel = Gaussian(categorical=(2,))
+    for table in (given, np.array(given), pd.DataFrame(given), pd.DataFrame(given, dtype=object)):
+        np.testing.assert_array_equal(reference_table(X, kernel, table), expected)
+
+
+def complete_table_and_gaps(seed=0):
+    generator = np.random.default_rng(seed)
+    X = np.clip(0.5 + 0.2 * generator.standard_normal((40, 1)) * np.ones(4), 0.0, 1.0)
+    X = np.clip(X + 0.05 * generator.standard_normal(X.shape), 0.0, 1.0)
+    return np.where(generator.random(X.shape) < 0.3, NAN, X)
+
+
+@pytest.mark.parametrize(
+    "imputer",
+    [
+        SimpleImputer(strategy="median"),
+        KNNImputer(n_neighbors=3),
+        IterativeImputer(max_iter=30, random_state=0, tol=1e-2),
+        # Extrapolates far outside [0, 1] where the line leaves it.
+        IterativeImputer(
+            ExtraTreesRegressor(10, random_state=0), max_iter=2, tol=10.0, random_state=0
+        ),
+        KNNImputer(n_neighbors=3).set_output(transform="pandas"),
+    ],
+    ids=["median", "nearest", "iterative", "trees", "data frames"],
+)
+def test_fitted_imputers_fill_the_gaps(imputer):
+    X = complete_table_and_gaps()
+    X.setflags(write=False)
+    imputer.fit(X)
+    found = reference_table(X, Gaussian(), imputer)
+    expected = np.clip(np.asarray(imputer.transform(X)), 0.0, 1.0)
+    np.testing.assert_array_equal(found, np.where(np.isnan(X), expected, X))
+
+
+def test_what_an_imputer_puts_outside_the_unit_interval_is_clipped():
+    class Wild:
+        def transform(self, X):
+            return np.where(np.isnan(X), 5.0, X)
+
+    np.testing.assert_array_equal(
+        reference_table(np.array([[0.5, NAN]]), Linear(), Wild()), [[0.5, 1.0]]
+    )
+
+
+def test_an_imputer_that_is_not_fitted_says_so():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        reference_table(complete_table_and_gaps(), Gaussian(), KNNImputer())
+
+
+@pytest.mark.parametrize(
+    ("reference", "got"),
+    [
+        (np.zeros((2, 3)), r"shape \(2, 3\) with 0 gaps"),
+        (np.zeros(4), r"shape \(4,\) with 0 gaps"),
+        ([[0.1, NAN], [0.2, 0.3]], r"shape \(2, 2\) with 1 gaps"),
+        (3.0, r"shape \(\) with 0 gaps"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(reference, got):
+    X = np.array([[0.1, NAN], [0.2, 0.3]])
+    with pytest.raises(
+        ValueError,
+        match=rf"'reference' parameter of impute must be a completed table of shape .* Got .*{got}",
+    ):
+        reference_table(X, Gaussian(), reference, "impute")
+
+
+def test_an_imputer_that_drops_columns_is_refused():
+    X = np.array([[0.1, NAN], [NAN, NAN], [0.3, NAN]])
+    imputer = KNNImputer().fit(X)
+    with pytest.raises(ValueError, match=r"completed table of shape \(3, 2\).*shape \(3, 1\)"):
+        reference_table(X, Gaussian(), imputer)
+
+
+@pytest.mark.parametrize("reference", [[["a", "b"]], object(), [[1.0], [1.0, 2.0]]], ids=str)
+def test_what_is_no_reference_is_refused(reference):
+    with pytest.raises(
+        TypeError, match="'reference' parameter of f must be None, 'mean', a completed table"
+    ):
+        reference_table(np.array([[0.1, NAN]]), Gaussian(), reference, "f")
+
+
+@pytest.mark.parametrize("reference", ["expected", "median", ""])
+def test_names_without_a_table_are_refused(reference):
+    with pytest.raises(
+        ValueError, match=f"a fitted imputer where a table is needed. Got '{reference}'"
+    ):
+        reference_table(np.array([[0.1, NAN]]), Gaussian(), reference)
+
+
+def test_codes_that_a_column_does_not_have_are_refused():
+    X = np.array([[1.0, 0.5], [3.0, 0.5], [NAN, NAN]])
+    kernel = Gaussian(categorical=(0,))
+    with pytest.raises(ValueError, match="a table whose column 0 holds only observed codes"):
+        reference_table(X, kernel, np.full((3, 2), 2.0))
+    with pytest.raises(ValueError, match="a table whose column 0 holds only observed codes"):
+        reference_table(X, kernel, SimpleImputer().fit(X))
+
+
+# ------------------------------------------------------------------------------- kernels
+
+
+@pytest.mark.parametrize("reference", [None, "mean", "table", "expected"])
+def test_reference_kernels_lie_between_the_bounds(any_kernel, reference):
+    if reference == "expected" and not any_kernel.is_decreasing:
+        with pytest.raises(ValueError, match="an imputer for a kernel that is no exponential"):
+            reference_kernel(table_for(any_kernel, 8), any_kernel, reference)
+        return
+    X = table_for(any_kernel, 8)
+    given = reference_table(X, any_kernel, None) if reference == "table" else reference
+    K = reference_kernel(X, any_kernel, given)
+    lower, upper = kernel_bounds(any_kernel, X)
+    assert (K >= lower - 1e-13).all()
+    assert (K <= upper + 1e-12 * np.abs(upper)).all()
+    np.testing.assert_array_equal(K, K.T)
+    if reference != "expected":
+        table = reference_table(X, any_kernel, given)
+        np.testing.assert_array_equal(K, any_kernel(table, table))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Laplacian(1.5), Gaussian(1.0, categorical=(1,))])
+def test_the_expected_kernel_is_that_of_all_draws_from_the_columns(kernel):
+    X = np.array([[0.1, 0.0], [0.8, NAN], [NAN, 1.0], [NAN, NAN], [0.3, 1.0]])
+    columns = [X[~np.isnan(X[:, p]), p] for p in range(2)]
+    gaps = np.argwhere(np.isnan(X))
+    draws = [columns[p] for _, p in gaps]
+    total, count = np.zeros((5, 5)), 0
+    for drawn in itertools.product(*draws):
+        completion = X.copy()
+        completion[tuple(gaps.T)] = drawn
+        total += kernel(completion, completion)
+        count += 1
+    assert count == 3**4
+    np.testing.assert_allclose(expected_kernel(X, kernel), total / count, atol=1e-14)
+
+
+def test_the_expected_kernel_is_the_mean_of_random_completions():
+    kernel = Gaussian(1.5, categorical=(1, 3))
+    X = table_for(kernel, 6, 3).copy()
+    # Nothing observed: the uniform law.
+    X[:, 2] = NAN
+    generator = np.random.default_rng(1)
+    n_draws = 4000
+    total, squares = np.zeros((6, 6)), np.zeros((6, 6))
+    for _ in range(n_draws):
+        completion = X.copy()
+        for p in range(N_FEATURES):
+            gaps = np.isnan(X[:, p])
+            known = X[~gaps, p]
+            uniform = generator.random(gaps.sum())
+            completion[gaps, p] = generator.choice(known, gaps.sum()) if known.size else uniform
+        K = kernel(completion, completion)
+        total += K
+        squares += K**2
+    mean = total / n_draws
+    error = np.sqrt(np.maximum(squares / n_draws - mean**2, 0.0) / n_draws)
+    assert (np.abs(expected_kernel(X, kernel) - mean) <= 5.0 * error + 1e-12).all()
+
+
+def test_an_unobserved_column_takes_the_uniform_law():
+    X = np.array([[NAN], [NAN]])
+    # The distance of two uniform numbers has the density 2 (1 - r).
+    exact = 2.0 * np.exp(-1.0)
+    assert expected_kernel(X, Laplacian(1.0))[0, 1] == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize("kernel", EXPONENTIAL, ids=repr)
+def test_the_expected_kernel_is_positive_semidefinite_with_ones_on_its_diagonal(kernel):
+    for seed, missing in ((0, 0.3), (1, 0.6), (2, 0.9)):
+        K = expected_kernel(table_for(kernel, 30, seed, missing), kernel)
+        np.testing.assert_array_equal(np.diagonal(K), 1.0)
+        np.testing.assert_array_equal(K, K.T)
+        assert np.linalg.eigvalsh(K).min() >= -1e-13
+
+
+def test_the_expected_kernel_of_complete_rows_is_the_kernel():
+    X = np.random.default_rng(0).random((7, 3))
+    np.testing.assert_allclose(expected_kernel(X, Gaussian(2.0)), Gaussian(2.0)(X, X), atol=1e-14)
+
+
+def test_mean_kernels_of_completions_lie_between_the_bounds(any_kernel):
+    X = table_for(any_kernel, 10)
+    K = mean_kernel_of_completions(X, any_kernel)
+    lower, upper = kernel_bounds(any_kernel, X)
+    assert (K >= lower - 1e-13).all()
+    assert (K <= upper + 1e-12 * np.abs(upper)).all()
+    np.testing.assert_array_equal(K, K.T)
+    if any_kernel.is_positive_semidefinite:
+        assert np.linalg.eigvalsh(K).min() >= -1e-13 * np.abs(K).max()
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial()], ids=repr)
+def test_mean_kernels_have_room_wherever_something_is_unknown(kernel):
+    X = table_for(kernel, 10, missing=0.6)
+    lower, upper = kernel_bounds(kernel, X)
+    K = mean_kernel_of_completions(X, kernel)
+    unknown = lower < upper
+    assert (K > lower)[unknown].all()
+    assert (K < upper)[unknown].all()
+
+
+def test_completions_hold_observed_codes_only():
+    # With one code in the column nothing is unknown.
+    X = np.array([[7.0, 0.2], [NAN, 0.5], [NAN, 0.9]])
+    kernel = Gaussian(categorical=(0,))
+    lower, upper = kernel_bounds(kernel, X)
+    np.testing.assert_array_equal(lower, upper)
+    np.testing.assert_allclose(mean_kernel_of_completions(X, kernel), lower, atol=1e-15)
+
+
+def test_mean_kernels_are_determined_by_their_seed():
+    X = table_for(Gaussian(), 10)
+    one = mean_kernel_of_completions(X, Gaussian())
+    np.testing.assert_array_equal(one, mean_kernel_of_completions(X, Gaussian(), seed=0))
+    assert np.abs(one - mean_kernel_of_completions(X, Gaussian(), seed=1)).max() > 1e-3
+
+
+def test_mean_kernels_of_complete_rows_are_the_kernel():
+    X = np.random.default_rng(0).random((7, 3))
+    np.testing.assert_allclose(
+        mean_kernel_of_completions(X, Gaussian(), n_completions=3), Gaussian()(X, X), atol=1e-15
+    )

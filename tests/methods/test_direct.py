@@ -1,0 +1,485 @@
+"""The one-stage variant: its gradient, its descent and its ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.svm import SVC
+
+from kernimpute import impute
+from kernimpute.core.dual import make_dual
+from kernimpute.core.rows import check_labelled_rows
+from kernimpute.core.status import Status, StopRule
+from kernimpute.joint.reference import reference_table
+from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from kernimpute.methods.direct import _Objective, _profitable_changes, _twins, impute_directly
+
+KERNELS = [Gaussian(2.0), Laplacian(1.5), Linear(), Polynomial(degree=2), Sigmoid(0.8), Chi2()]
+STOP = StopRule(tol=1e-3, max_iter=60)
+
+
+def rows_of(kernel, *, n_samples=24, seed=0, task="classification", categorical=None, y=None):
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n_samples) % 2 if y is None else y
+    X = np.clip(
+        0.35
+        + 0.3 * (np.arange(n_samples) % 2)[:, None]
+        + 0.2 * generator.standard_normal((n_samples, 5)),
+        0.0,
+        1.0,
+    )
+    if categorical is not None:
+        X[:, categorical] = generator.integers(0, 4, (n_samples, len(categorical)))
+    X[generator.random(X.shape) < 0.4] = np.nan
+    X.setflags(write=False)
+    return check_labelled_rows(
+        X,
+        labels,
+        kernel,
+        owner="test",
+        C=2.0,
+        task=task,
+        epsilon=0.05,
+        categorical=categorical,
+    )
+
+
+def start_of(rows):
+    return reference_table(rows.X, rows.kernel, None)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_gradient_is_that_of_the_objective(kernel, n_classes):
+    rows = rows_of(kernel, y=np.arange(24) % n_classes)
+    numeric = kernel.numeric(5)
+    # Off the mean, where laplacian distances of filled cells would be at their kink.
+    generator = np.random.default_rng(5)
+    X = np.where(rows.observed, rows.X, 0.2 + 0.6 * generator.random(rows.X.shape))
+    objective = _Objective(rows, start_of(rows), 0.7, numeric, 1e-8)
+    gradient = objective(X).gradient
+    step = 1e-5
+    for row, column in [(0, 0), (3, 2), (7, 4), (12, 1), (20, 3)]:
+        ahead, behind = X.copy(), X.copy()
+        ahead[row, column] += step
+        behind[row, column] -= step
+        slope = (objective(ahead).objective - objective(behind).objective) / (2 * step)
+        assert gradient[row, column] == pytest.approx(slope, rel=2e-3, abs=2e-4)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_objective_never_rises_and_ends_lower(kernel):
+    rows = rows_of(kernel)
+    found = impute_directly(rows, start_of(rows), eta=0.5, stop=STOP)
+    objectives = found.trace.column("objective")
+    assert np.diff(objectives).max() <= 0.0
+    assert found.objective == objectives[-1] < objectives[0]
+    assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
+    np.testing.assert_array_equal(found.X[rows.observed], rows.X[rows.observed])
+    if not kernel.is_positive_semidefinite:
+        assert found.status is not Status.CONVERGED
+
+
+def test_a_strong_anchor_is_met_to_the_gradients_norm():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=20.0, stop=StopRule(1e-4, 200))
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-4
+    assert found.trace.column("gap")[0] == 1.0
+
+
+def test_the_machine_is_that_of_the_completed_rows():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=1.0, stop=STOP)
+    machine = SVC(C=2.0, gamma=1.0, tol=1e-10).fit(found.X, rows.dual.targets[:, 0])
+    K = rows.kernel(found.X, found.X)
+    decision = (K @ found.dual_coef + found.intercept)[:, 0]
+    np.testing.assert_allclose(decision, machine.decision_function(found.X), atol=1e-4)
+
+
+def test_an_infinite_eta_returns_the_reference():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=math.inf, stop=STOP)
+    np.testing.assert_array_equal(found.X, start_of(rows))
+    assert found.status is Status.CONVERGED
+    near = impute_directly(rows, start_of(rows), eta=1e6, stop=StopRule(1e-9, 200))
+    np.testing.assert_allclose(near.X, start_of(rows), atol=1e-5)
+
+
+def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
+    rows = rows_of(Gaussian(1.0), categorical=[0, 1], n_samples=40)
+    start = start_of(rows)
+    found = impute_directly(rows, start, eta=0.05, stop=STOP)
+    moved = found.X[:, :2] != start[:, :2]
+    assert moved.any()
+    assert not moved[rows.observed[:, :2]].any()
+    for column in (0, 1):
+        codes = np.unique(rows.X[rows.observed[:, column], column])
+        assert np.isin(found.X[:, column], codes).all()
+    assert np.diff(found.trace.column("objective")).max() <= 0.0
+    still = impute_directly(rows, start, eta=1e4, stop=STOP)
+    np.testing.assert_array_equal(still.X[:, :2], start[:, :2])
+
+
+def test_the_gain_of_a_code_is_the_exact_change_at_fixed_coefficients():
+    rows = rows_of(Laplacian(1.0), categorical=[0, 1], n_samples=30)
+    start = start_of(rows)
+    objective = _Objective(rows, start, 0.1, rows.kernel.numeric(5), 1e-8)
+    point = objective(start)
+    changes = _profitable_changes(objective, point)
+    assert changes
+    for gain, row, column, code in changes:
+        X = start.copy()
+        X[row, column] = code
+        K = rows.kernel(X, X)
+        changed = rows.dual.value(K, point.dual_coef) + 0.1
+        before = rows.dual.value(point.K, point.dual_coef)
+        assert before - changed == pytest.approx(gain, abs=1e-9)
+
+
+def test_regression_lowers_the_machines_loss():
+    generator = np.random.default_rng(0)
+    y = generator.random(24)
+    rows = rows_of(Gaussian(1.0), task="regression", y=y)
+    found = impute_directly(rows, start_of(rows), eta=0.1, stop=STOP)
+    assert found.objective < found.trace.column("objective")[0]
+
+
+def test_the_callback_may_stop_and_the_best_so_far_is_returned():
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(
+        rows, start_of(rows), eta=0.1, stop=STOP, callback=lambda record: record.iteration == 2
+    )
+    assert found.status is Status.INTERRUPTED
+    assert len(found.trace) == 3
+    assert found.objective == found.trace.records[-1].objective
+
+
+# ------------------------------------------------------------------------ weights of rows
+
+
+def weighted_rows(weights, *, kernel=None, task="classification", categorical=None, n_complete=0):
+    """Return rows with weights, the places of their copies, and as many copies of each row."""
+    generator = np.random.default_rng(6)
+    n = len(weights)
+    X = np.clip(
+        0.35 + 0.3 * (np.arange(n) % 2)[:, None] + 0.2 * generator.standard_normal((n, 5)), 0, 1
+    )
+    if categorical is not None:
+        X[:, categorical] = generator.integers(0, 4, (n, len(categorical)))
+    gaps = generator.random(X.shape) < 0.4
+    gaps[:n_complete] = False
+    X[gaps] = np.nan
+    y = np.arange(n) % 2 if task == "classification" else generator.random(n)
+    copies = np.repeat(np.arange(n), weights)
+
+    def checked(rows, sample_weight):
+        return check_labelled_rows(
+            X[rows],
+            y[rows],
+            Gaussian(1.0) if kernel is None else kernel,
+            owner="test",
+            C=2.0,
+            task=task,
+            epsilon=0.05,
+            categorical=categorical,
+            sample_weight=sample_weight,
+        )
+
+    return checked(np.arange(n), weights), copies, checked(copies, None)
+
+
+def weighted_start(rows):
+    return reference_table(rows.X, rows.kernel, None, sample_weight=rows.sample_weight)
+
+
+WEIGHTS = np.array([1, 2, 3, 0] * 7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_objective_of_weights_is_that_of_as_many_copies(kernel, task):
+    rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
+    generator = np.random.default_rng(5)
+    X = np.where(rows.observed, rows.X, 0.2 + 0.6 * generator.random(rows.X.shape))
+    numeric = kernel.numeric(5)
+    one = _Objective(rows, weighted_start(rows), 0.7, numeric, 1e-10)(X)
+    other = _Objective(repeated, start_of(repeated), 0.7, numeric, 1e-10)(X[copies])
+    if kernel.is_positive_semidefinite:
+        assert one.objective == pytest.approx(other.objective, rel=1e-9)
+        together = np.zeros_like(X)
+        np.add.at(together, copies, other.gradient)
+        np.testing.assert_allclose(one.gradient, together, atol=1e-6 * np.abs(together).max())
+    # A sigmoid's matrix of other rows has another projection on the cone.
+    np.testing.assert_array_equal(one.gradient[WEIGHTS == 0], 0.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_weights_on_complete_rows_fill_as_many_copies_do(task):
+    weights = np.array([1, 2, 3, 0] * 4 + [1, 1, 1, 0] * 4)
+    rows, copies, repeated = weighted_rows(weights, task=task, n_complete=16)
+    stop = StopRule(1e-4, 300)
+    one = impute_directly(rows, weighted_start(rows), eta=2.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=2.0, stop=stop)
+    np.testing.assert_allclose(one.X[copies], other.X, atol=1e-4)
+    assert one.objective == pytest.approx(other.objective, rel=1e-7)
+    assert one.status is other.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k.is_positive_semidefinite], ids=repr)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_weights_on_incomplete_rows_fill_as_many_copies_do(kernel, task):
+    rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
+    stop = StopRule(1e-3, 60)
+    one = impute_directly(rows, weighted_start(rows), eta=8.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=8.0, stop=stop)
+    assert np.abs(one.X - weighted_start(rows)).max() > 0.02
+    # Where the kernel bends, or its matrix is singular, steps cut short magnify the rounding in
+    # which the two descents differ.
+    near = 2e-3 if isinstance(kernel, Gaussian) else 0.03
+    assert one.objective == pytest.approx(other.objective, rel=near)
+    np.testing.assert_allclose(one.X[copies], other.X, atol=near)
+    K_one = rows.kernel(one.X[copies], one.X)
+    K_other = rows.kernel(other.X, other.X)
+    np.testing.assert_allclose(
+        K_one @ one.dual_coef + one.intercept,
+        K_other @ other.dual_coef + other.intercept,
+        atol=5.0 * near,
+    )
+
+
+@pytest.mark.parametrize("tol", [0.3, 1e-2])
+def test_a_row_of_some_weight_takes_the_steps_of_its_copies(tol):
+    rows, copies, repeated = weighted_rows(WEIGHTS)
+    stop = StopRule(tol, 300)
+    one = impute_directly(rows, weighted_start(rows), eta=32.0, stop=stop)
+    other = impute_directly(repeated, start_of(repeated), eta=32.0, stop=stop)
+    assert len(one.trace) == len(other.trace) > 2
+    np.testing.assert_allclose(
+        one.trace.column("objective"), other.trace.column("objective"), rtol=1e-7
+    )
+    np.testing.assert_allclose(one.trace.column("gap"), other.trace.column("gap"), rtol=1e-3)
+    np.testing.assert_allclose(one.X[copies], other.X, atol=1e-6)
+
+
+def test_rows_that_are_the_same_are_filled_alike():
+    rows, _, repeated = weighted_rows(np.full(12, 2), categorical=[0])
+    found = impute_directly(repeated, start_of(repeated), eta=0.5, stop=StopRule(1e-3, 100))
+    assert np.abs(found.X - start_of(repeated)).max() > 0.05
+    codes, numbers = found.X[:, 0], found.X[:, 1:]
+    alike = codes[::2] == codes[1::2]
+    assert alike.any()
+    np.testing.assert_allclose(numbers[::2][alike], numbers[1::2][alike], atol=1e-8)
+    assert np.diff(found.trace.column("objective")).max() <= 0.0
+
+
+def test_twins_are_incomplete_rows_that_agree_in_everything():
+    X = [[0.1, np.nan], [0.1, np.nan], [0.1, np.nan], [0.1, 0.5], [0.1, 0.5], [np.nan, 0.1]]
+    rows = check_labelled_rows(
+        X,
+        [0, 0, 1, 0, 0, 0],
+        Gaussian(1.0),
+        owner="test",
+        C=1.0,
+        task="classification",
+        epsilon=0.1,
+        categorical=None,
+    )
+    start = np.nan_to_num(rows.X, nan=0.3)
+    twins = _twins(rows, start)
+    assert twins[0] == twins[1]
+    assert np.unique(twins).size == 5
+    start[1, 1] = 0.4
+    assert _twins(rows, start) is None
+
+
+def test_rows_without_weight_stay_at_the_reference_and_have_no_say():
+    weights = np.array([1, 1, 0] * 8)
+    rows, copies, dropped = weighted_rows(weights, categorical=[0])
+    start = weighted_start(rows)
+    found = impute_directly(rows, start, eta=0.5, stop=STOP)
+    without = impute_directly(dropped, start_of(dropped), eta=0.5, stop=STOP)
+    np.testing.assert_array_equal(found.X[weights == 0], start[weights == 0])
+    np.testing.assert_array_equal(found.dual_coef[weights == 0], 0.0)
+    np.testing.assert_allclose(found.X[copies], without.X, atol=1e-5)
+    assert np.abs(found.X - start).max() > 0.05
+
+
+def test_a_code_that_only_rows_without_weight_have_fills_nothing():
+    generator = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = generator.random((40, 2))
+    X[:, 0] = y + generator.integers(0, 2, 40)
+    X[:10, 0], X[10:25, 0] = 9.0, np.nan
+    weights = np.where(np.arange(40) < 10, 0.0, 1.0)
+    rows = check_labelled_rows(
+        X,
+        y,
+        Gaussian(1.0),
+        owner="test",
+        C=2.0,
+        task="classification",
+        epsilon=0.1,
+        categorical=[0],
+        sample_weight=weights,
+    )
+    found = impute_directly(rows, weighted_start(rows), eta=1e-3, stop=STOP)
+    assert (found.X[:25, 0] != weighted_start(rows)[:25, 0]).any()
+    assert not (found.X[10:, 0] == 9.0).any()
+    # A reference may bring it there; then it may stay, and leave.
+    given = np.where(rows.observed, X, np.nan_to_num(X, nan=9.0))
+    moved = impute_directly(rows, given, eta=1e-3, stop=STOP)
+    assert np.diff(moved.trace.column("objective")).max() <= 0.0
+
+
+def test_weights_that_lie_far_apart_are_no_harder():
+    generator = np.random.default_rng(3)
+    rows, _, _ = weighted_rows(np.ones(28, dtype=int))
+    weights = 10.0 ** generator.uniform(-12, 12, 28)
+    bounds = {"lower": rows.dual.lower, "upper": rows.dual.upper}
+    bounds = {name: bound * weights[:, None] for name, bound in bounds.items()}
+    rows = replace(rows, dual=replace(rows.dual, **bounds), sample_weight=weights)
+    found = impute_directly(rows, start_of(rows), eta=32.0, stop=StopRule(1e-2, 100))
+    assert np.isfinite(found.X).all()
+    assert np.diff(found.trace.column("objective")).max() <= 0.0
+    assert math.isfinite(found.objective)
+
+
+@pytest.mark.parametrize("max_iter", [0, 1])
+def test_too_few_steps_are_told(max_iter):
+    rows = rows_of(Gaussian(1.0))
+    found = impute_directly(rows, start_of(rows), eta=0.1, stop=StopRule(1e-9, max_iter))
+    assert found.status is Status.MAX_ITER
+    assert len(found.trace) == max_iter + 1
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rows = rows_of(Gaussian(1.0))
+    order = np.random.default_rng(1).permutation(24)
+    dual = rows.dual
+    shuffled = replace(
+        rows,
+        X=rows.X[order],
+        observed=rows.observed[order],
+        dual=replace(
+            dual,
+            targets=dual.targets[order],
+            lower=dual.lower[order],
+            upper=dual.upper[order],
+        ),
+    )
+    stop = StopRule(1e-4, 300)
+    one = impute_directly(rows, start_of(rows), eta=5.0, stop=stop)
+    other = impute_directly(shuffled, start_of(shuffled), eta=5.0, stop=stop)
+    np.testing.assert_allclose(other.X, one.X[order], atol=1e-3)
+
+
+def test_a_tighter_tolerance_ends_lower_on_a_mixed_table():
+    rows = rows_of(Gaussian(1.0), categorical=[0, 1], n_samples=40)
+    ends = [
+        impute_directly(rows, start_of(rows), eta=0.2, stop=StopRule(tol, 200)).objective
+        for tol in (0.3, 1e-2, 1e-4)
+    ]
+    assert ends[1] <= ends[0] * 1.01
+    assert ends[2] <= ends[1] * 1.01
+
+
+def test_a_table_of_categories_alone_moves_and_stops_when_asked():
+    generator = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = (generator.random((40, 3)) < 0.3 + 0.4 * y[:, None]).astype(float)
+    X[generator.random(X.shape) < 0.3] = np.nan
+    rows = check_labelled_rows(
+        X,
+        y,
+        Gaussian(1.0),
+        owner="test",
+        C=2.0,
+        task="classification",
+        epsilon=0.1,
+        categorical=[0, 1, 2],
+    )
+    start = start_of(rows)
+    found = impute_directly(rows, start, eta=0.05, stop=STOP)
+    assert found.objective < found.trace.column("objective")[0]
+    none = impute_directly(rows, start, eta=0.05, stop=StopRule(0.1, 0))
+    assert none.status is Status.MAX_ITER
+    stopped = impute_directly(rows, start, eta=0.05, stop=STOP, callback=lambda record: True)
+    assert stopped.status is Status.INTERRUPTED
+    assert len(stopped.trace) == 1
+
+
+def test_a_slope_of_rounding_only_is_none():
+    # By symmetry the one free cell is where it should be.
+    X = np.array([[0.0], [np.nan], [1.0]])
+    result = impute(X, [0, 1, 0], kernel=Gaussian(1.0), eta=24.0)
+    assert result.status is Status.CONVERGED
+    assert result.X[1, 0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_on_real_tables_the_descent_ends_where_scipys_does(load):
+    X, y = load(return_X_y=True)
+    X, y = X[::3], y[::3]
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    # The ends stay, for the observed range is what is scaled to [0, 1].
+    inside = (X > 0.0) & (X < 1.0)
+    X[inside & (np.random.default_rng(5).random(X.shape) < 0.3)] = np.nan
+    found = impute(X, y, kernel=Gaussian(0.5), eta=8.0, tol=1e-4, max_iter=300)
+    dual = make_dual(y, X.shape[0])
+    gaps = np.isnan(X)
+    start = np.where(gaps, np.nanmean(X, axis=0), X)
+
+    def objective(cells):
+        filled = X.copy()
+        filled[gaps] = cells
+        K = Gaussian(0.5)(filled, filled)
+        b = dual.solve(K)
+        # By the envelope theorem, pair by pair; both rows of a pair move.
+        pull = K * (b @ b.T)
+        gradient = 16.0 * (filled - start) + 2.0 * 0.5 * (
+            pull.sum(axis=1)[:, None] * filled - pull @ filled
+        )
+        return dual.value(K, b) + 8.0 * np.sum((filled - start) ** 2), gradient[gaps]
+
+    theirs = minimize(
+        objective,
+        start[gaps],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, 1.0)] * int(gaps.sum()),
+        options={"maxiter": 300, "ftol": 0.0, "gtol": 1e-3},
+    )
+    assert found.trace.records[-1].objective == pytest.approx(theirs.fun, rel=1e-5)
+    np.testing.assert_allclose(found.X[gaps], theirs.x, atol=5e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e-2, 1e2])
+def test_a_target_in_another_unit_is_the_same_problem(unit):
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    X, target = X[:, :-1].copy(), X[:, -1].copy()
+    X[np.random.default_rng(7).random(X.shape) < 0.4] = np.nan
+
+    def run(unit):
+        return impute(
+            X,
+            target * unit,
+            task="regression",
+            kernel=Gaussian(0.5),
+            C=0.1 * unit,
+            epsilon=0.1 * unit,
+            eta=1e-4 * unit**2,
+        )
+
+    one, other = run(1.0), run(unit)
+    assert other.status is one.status is Status.CONVERGED
+    first, last = (other.trace.records[place].objective / unit**2 for place in (0, -1))
+    assert first == pytest.approx(one.trace.records[0].objective, rel=1e-6)
+    assert last == pytest.approx(one.trace.records[-1].objective, rel=0.1)
+    assert len(other.trace) <= 2 * len(one.trace)

@@ -1,0 +1,408 @@
+"""`recover_features`: exact where the target is, never worse than its starts, careful with data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernimpute.core.status import Status
+from kernimpute.kernels import Chi2, Gaussian, Kernel, Laplacian, Linear
+from kernimpute.methods.recover import recover_features
+from tests.methods.problems import (
+    DISTANCES,
+    KERNELS,
+    random_table,
+    random_target,
+    random_weights,
+    read_only,
+    with_gaps,
+)
+
+# ----------------------------------------------------------------------------- exact recovery
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("rate", [0.1, 0.6, 0.9])
+@pytest.mark.parametrize("gamma", [1.0 / 32.0, 1.0, 32.0])
+def test_a_gaussian_kernel_gives_its_table_back(gamma, rate, seed):
+    kernel = Gaussian(gamma)
+    table = random_table(100, 6, seed=seed)
+    target = kernel.inverse_link(kernel(table, table))
+    found = recover_features(with_gaps(table, rate, seed), target, kernel=kernel)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", ["half", "mean", "random", "spectral"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_every_kernel_gives_its_table_back_from_every_start(kernel, weighted, start):
+    table = random_table(60, 5)
+    found = recover_features(
+        with_gaps(table, 0.3),
+        random_target(kernel, table),
+        kernel=kernel,
+        weights=random_weights(60) if weighted else None,
+        starts=[start],
+    )
+    assert found.start == start
+    np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.7, 0.8])
+def test_extrapolation_halves_the_sweeps_and_changes_no_table(rate):
+    kernel = Gaussian(1.0)
+    table = random_table(100, 6)
+    target = random_target(kernel, table)
+    found = {
+        extrapolate: recover_features(
+            with_gaps(table, rate), target, kernel=kernel, starts=["half"], extrapolate=extrapolate
+        )
+        for extrapolate in (False, True)
+    }
+    for each in found.values():
+        np.testing.assert_allclose(each.X, table, rtol=0.0, atol=1e-9)
+        assert (np.diff(each.trace.column("objective")) <= 0.0).all()
+    assert 2 * found[True].n_sweeps < found[False].n_sweeps
+
+
+@pytest.mark.parametrize("kernel", DISTANCES, ids=repr)
+def test_codes_come_back_too(kernel):
+    table = random_table(80, 6, categorical=(0, 4))
+    kernel = kernel.with_categorical([0, 4], 6)
+    found = recover_features(with_gaps(table, 0.5), random_target(kernel, table), kernel=kernel)
+    np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
+    assert (found.X[:, [0, 4]] == table[:, [0, 4]]).all()
+
+
+def test_categorical_columns_may_be_named_beside_the_kernel():
+    table = random_table(40, 4, categorical=(2,))
+    marked = Gaussian(categorical=(2,))
+    gappy, target = with_gaps(table, 0.4), random_target(marked, table)
+    one = recover_features(gappy, target, kernel=marked)
+    two = recover_features(gappy, target, kernel=Gaussian(), categorical=[2])
+    assert (one.X == two.X).all()
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.9])
+@pytest.mark.parametrize("gamma", [1.0 / 32.0, 1.0, 32.0])
+def test_heart_comes_back(data_dir, gamma, rate):
+    table = np.genfromtxt(data_dir / "heart.csv", delimiter=",", skip_header=1)[:, :-1]
+    table = (table - table.min(axis=0)) / np.ptp(table, axis=0)
+    kernel = Gaussian(gamma)
+    target = kernel.inverse_link(kernel(table, table))
+    for seed in range(5):
+        found = recover_features(with_gaps(table, rate, seed), target, kernel=kernel)
+        np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
+
+
+def test_permuted_columns_give_the_permuted_table():
+    kernel = Gaussian()
+    table = random_table(60, 5)
+    gappy, target = with_gaps(table, 0.5), random_target(kernel, table)
+    permutation = [3, 0, 4, 1, 2]
+    one = recover_features(gappy, target, kernel=kernel, starts=["half"])
+    two = recover_features(gappy[:, permutation], target, kernel=kernel, starts=["half"])
+    np.testing.assert_allclose(two.X, one.X[:, permutation], rtol=0.0, atol=1e-9)
+
+
+# ------------------------------------------------------------------------------ inexact targets
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_an_inexact_target_is_fitted_monotonely_and_soon(kernel):
+    table = random_table(60, 5)
+    found = recover_features(
+        with_gaps(table, 0.4), random_target(kernel, table, noise=0.1), kernel=kernel
+    )
+    assert found.status is Status.CONVERGED
+    objective = found.trace.column("objective")
+    assert (np.diff(objective) <= 1e-12 * objective[:-1]).all()
+    assert found.n_sweeps == len(found.trace) - 1 < 100
+    assert found.objective == objective[-1]
+    sums = kernel.sums(found.X, found.X)
+    residuals = sums - random_target(kernel, table, noise=0.1)
+    assert found.objective == pytest.approx((residuals**2).sum(), rel=1e-9)
+    assert found.X.min() >= 0.0
+    assert found.X.max() <= 1.0
+
+
+def test_the_start_with_the_lowest_objective_wins():
+    kernel = Laplacian()
+    table = random_table(40, 5)
+    gappy, target = with_gaps(table, 0.8), random_target(kernel, table, noise=0.1)
+    names = ["half", "mean", "random", "spectral"]
+    each = [recover_features(gappy, target, kernel=kernel, starts=[name]) for name in names]
+    best = recover_features(gappy, target, kernel=kernel, starts=names)
+    winner = min(each, key=lambda found: found.objective)
+    assert best.start == winner.start
+    assert best.objective == winner.objective
+    assert (best.X == winner.X).all()
+
+
+def test_a_given_table_is_a_start():
+    kernel = Gaussian()
+    table = random_table(40, 5)
+    gappy, target = with_gaps(table, 0.4), random_target(kernel, table)
+    found = recover_features(gappy, target, kernel=kernel, starts=[table])
+    assert found.n_sweeps == 0
+    assert found.start == "given table 0"
+    assert (found.X == table).all()
+    # Only its missing cells are looked at.
+    elsewhere = np.where(np.isnan(gappy), table, 9.0)
+    assert recover_features(gappy, target, kernel=kernel, starts=[elsewhere]).n_sweeps == 0
+
+
+# --------------------------------------------------------------------------------- the weights
+
+
+def test_equal_weights_are_no_weights():
+    kernel = Gaussian()
+    table = random_table(30, 4)
+    gappy, target = with_gaps(table, 0.4), random_target(kernel, table, noise=0.1)
+    plain = recover_features(gappy, target, kernel=kernel)
+    weighted = recover_features(gappy, target, kernel=kernel, weights=np.full((30, 30), 3.0))
+    np.testing.assert_allclose(weighted.X, plain.X, rtol=0.0, atol=1e-6)
+    assert weighted.objective == pytest.approx(3.0 * plain.objective, rel=1e-9)
+
+
+def test_pairs_without_weight_are_ignored():
+    kernel = Gaussian()
+    table = random_table(40, 4)
+    target = random_target(kernel, table).copy()
+    weights = np.ones((40, 40))
+    weights[:5, 20:] = weights[20:, :5] = 0.0
+    target[:5, 20:] = target[20:, :5] = 1e3
+    found = recover_features(
+        with_gaps(table, 0.3), target, kernel=kernel, weights=weights, starts=["half"]
+    )
+    np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
+
+
+def test_kernel_weights_lower_the_error_of_the_kernel():
+    kernel = Gaussian(4.0)
+    table = random_table(60, 5)
+    gappy, target = with_gaps(table, 0.5), random_target(kernel, table, noise=0.1)
+
+    def error(weights):
+        found = recover_features(gappy, target, kernel=kernel, weights=weights)
+        return ((kernel(found.X, found.X) - kernel.link(target)) ** 2).sum()
+
+    assert error("kernel") < error(None)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_kernel_weights_keep_an_exact_target_exact(kernel):
+    table = random_table(50, 4)
+    found = recover_features(
+        with_gaps(table, 0.3), random_target(kernel, table), kernel=kernel, weights="kernel"
+    )
+    np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
+
+
+def test_kernel_weights_that_all_underflow():
+    kernel = Gaussian(1e4)
+    table = random_table(50, 4)
+    found = recover_features(
+        with_gaps(table, 0.3), random_target(kernel, table), kernel=kernel, weights="kernel"
+    )
+    assert np.isfinite(found.X).all()
+    np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
+
+
+# ------------------------------------------------------------------------- care with the data
+
+
+def test_observed_cells_are_kept_bit_for_bit_and_the_input_is_not_written_to():
+    kernel = Gaussian(categorical=(1,))
+    table = random_table(30, 4, categorical=(1,))
+    gappy = with_gaps(table, 0.5)
+    before = gappy.copy()
+    target = random_target(kernel, table, noise=0.3)
+    weights = random_weights(30)
+    start = read_only(np.where(np.isnan(gappy), table, gappy))
+    found = recover_features(
+        gappy, target, kernel=kernel, weights=weights, starts=[start, "spectral"]
+    )
+    observed = ~np.isnan(gappy)
+    assert found.X[observed].tobytes() == before[observed].tobytes()
+    assert gappy.tobytes() == before.tobytes()
+    assert np.isin(found.X[:, 1], table[:, 1]).all()
+
+
+def test_lists_are_tables_too():
+    found = recover_features([[0.0], [None]], [[0, 1], [1, 0]], kernel=Gaussian())
+    np.testing.assert_allclose(found.X, [[0.0], [1.0]])
+
+
+def test_nothing_missing():
+    table = random_table(10, 3)
+    found = recover_features(table, random_target(Linear(), table), kernel=Linear())
+    assert found.status is Status.NOTHING_MISSING
+    assert found.X is not table
+    assert found.X.tobytes() == table.tobytes()
+    assert found.objective == pytest.approx(0.0, abs=1e-20)
+    assert (found.n_sweeps, len(found.trace)) == (0, 0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize(
+    "gaps",
+    [
+        (slice(None), 1),
+        (2, slice(None)),
+        (slice(None), slice(None)),
+        ([0, 3], [1, 1]),
+    ],
+    ids=["a column", "a row", "everything", "a constant column"],
+)
+def test_degenerate_gaps(kernel, gaps):
+    table = random_table(12, 3).copy()
+    table[:, 1] = 0.25
+    gappy = table.copy()
+    gappy[gaps] = np.nan
+    found = recover_features(gappy, random_target(kernel, table), kernel=kernel)
+    assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
+    sums = kernel.sums(found.X, found.X)
+    assert found.objective == pytest.approx(
+        ((sums - random_target(kernel, table)) ** 2).sum(), abs=1e-9
+    )
+    if np.isnan(gappy).sum() < 15:
+        np.testing.assert_allclose(sums, kernel.sums(table, table), atol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (6, 1)])
+def test_single_rows_and_columns(kernel, shape):
+    table = random_table(*shape)
+    gappy = table.copy()
+    gappy[0, 0] = np.nan
+    found = recover_features(gappy, random_target(kernel, table), kernel=kernel)
+    assert found.objective == pytest.approx(0.0, abs=1e-12)
+    assert found.status is Status.CONVERGED
+
+
+# ------------------------------------------------------------------------- ends of the descent
+
+
+def test_the_callback_sees_every_sweep_and_stops_it_all():
+    kernel = Laplacian()
+    table = random_table(30, 4)
+    gappy, target = with_gaps(table, 0.5), random_target(kernel, table, noise=0.1)
+    seen = []
+    options = {"kernel": kernel, "starts": ["half", "mean"]}
+    whole = recover_features(gappy, target, callback=seen.append, **options)
+    assert {record.note for record in seen} == {"start: half", "start: mean"}
+    assert {record.stage for record in seen} == {"Stage II"}
+    assert [record for record in seen if record.note == f"start: {whole.start}"] == list(
+        whole.trace.records
+    )
+    assert np.isfinite(whole.trace.column("features")[1:]).all()
+    assert np.isnan(whole.trace.column("gap")).all()
+    # The second start is cut off; the best so far is what the first one found.
+    first = len([record for record in seen if record.note == "start: half"])
+    count = []
+
+    def stop(record):
+        count.append(record)
+        return len(count) > first
+
+    cut = recover_features(gappy, target, callback=stop, **options)
+    assert cut.status is Status.INTERRUPTED
+    assert cut.start == "half"
+    assert len(count) == first + 1
+
+
+def test_max_sweeps():
+    kernel = Gaussian()
+    table = random_table(30, 4)
+    gappy, target = with_gaps(table, 0.5), random_target(kernel, table)
+    none = recover_features(gappy, target, kernel=kernel, starts=["half"], max_sweeps=0)
+    assert (none.status, none.n_sweeps) == (Status.MAX_ITER, 0)
+    assert (none.X[np.isnan(gappy)] == 0.5).all()
+    two = recover_features(gappy, target, kernel=kernel, starts=["half"], max_sweeps=2)
+    assert (two.status, two.n_sweeps) == (Status.MAX_ITER, 2)
+
+
+def test_the_seed_decides():
+    kernel = Laplacian()
+    table = random_table(30, 4)
+    gappy, target = with_gaps(table, 0.8), random_target(kernel, table, noise=0.3)
+
+    def found(seed):
+        return recover_features(
+            gappy, target, kernel=kernel, starts=["random"], random_state=seed, max_sweeps=1
+        ).X
+
+    assert (found(0) == found(0)).all()
+    assert (found(0) != found(1)).any()
+
+
+# -------------------------------------------------------------------------------- refusals
+
+GAPPY = read_only(np.array([[0.1, np.nan], [0.2, 0.3], [0.5, 0.4]]))
+ZEROS = read_only(np.zeros((3, 3)))
+ASYMMETRIC = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.1, 0.0]])
+INFINITE = np.array([[0.0, np.inf, 0.0], [np.inf, 0.0, 0.0], [0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"X": np.zeros(3)}, ValueError, r"'X' .* recover_features must be a matrix"),
+        ({"X": [[0.1], [0.1, 0.2]]}, TypeError, r"'X' .* recover_features must be numeric"),
+        ({"X": [[2.0, np.nan]] * 3}, ValueError, r"'X' .* in \[0, 1\] or NaN. Got .*2.0"),
+        ({"target": np.zeros((2, 2))}, ValueError, r"'target' .* shape \(3, 3\). Got shape \(2, 2"),
+        ({"target": ASYMMETRIC}, ValueError, r"'target' .* symmetric. Got values that differ"),
+        ({"target": INFINITE}, ValueError, r"'target' .* finite. Got inf in row 0, column 1"),
+        ({"target": [["a"] * 3] * 3}, TypeError, r"'target' .* must be numeric"),
+        ({"kernel": "gaussian"}, TypeError, r"'kernel' .* instance of one of .* Got 'gaussian'"),
+        ({"kernel": Gaussian}, TypeError, r"'kernel' .* instance of one of the kernels Gaussian"),
+        ({"weights": -np.ones((3, 3))}, ValueError, r"'weights' .* nonnegative"),
+        ({"weights": np.zeros((3, 3))}, ValueError, r"'weights' .* positive for one pair"),
+        ({"weights": ASYMMETRIC}, ValueError, r"'weights' .* symmetric"),
+        ({"weights": np.ones(3)}, ValueError, r"'weights' .* shape \(3, 3\)"),
+        ({"weights": "distance"}, ValueError, r"'weights' .* 'kernel', None or a matrix"),
+        ({"starts": "half"}, ValueError, r"'starts' .* 'auto' or a sequence .* Got 'half'"),
+        ({"starts": []}, ValueError, r"'starts' .* 'auto' or a sequence"),
+        ({"starts": ["zero"]}, ValueError, r"'starts' .* 'half', 'mean', 'random', 'spectral'"),
+        ({"starts": [np.zeros((2, 2))]}, ValueError, r"'starts\[0\]' .* shape \(3, 2\). Got shape"),
+        ({"starts": ["half", np.full((3, 2), 2.0)]}, ValueError, r"'starts\[1\]' .* in \[0, 1\]"),
+        ({"starts": [np.full((3, 2), np.nan)]}, ValueError, r"'starts\[0\]' .* Got nan in row 0"),
+        ({"starts": [[["a", "b"]] * 3]}, TypeError, r"'starts\[0\]' .* must be numeric"),
+        ({"categorical": [2]}, ValueError, r"'categorical' .* Gaussian .* the 2 columns"),
+        ({"kernel": Linear(), "categorical": [0]}, ValueError, r"'categorical' .* Linear"),
+        ({"tol": -1.0}, ValueError, r"'tol' .* recover_features .* Got -1.0"),
+        ({"max_sweeps": 1.5}, TypeError, r"'max_sweeps' .* recover_features .* Got 1.5"),
+        ({"random_state": -1}, ValueError, r"'random_state' .* recover_features .* Got -1"),
+    ],
+)
+def test_refusals(changes, error, match):
+    arguments = {"X": GAPPY, "target": ZEROS, "kernel": Gaussian()} | changes
+    X, target = arguments.pop("X"), arguments.pop("target")
+    with pytest.raises(error, match=match):
+        recover_features(X, target, **arguments)
+
+
+def test_a_kernel_of_ones_own_is_refused():
+    class Own(Gaussian):
+        """Its feature term could be anything."""
+
+    assert issubclass(Own, Kernel)
+    with pytest.raises(ValueError, match=r"'kernel' .* instance of one of the kernels"):
+        recover_features(GAPPY, ZEROS, kernel=Own())
+
+
+def test_a_start_with_an_unknown_code_is_refused():
+    X = np.array([[3.0, 0.1], [4.0, 0.2], [np.nan, 0.3]])
+    kernel = Gaussian(categorical=(0,))
+    with pytest.raises(ValueError, match=r"'starts\[0\]' .* an observed code. Got 5.0 in row 2"):
+        recover_features(X, ZEROS, kernel=kernel, starts=[np.full((3, 2), 5.0)])
+
+
+def test_chi2_is_exact_at_the_ends_of_its_range():
+    table = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    gappy = table.copy()
+    gappy[0, 0] = gappy[3, 1] = np.nan
+    found = recover_features(gappy, Chi2().sums(table, table), kernel=Chi2())
+    np.testing.assert_allclose(found.X, table, atol=1e-9)
