@@ -22,17 +22,14 @@ import typer
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from experiments.config import Config, config_names, load_config
-from experiments.files import check_file, check_folder, data_folder
+from experiments.files import data_folder
 from experiments.plan import Part, Plan, keys_of, make_plan
 from experiments.records import (
     export_csv,
-    import_parts,
-    known_parts,
     read_parts,
     rows_among,
     rows_not_asked_for,
     rows_of,
-    status_of,
 )
 from experiments.runner import run
 from experiments.words import counted, some_of
@@ -81,9 +78,6 @@ def run_command(
         Path | None, typer.Option(help="Folder of the datasets; else KERNIMPUTE_DATA, else OpenML.")
     ] = None,
     records: Records = RECORDS,
-    known: Annotated[
-        Path | None, typer.Option(help="A CSV of earlier rows, which are not run again.")
-    ] = None,
     retry_failed: Annotated[bool, typer.Option(help="Run again what failed.")] = False,
     methods: Annotated[
         list[str] | None, typer.Option(help="Only this method; may be given again.")
@@ -96,25 +90,17 @@ def run_command(
     ] = None,
 ) -> None:
     """Run what an experiment lacks; what is written is not run again."""
-    check_folder("--records", records)
-    if known is not None:
-        check_file("--known", known)
     loaded = load_config(config)
     folder = records / loaded.name
     part = Part(_given(methods), _given(datasets), repetitions)
     data = data_folder(data_dir)
-    parts = {} if known is None else known_parts(known)
-    earlier = {name: status_of([row["status"] for row in rows]) for name, rows in parts.items()}
-    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed, earlier=earlier)
+    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed)
     # Only a run needs the datasets and the progress bar.
     from experiments.progress import shown
     from experiments.runner import check_conditions
 
     check_conditions(plan, data)
     folder.mkdir(parents=True, exist_ok=True)
-    if known is not None:
-        taken = import_parts(parts, folder, keys_of(loaded))
-        typer.echo(f"{counted(taken, 'run')} taken from {known}.")
     _tell_plan(plan)
     if not plan.work:
         return
@@ -175,7 +161,6 @@ def _tell_failures(rows: pd.DataFrame) -> None:
 
 def _rows_of(config: Config, records: Path, results: Path) -> pd.DataFrame:
     """Return an experiment's rows: of the records, else of the committed CSV."""
-    check_folder("--results", results)
     folder, path = records / config.name, results / f"{config.name}.csv"
     rows = rows_of(keys_of(config), folder, path)
     if rows.empty:
@@ -247,7 +232,6 @@ def overview_command(results: Results = RESULTS) -> None:
     """Write the tables that sum up all that is committed, which docs/results.md includes."""
     from experiments.tables.overview import write_overview
 
-    check_folder("--results", results)
     _tell_written(write_overview(results))
 
 

@@ -90,7 +90,6 @@ def make_plan(
     *,
     part: Part = Everything,
     retry_failed: bool = False,
-    earlier: Mapping[str, str] | None = None,
 ) -> Plan:
     """Return what is left to do."""
     units = units_of(config)
@@ -98,7 +97,7 @@ def make_plan(
     _check_names(config, "method", part.methods, [entry.name for entry in config.methods])
     _check_names(config, "dataset", part.datasets, datasets)
     clean(folder)
-    statuses = {**(earlier or {}), **status_of_parts(folder)}
+    statuses = status_of_parts(folder)
     n_known, n_failed, left = 0, 0, []
     for unit in filter(part.has_unit, units):
         open_entries = []

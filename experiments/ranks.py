@@ -23,21 +23,18 @@ def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
     """
     gaps = wide.isna().sum().sort_values(kind="stable")
     complete = list(gaps.index[gaps == gaps.min()])
-    groups = [group for _, group in wide.groupby(level=list(CELL), sort=False, dropna=False)]
     rows = {}
     # Among equal ranks those with the most readings come first.
     for method in gaps.index:
-        places = [_place(g[method], g[complete]) for g in groups if g[method].notna().any()]
-        if places:
-            rows[method] = (np.mean(places), not gaps[method], len(places), wide[method].count())
+        known = wide[wide[method].notna()]
+        if known.empty:
+            continue
+        means = known.groupby(level=list(CELL), sort=False, dropna=False).mean()
+        ahead = means[complete].sub(means[method], axis="index").round(TIE)
+        places = 0.5 + (ahead > 0).sum(axis="columns") + (ahead == 0).sum(axis="columns") / 2
+        rows[method] = (places.mean(), not gaps[method], len(places), len(known))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["rank", "complete", "cells", "n"])
     return table.rename_axis("method").sort_values("rank", kind="stable")
-
-
-def _place(own: pd.Series, others: pd.DataFrame) -> float:
-    known = own.notna()
-    ahead = (others[known].mean() - own[known].mean()).round(TIE)
-    return 0.5 + (ahead > 0).sum() + (ahead == 0).sum() / 2
 
 
 def friedman(wide: pd.DataFrame) -> float:

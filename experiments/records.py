@@ -196,24 +196,3 @@ def rows_not_asked_for(path: Path, keys: Iterable[Key]) -> pd.DataFrame:
     rows = read_records(path)
     wanted = {key.file_name for key in keys}
     return rows[[name not in wanted for name in file_names(rows)]]
-
-
-def known_parts(path: Path) -> dict[str, list[dict[Any, Any]]]:
-    """Return the parts that a CSV knows."""
-    rows = read_records(path)
-    known: dict[str, list[dict[Any, Any]]] = {}
-    for name, row in zip(file_names(rows), rows.to_dict("records"), strict=True):
-        known.setdefault(name, []).append(row)
-    return known
-
-
-def import_parts(
-    known: Mapping[str, Sequence[Mapping[Any, Any]]], folder: Path, keys: Iterable[Key]
-) -> int:
-    """Write the parts that are known and the folder lacks."""
-    clean(folder)
-    there = status_of_parts(folder)
-    wanted = [key for key in keys if key.file_name in known and key.file_name not in there]
-    for key in wanted:
-        key.write(folder, known[key.file_name])
-    return len(wanted)

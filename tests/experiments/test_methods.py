@@ -12,7 +12,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.svm import SVC
 
 from experiments import registry
-from experiments.methods.candidates import GRID, GRIDS, choose, kept
+from experiments.methods.candidates import GRID, GRIDS, Candidate, choose, kept
 from experiments.methods.fillers import LabelAppended, imputer_filling
 from experiments.methods.filling import filling_by, with_indicators
 from experiments.methods.guided import (
@@ -336,3 +336,35 @@ def test_a_selected_eta_ends_at_mean_imputation():
     means = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     for candidate in candidates:
         assert (candidate.parameters["eta"] == np.inf) == np.allclose(candidate.filled, means)
+
+
+# ------------------------------------------------------------------ selection
+
+
+class Right:
+    """Predicts so many of the holdout rows rightly."""
+
+    def __init__(self, n_right):
+        self.n_right = n_right
+
+    def predict(self, X):
+        wrong = np.arange(len(X)) >= self.n_right
+        return np.where(wrong, 1 - PROBLEM.holdout.y, PROBLEM.holdout.y)
+
+
+@pytest.mark.parametrize(
+    ("offered", "plain", "released"),
+    [
+        ([(10, 1.0), (20, 1.0), (20, 1.0), (5, 1.0)], 1, 1),
+        ([(25, 0.8), (24, 0.8), (15, 0.6), (15, 0.9)], 0, 2),
+        ([(20, 0.1)], 0, None),
+    ],
+    ids=["first among equals", "training above holdout", "none passes"],
+)
+def test_the_rules_select(offered, plain, released):
+    candidates = [Candidate({"at": i}, Right(n), train) for i, (n, train) in enumerate(offered)]
+    chosen = choose(iter(candidates), PROBLEM, ("plain", "released"))
+    assert chosen["plain"].candidate.parameters["at"] == plain
+    assert chosen["plain"].holdout_accuracy == offered[plain][0] / PROBLEM.holdout.y.size
+    found = chosen["released"].candidate.parameters["at"] if "released" in chosen else None
+    assert found == released
