@@ -19,27 +19,13 @@ from rich.progress import (
 
 from experiments.plan import Plan
 
-__all__ = ["shown"]
-
 EVERY = 1.0
 """Seconds between two looks at what is written."""
 
 
 @contextmanager
 def shown(plan: Plan) -> Iterator[None]:
-    """Show how many runs and units of a plan have rows, until the block ends.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is left to do.
-
-    Yields
-    ------
-    None
-        While the block runs, the parts in the plan's folder are counted from a thread: a run
-        is done when its part is there, whichever process wrote it.
-    """
+    """Show how many runs and units of a plan have rows, until the block ends."""
     over = threading.Event()
     left = [plan.files_of(work) for work in plan.work]
     ready = _stamps(plan.folder)

@@ -11,39 +11,26 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
 from experiments.config import Config, MethodEntry
-from experiments.kind import Kind, kind_of
+from experiments.kinds import Kind, kind_of
+from experiments.make_problem import check_setting
 from experiments.measure import machine, measured, versions
 from experiments.plan import Plan, Work, key_of
-from experiments.problem import seed_of
+from experiments.problem import Setting, seed_of
 from experiments.records import OUTCOME, status_of
-
-__all__ = ["run"]
+from experiments.registry import needs_of
 
 
 def run(plan: Plan, *, data_dir: Path | None = None, jobs: int = 1) -> Iterator[list[str]]:
-    """Do what is left, on several processes.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is left.
-    data_dir : Path or None, default=None
-        The folder of the datasets.
-    jobs : int, default=1
-        Processes, each on one thread of linear algebra; 1 works in this process.
-
-    Yields
-    ------
-    list of str
-        How each method of a unit ended, as soon as the unit is done.
-    """
+    """Do what is left, on several processes."""
     calls = (
         delayed(_do)(plan.config, work, plan.folder, data_dir, os.getpid()) for work in plan.work
     )
@@ -133,3 +120,40 @@ def _checked(
     if unknown:
         raise ValueError(f"Rows of {config.kind} must keep to its columns; got also {unknown}.")
     return rows
+
+
+def check_conditions(plan: Plan, data_dir: Path | None) -> None:
+    """Refuse a run that lacks what its methods need, before any work."""
+    try:
+        for setting in _settings(plan):
+            check_setting(setting, data_dir)
+        for package, method in _needed_packages(plan):
+            if find_spec(package) is None:
+                raise ImportError(f"The method {method} needs {package}: pip install {package}.")
+    except (ValueError, OSError, ImportError) as error:
+        raise ValueError(f"{plan.config.name}: {' '.join(str(error).split())}") from None
+
+
+def _settings(plan: Plan) -> Iterator[Setting]:
+    """Yield the problems that will be made, of those that differ in repetition the last."""
+    kind = kind_of(plan.config)
+    last: dict[Setting, Setting] = {}
+    for work in plan.work:
+        if all(entry.reason_to_skip(work.unit) for entry in work.methods):
+            continue
+        setting = kind.setting(plan.config, work.unit)
+        if setting is not None:
+            first = replace(setting, repetition=0)
+            last[first] = max(last.get(first, first), setting, key=lambda one: one.repetition)
+    yield from last.values()
+
+
+def _needed_packages(plan: Plan) -> set[tuple[str, str]]:
+    """Return the packages that the methods to be run need, with a method that needs each."""
+    methods = {
+        entry.name
+        for work in plan.work
+        for entry in work.methods
+        if entry.reason_to_skip(work.unit) is None
+    }
+    return {(package, name) for name in methods if (package := needs_of(name))}
