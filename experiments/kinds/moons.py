@@ -52,7 +52,7 @@ def units(config: MoonsConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: MoonsConfig, unit: dict[str, Any]) -> None:
-    """Return that a unit is of no problem with a dataset."""
+    """Return None: the moons are drawn, and need no dataset."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""Average ranks over all cells, and every method held against two simple ones."""
+"""Average ranks over all cells, and every method compared with simple ones."""
 
 from __future__ import annotations
 
