@@ -59,7 +59,7 @@ class Problem:
     """
 
     setting: Setting  # Its axes
-    train: Rows  # The rows to learn from, to select by and to be judged by
+    train: Rows  # The rows to learn from, to select settings on, and to test on
     holdout: Rows
     test: Rows
 

@@ -22,7 +22,7 @@ VARIANTS: dict[str, tuple[str, float | None]] = {
     "direct": ("direct", None),
     "anchored": ("anchored", None),
 }
-"""Variant and eta of each method: held with infinite weight, cells stay at their means."""
+"""Variant and eta of each method: with infinite weight the cells stay at their means."""
 
 columns = (
     "what",
