@@ -27,9 +27,9 @@ from experiments.plan import Part, Plan, keys_of, make_plan
 from experiments.records import (
     export_csv,
     read_parts,
-    rows_among,
     rows_not_asked_for,
     rows_of,
+    rows_of_keys,
 )
 from experiments.runner import run
 from experiments.words import counted, some_of
@@ -96,7 +96,7 @@ def run_command(
     data = data_folder(data_dir)
     plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed)
     # Only a run needs the datasets and the progress bar.
-    from experiments.progress import shown
+    from experiments.progress import progress_bars
     from experiments.runner import check_conditions
 
     check_conditions(plan, data)
@@ -107,7 +107,7 @@ def run_command(
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     try:
-        with shown(plan), warnings.catch_warnings():
+        with progress_bars(plan), warnings.catch_warnings():
             # Workers whose memory grew are replaced between two units, which is no news.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             for ended in run(plan, data_dir=data, jobs=jobs):
@@ -129,9 +129,9 @@ def run_command(
     typer.echo(f"{loaded.name}: {ways} in {minutes:.1f} minutes.")
     if counts["failed"]:
         rows = read_parts(folder)
-        _tell_failures(rows_among(rows, keys_of(loaded)))
+        _tell_failures(rows_of_keys(rows, keys_of(loaded)))
         # A run of two selection rules counts as failed where one of them did.
-        if not (rows_among(rows, plan.keys)["status"] == "done").any():
+        if not (rows_of_keys(rows, plan.keys)["status"] == "done").any():
             raise typer.Exit(1)
 
 

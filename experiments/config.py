@@ -1,4 +1,4 @@
-"""What an experiment consists of: one record a kind, which refuses unknown keys."""
+"""Configs: one record for each kind of experiment, and the YAML files they are read from."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _canonical(text: str) -> str:
-    """Return a name; refuse it in any but its one written form, since records are kept by it.
+    """Return a name, or refuse another spelling of it, because records are stored by name.
 
-    What is no name at all is left to the kind, which says what it has.
+    The kind itself refuses what is not a name.
     """
     try:
         parts = [parse_name(part) for part in split_method(text)]
@@ -70,7 +70,7 @@ class MethodEntry(_Record):
     missing_rates: Rates | None = None  # At which missing rates; None is at all
 
     def reason_to_skip(self, unit: Mapping[str, Any]) -> str | None:
-        """Return why the method is left out of a unit of work, None if it is not."""
+        """Return why the method skips a unit of work, or None."""
         if self.repetitions is not None and unit["repetition"] >= self.repetitions:
             return f"The config limits the method to {counted(self.repetitions, 'repetition')}."
         if self.datasets is not None and unit["dataset"] not in self.datasets:
@@ -165,7 +165,7 @@ MODELS: dict[str, type[Config]] = {
 
 
 def check_methods(config: Config, known: Iterable[str]) -> None:
-    """Refuse methods that a kind has not."""
+    """Refuse methods that a kind does not have."""
     names = list(known)
     for entry in config.methods:
         if entry.name not in names:
@@ -180,7 +180,7 @@ CONFIGS = Path(__file__).parent / "configs"
 
 
 class ConfigError(ValueError):
-    """A config that can't be read or says something that it must not, in one sentence."""
+    """A config is unreadable or wrong; the message is one sentence."""
 
 
 def config_names() -> list[str]:
@@ -253,7 +253,7 @@ def _sentence(error: ValidationError, model: type[Config]) -> str:
 
 
 class _Strict(yaml.SafeLoader):
-    """PyYAML's safe loader, which of a key that is given twice would take the last."""
+    """PyYAML's safe loader, but a key that is given twice is an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""The datasets by name: which columns, labels and gaps a table has under which reading of it.
+"""The datasets by name, with the options that say how a table is read.
 
 A name may carry options; the first value is the default:
 
@@ -36,7 +36,7 @@ Drawer = Callable[..., tuple[FloatArray, NDArray[np.int64]]]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table under one reading of it."""
+    """A table with its labels."""
 
     name: str  # The name it was asked for by, with its options
     X: FloatArray  # Its columns as they are, not scaled, NaN at the table's own gaps; not writable
@@ -107,7 +107,7 @@ def load_dataset(name: str, data_dir: Path | None, repetition: int = 0) -> Datas
 
 def _drawn(name: Name, repetition: int) -> Dataset:
     draw, known = DRAWN[name.base]
-    options = name.options_among(known)
+    options = name.with_defaults(known)
     for key, default in known.items():
         value = options[key]
         kinds = (int,) if isinstance(default, int) else (int, float)
@@ -154,7 +154,7 @@ def _dataset(
     feature_names: tuple[str, ...],
     source: str,
 ) -> Dataset:
-    """Return a dataset whose arrays can't be written to, since it is kept and shared."""
+    """Return a dataset with read-only arrays, because it is cached and shared."""
     X.setflags(write=False)
     y.setflags(write=False)
     return Dataset(str(name), X, y, feature_names, source)
@@ -163,7 +163,7 @@ def _dataset(
 def _options(name: Name) -> dict[str, Any]:
     """Return the options of a table of a file, checked."""
     choices = READINGS[name.base].options
-    options = name.options_among({key: values[0] for key, values in choices.items()})
+    options = name.with_defaults({key: values[0] for key, values in choices.items()})
     for key, values in choices.items():
         if options[key] not in values:
             must_be = " or ".join(f"{value}" for value in values)

@@ -1,4 +1,4 @@
-"""What running a method takes: time, memory and warnings; on which machine, with which versions."""
+"""The cost of running a method (time, memory, warnings), the machine and the versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIB = 2.0**20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call came to."""
+    """The result and the cost of a call."""
 
     value: Any  # What it returned; None if it raised
     error: Exception | None  # What it raised
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def measured(call: Callable[[], Any]) -> Outcome:
-    """Run a call on one thread of linear algebra and say what it took."""
+    """Run a call on one thread of linear algebra and measure it."""
     value, raised = None, None
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
         warnings.simplefilter("always")
@@ -63,7 +63,7 @@ def measured(call: Callable[[], Any]) -> Outcome:
 
 
 class _PeakMemory:
-    """A look at this process's resident memory every `EVERY` seconds, from a thread."""
+    """A thread that reads this process's resident memory every `EVERY` seconds."""
 
     def __enter__(self) -> _PeakMemory:
         self._process = psutil.Process()
@@ -91,7 +91,7 @@ class _PeakMemory:
 
 @cache
 def versions() -> str:
-    """Return the versions of what the results rest on, as JSON."""
+    """Return the versions of the packages that the results depend on, as JSON."""
     packages = ("kernimpute", "numpy", "scipy", "scikit-learn")
     found = {"python": platform.python_version(), **{name: version(name) for name in packages}}
     return json.dumps({**found, "revision": _revision()}, separators=(",", ":"))
@@ -108,7 +108,7 @@ def _revision() -> str:
 
 @cache
 def machine() -> str:
-    """Return the processor's name, so far as the system tells it."""
+    """Return the processor's name, if the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

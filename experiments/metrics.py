@@ -1,4 +1,4 @@
-"""What is measured of a chosen model: predictions, filled cells, and the classes' separation.
+"""Scores of a selected model: predictions, filled cells, and class separation.
 
 The paper's appendix defines the Fisher ratio as ``tr(S_b) / tr(S_w)``, while its table holds
 ``||mu_1 - mu_2||^2 / (tr S_1 + tr S_2)``. Here the published one is `fisher_ratio` and the

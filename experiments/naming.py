@@ -27,7 +27,7 @@ class Name:
             return self.base
         return f"{self.base}[{','.join(f'{key}={written(v)}' for key, v in self.options.items())}]"
 
-    def options_among(self, known: Mapping[str, Option]) -> dict[str, Option]:
+    def with_defaults(self, known: Mapping[str, Option]) -> dict[str, Option]:
         """Return the options, the defaults where none is given."""
         for key in self.options:
             if key not in known:
@@ -121,7 +121,7 @@ ETA = Values(
 
 def checked_options(name: Name, known: Mapping[str, Values]) -> dict[str, Any]:
     """Return the options of a name, the defaults where none is given."""
-    given = name.options_among(dict.fromkeys(known, ""))
+    given = name.with_defaults(dict.fromkeys(known, ""))
     for key in name.options:
         if not known[key].holds(given[key]):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The tables from OpenML, for those who have not the files, in the files' columns and labels."""
+"""The tables from OpenML, with the columns and labels of the files, for those without the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.datasets import fetch_openml
 
 @dataclass(frozen=True)
 class OnOpenML:
-    """A table there."""
+    """A table on OpenML."""
 
     data_id: int  # Its number
     labels: Mapping[str, int | str]  # The file's label for each of its labels

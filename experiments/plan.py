@@ -1,4 +1,4 @@
-"""What is left of an experiment: units of work, and the methods that have no rows in them yet."""
+"""The plan of a run: units of work, and the methods that have no rows in them yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from experiments.records import Key, clean, status_of_parts
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an experiment that is to be run."""
+    """The part of an experiment to run."""
 
     methods: tuple[str, ...] | None = None  # Only these methods; None is all
     datasets: tuple[str, ...] | None = None  # Only these datasets; None is all
@@ -36,7 +36,7 @@ Everything = Part()
 
 @dataclass(frozen=True)
 class Work:
-    """What is left of a unit."""
+    """A unit of work and the methods still to run in it."""
 
     unit: dict[str, Any]  # Its axes
     methods: tuple[MethodEntry, ...]  # The methods without rows, in the config's order
@@ -44,7 +44,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run has to do."""
+    """The work of a run."""
 
     config: Config  # The experiment
     folder: Path  # Where its parts are written
@@ -64,13 +64,13 @@ class Plan:
 
     @property
     def keys(self) -> list[Key]:
-        """What is to be run."""
+        """The keys of everything to run."""
         return [
             key_of(self.config, work.unit, entry) for work in self.work for entry in work.methods
         ]
 
     def files_of(self, work: Work) -> frozenset[str]:
-        """Return the names of the parts to come of a unit."""
+        """Return the file names of the parts that a unit will write."""
         return frozenset(key_of(self.config, work.unit, entry).file_name for entry in work.methods)
 
 
@@ -91,7 +91,7 @@ def make_plan(
     part: Part = Everything,
     retry_failed: bool = False,
 ) -> Plan:
-    """Return what is left to do."""
+    """Return the work that is not done yet."""
     units = units_of(config)
     datasets = list(dict.fromkeys(unit.get("dataset") for unit in units))
     _check_names(config, "method", part.methods, [entry.name for entry in config.methods])
@@ -128,7 +128,7 @@ def _check_names(
 
 
 def _is_open(status: str | None, *, limited: bool, retry_failed: bool) -> bool:
-    """Return whether a method is to be run that has or hasn't ended before."""
+    """Return whether a method must be run."""
     if status == "failed":
         return retry_failed
     # A limit of the config may have been lifted since.

@@ -1,4 +1,4 @@
-"""What a method is given: incomplete training rows, and rows held out to select and to judge by."""
+"""A problem for a method: training rows with gaps, and rows to select and to test on."""
 
 from __future__ import annotations
 
@@ -53,14 +53,13 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem: what to learn from, select by and be judged by.
+    """Training rows, rows to select settings on, and rows to test on.
 
-    Two problems are equal if they are the same object, so that what is computed once for all
-    methods of a problem can be kept by problem.
+    Two problems are equal only if they are the same object, so that caches can use them as keys.
     """
 
     setting: Setting  # Its axes
-    train: Rows  # The rows to learn from, to select by and to be judged by
+    train: Rows  # The rows to learn from, to select settings on, and to test on
     holdout: Rows
     test: Rows
 

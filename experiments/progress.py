@@ -1,4 +1,4 @@
-"""How far a run is, shown while its processes work."""
+"""Progress bars of a run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ EVERY = 1.0
 
 
 @contextmanager
-def shown(plan: Plan) -> Iterator[None]:
-    """Show how many runs and units of a plan have rows, until the block ends."""
+def progress_bars(plan: Plan) -> Iterator[None]:
+    """Show progress bars until the block ends, by counting the files that are written."""
     over = threading.Event()
     left = [plan.files_of(work) for work in plan.work]
     ready = _stamps(plan.folder)
@@ -60,5 +60,5 @@ def shown(plan: Plan) -> Iterator[None]:
 
 
 def _stamps(folder: Path) -> dict[str, int]:
-    """Return when each part was written; a part that is run anew was there before."""
+    """Return when each part was written, because a part that is run again existed before."""
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.parquet")}

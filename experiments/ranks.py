@@ -15,11 +15,11 @@ from experiments.statistics import CELL, LEVEL, TIE
 def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
     """Rank methods by their mean in each cell, and average the ranks over the cells.
 
-    Every method is held against the same ones, those with every reading: its rank is half a place,
+    Every method is compared with the methods that have every reading: its rank is half a place,
     one place for each that is better and half a place for each that is equal. A method with every
     reading equals itself, so that these have the ranks 1 to k of Friedman's test, equal means the
-    average of theirs. A method that lacks readings moves no other: it is held against them on the
-    repetitions that it has, and lies between 1/2 and k + 1/2.
+    average of theirs. A method that lacks readings does not change the ranks of others: it is
+    compared on the repetitions that it has, and ranks between 1/2 and k + 1/2.
     """
     gaps = wide.isna().sum().sort_values(kind="stable")
     complete = list(gaps.index[gaps == gaps.min()])

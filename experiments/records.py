@@ -1,4 +1,4 @@
-"""What experiments leave behind: a Parquet file for each method of a unit of work, read as one.
+"""Records: a Parquet file for each method of a unit of work, and the committed CSV of all.
 
 A unit of work is the mapping of an experiment's axes to values, and holds all that its rows depend
 on; a `Key` adds the experiment and the method. A part is written beside its place under a
@@ -37,7 +37,7 @@ OUTCOME = (
 
 @dataclass(frozen=True)
 class Key:
-    """What a part belongs to."""
+    """The experiment, unit and method that a part belongs to."""
 
     experiment: str  # The config's name
     unit: tuple[tuple[str, Any], ...]  # The axes and their values
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 def _canonical(value: Any) -> Any:
-    """Return a value as it is hashed: numbers by what they are worth, NaN as nothing."""
+    """Return a value as it is hashed: 1 and 1.0 are equal, NaN is None."""
     value = _plain(value)
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -115,14 +115,14 @@ def read_parts(folder: Path) -> pd.DataFrame:
 
 
 def sorted_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows sorted by experiment, axes and method; what one part says stays in its order."""
+    """Return rows sorted by experiment, axes and method; rows of one part keep their order."""
     names = list(rows.columns)
     leading = names[: names.index("method") + 1]
     return rows.sort_values(leading, kind="stable", ignore_index=True)
 
 
-def rows_among(rows: pd.DataFrame, keys: Iterable[Key]) -> pd.DataFrame:
-    """Return the rows that belong to some keys: those that a config asks for as it is now."""
+def rows_of_keys(rows: pd.DataFrame, keys: Iterable[Key]) -> pd.DataFrame:
+    """Return the rows that belong to some keys."""
     wanted = {key.file_name for key in keys}
     kept = [name in wanted for name in file_names(rows)]
     return rows[kept].reset_index(drop=True)
@@ -143,18 +143,18 @@ _COLUMNS = ("experiment", "method", *OUTCOME)
 
 
 def rows_of(keys: Iterable[Key], folder: Path, path: Path) -> pd.DataFrame:
-    """Return the rows that an experiment asks for: of its records, else of the committed CSV.
+    """Return the rows that an experiment asks for, from its records and else from its CSV.
 
-    A folder that holds a part of the experiment takes nothing from what is committed.
+    A folder with a part of the experiment hides none of the rows of the CSV.
     """
     keys = list(keys)
     rows = read_parts(folder)
     if path.is_file():
         there = set() if rows.empty else set(file_names(rows))
         lacking = [key for key in keys if key.file_name not in there]
-        committed = rows_among(read_records(path), lacking)
+        committed = rows_of_keys(read_records(path), lacking)
         rows = committed if rows.empty else pd.concat([rows, committed], ignore_index=True)
-    return rows if rows.empty else sorted_rows(rows_among(rows, keys))
+    return rows if rows.empty else sorted_rows(rows_of_keys(rows, keys))
 
 
 def export_csv(rows: pd.DataFrame, path: Path) -> None:

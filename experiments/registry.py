@@ -158,7 +158,7 @@ def _is_control(options: Mapping[str, Option]) -> bool:
 
 
 def family_of(method: str) -> Family:
-    """Return whose a method is."""
+    """Return the family of a method."""
     entry, filler = _entry(method)
     if _is_control(filler.options):
         return "ablation"

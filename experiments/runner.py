@@ -1,4 +1,4 @@
-"""Doing what is left of an experiment, on several processes.
+"""Run an experiment on several processes.
 
 A unit of work is run by one process, one method after another, and each method's rows are written
 as soon as it ends. What is written is not done again; so a run may end at any point, and the next
@@ -30,24 +30,23 @@ from experiments.registry import needs_of
 
 
 def run(plan: Plan, *, data_dir: Path | None = None, jobs: int = 1) -> Iterator[list[str]]:
-    """Do what is left, on several processes."""
+    """Run the work of a plan; yield how the methods of each unit ended."""
     calls = (
         delayed(_do)(plan.config, work, plan.folder, data_dir, os.getpid()) for work in plan.work
     )
     # What workers load later than the limit is set is bound by their environment.
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
         parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        with _interruptions_held():
+        with _interrupts_blocked():
             finished = parallel(calls)
         yield from finished
 
 
 @contextmanager
-def _interruptions_held() -> Iterator[None]:
-    """Hold back Ctrl-C, in this process until the block ends, in those it starts for good.
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in this process until the block ends, and for good in those it starts.
 
-    Only the first process is to end by it, and ends the others: each of them would print where it
-    was.
+    Only the first process handles it and ends the others, which would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -85,7 +84,7 @@ def _is_abandoned(first_process: int) -> bool:
 def _rows(
     kind: Kind, config: Config, unit: dict[str, Any], entry: MethodEntry, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return the whole rows of one method in a unit, whatever becomes of it."""
+    """Return the complete rows of one method in a unit, also if it fails."""
     leading = {"experiment": config.name, **unit, "method": entry.name}
     names = list(dict.fromkeys([*leading, *kind.columns, *OUTCOME]))
     on = {"seed": seed_of(*unit.values()), "versions": versions(), "machine": machine()}
@@ -112,7 +111,7 @@ def _checked(
     data_dir: Path | None,
     names: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Return a kind's rows; refuse none at all, and columns that it does not announce."""
+    """Return a kind's rows, of which there must be one, with no unknown columns."""
     rows = kind.rows(config, unit, method, data_dir)
     if not rows:
         raise ValueError(f"{config.kind} must give at least one row for {method}; got none.")
@@ -135,7 +134,7 @@ def check_conditions(plan: Plan, data_dir: Path | None) -> None:
 
 
 def _settings(plan: Plan) -> Iterator[Setting]:
-    """Yield the problems that will be made, of those that differ in repetition the last."""
+    """Yield the problems to be made, with only the last repetition of each."""
     kind = kind_of(plan.config)
     last: dict[Setting, Setting] = {}
     for work in plan.work:

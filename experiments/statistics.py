@@ -1,4 +1,4 @@
-"""Means and paired tests of what methods reached on the same splits.
+"""Means and paired tests of methods on the same splits.
 
 A cell is a problem without its repetition: dataset, mechanism, missing rate, what is held out, how
 columns are scaled, whose splits. Readings are laid out with a row for each cell and repetition and
@@ -37,7 +37,7 @@ TIE = 12
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What a paired comparison found."""
+    """The result of a paired comparison."""
 
     difference: float  # Mean of the first minus the second; NaN without a pair
     # Its standard error over the pairs, taken as independent; NaN below two pairs
@@ -78,7 +78,7 @@ def paired_test(
 
 
 def summary(records: pd.DataFrame, keys: list[str], value: str = "accuracy") -> pd.DataFrame:
-    """Return mean and standard deviation of a reading, and what is missing, by some columns."""
+    """Return mean, standard deviation and missing runs of a reading, grouped by some columns."""
     rows: dict[Any, dict[str, Any]] = {}
     for key, group in records.groupby(keys, sort=False, dropna=False):
         found = group.loc[group["status"] == "done", value].dropna().to_numpy(float)
@@ -108,7 +108,7 @@ def readings(
 
 
 def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Hold every method against one of them, cell by cell."""
+    """Compare every method with a baseline, cell by cell."""
     if baseline not in wide.columns:
         raise ValueError(
             f"The baseline must be one of the methods {', '.join(wide.columns)}; got {baseline!r}."
@@ -159,7 +159,7 @@ _FAMILIES = ("rival", "field", "ours", "ablation")
 _RIVALS = ("MI", "GEOM", "KARMA", "genRBF", "NewImp", None)
 
 
-def arranged(records: pd.DataFrame) -> pd.DataFrame:
+def in_order(records: pd.DataFrame) -> pd.DataFrame:
     """Return records with a rule in every row, sorted by method.
 
     Rivals come first, in the paper's order, then the field, ours, and the controls. A run that

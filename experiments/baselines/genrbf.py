@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from experiments.baselines.gaussian import conditional_gaussians, fit_gaussian
-from experiments.methods.candidates import GRIDS, Candidate, kept
+from experiments.methods.candidates import GRIDS, Candidate, memoized
 from experiments.methods.machines import precomputed
 from experiments.naming import Option
 from experiments.problem import Problem
@@ -105,7 +105,7 @@ def candidates(problem: Problem, options: Mapping[str, Option]) -> Iterator[Cand
     X = problem.train.X
     gammas = GRIDS[str(options["grid"])]
     kernel = GenRBFKernel(X)
-    to_train = kept(lambda rows: kernel.matrices(rows, X, gammas=gammas))
+    to_train = memoized(lambda rows: kernel.matrices(rows, X, gammas=gammas))
     return precomputed(problem, gammas, kernel.matrices(X, gammas=gammas), to_train)
 
 

@@ -45,7 +45,7 @@ from experiments.methods.candidates import (
     Decider,
     RowFunction,
     candidate,
-    kept,
+    memoized,
 )
 from experiments.naming import Option
 from experiments.problem import Problem
@@ -234,7 +234,7 @@ def candidates(problem: Problem, options: Mapping[str, Option]) -> Iterator[Cand
         for C in GRID:
             fitted[C, gamma] = fit_geom(kernels, y, C)
     for C, gamma in product(GRID, GRID):
-        decisions = kept(fitted[C, gamma])
+        decisions = memoized(fitted[C, gamma])
         for n_rounds in (2, 3, 4, 5):
             last = n_rounds - 1
             model = Decider(np.unique(y), lambda rows, of=decisions, last=last: of(rows)[last])

@@ -15,7 +15,7 @@ from experiments.figures.curves import (
     synthetic_figure,
 )
 from experiments.figures.points import moons_figure, pca_figure
-from experiments.statistics import arranged
+from experiments.statistics import in_order
 from experiments.tables import Described
 
 Figures = Mapping[str, Callable[[pd.DataFrame, Path], Path]]
@@ -45,7 +45,7 @@ def write_figures(config: Described, records: pd.DataFrame, folder: Path) -> lis
     """Write the figures of an experiment as PNG."""
     if records.empty or not (records["status"] == "done").any():
         raise ValueError(f"The records of {config.name} must have at least one run done; got none.")
-    rows = arranged(records)
+    rows = in_order(records)
     figures = figures_of(config)
     if figures:
         (folder / "figures").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The objective by iteration, and how much an iteration changes it."""
+"""Curves: objectives, drawn tables, subsets, and the ranks of methods."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _dots(figure: Figure, ranks: pd.DataFrame) -> None:
 
 
 def _critical_bar(axes: Axes, complete: pd.DataFrame) -> None:
-    """Draw, above the dots, how far two methods with all repetitions must lie apart to differ."""
+    """Draw Nemenyi's critical difference as a bar above the dots."""
     if len(complete) < 2:
         return
     size = critical_difference(len(complete), int(complete["cells"].max()))

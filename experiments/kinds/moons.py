@@ -22,7 +22,7 @@ VARIANTS: dict[str, tuple[str, float | None]] = {
     "direct": ("direct", None),
     "anchored": ("anchored", None),
 }
-"""Variant and eta of each method: held with infinite weight, cells stay at their means."""
+"""Variant and eta of each method: with infinite weight the cells stay at their means."""
 
 columns = (
     "what",
@@ -52,7 +52,7 @@ def units(config: MoonsConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: MoonsConfig, unit: dict[str, Any]) -> None:
-    """Return that a unit is of no problem with a dataset."""
+    """Return None: the moons are drawn, and need no dataset."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a method offers to the selection: fitted models, in the order that ties are broken in."""
+"""The fitted settings of a method, and the selection among them."""
 
 from __future__ import annotations
 
@@ -100,15 +100,15 @@ def choose(
     return best
 
 
-def kept(function: RowFunction, size: int = 2) -> RowFunction:
-    """Return the same function, its last results kept by the array they came from.
+def memoized(function: RowFunction, size: int = 2) -> RowFunction:
+    """Return a function that remembers its last results by the array they came from.
 
-    Every setting of a grid asks for the same holdout rows; what does not depend on the setting,
-    such as the filled rows or their distances to the training rows, is then computed once.
+    Every setting of a grid asks for the same holdout rows, so that their fills and their distances
+    to the training rows are computed once.
     """
     last: list[tuple[FloatArray, FloatArray]] = []
 
-    def remembered(X: FloatArray) -> FloatArray:
+    def call(X: FloatArray) -> FloatArray:
         for known, value in last:
             if known is X:
                 return value
@@ -117,4 +117,4 @@ def kept(function: RowFunction, size: int = 2) -> RowFunction:
         del last[size:]
         return value
 
-    return remembered
+    return call

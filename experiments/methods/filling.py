@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from experiments.methods.candidates import RowFunction, kept
+from experiments.methods.candidates import RowFunction, memoized
 from experiments.problem import Problem
 
 FloatArray = NDArray[np.float64]
@@ -63,8 +63,7 @@ def filling_by(
 ) -> Filling:
     """Return the filling by an imputer, which may use the training rows' labels.
 
-    Columns without any observed training cell are kept from the imputer, which may drop them, and
-    filled with 0.5.
+    Columns without any observed training cell are filled with 0.5, because imputers drop them.
     """
     X = problem.train.X
     known = ~np.isnan(X).all(axis=0)
@@ -88,7 +87,7 @@ def filling_by(
         return filled
 
     train = completed(X, imputer.fit_transform(given(X), problem.train.y))
-    return Filling(train, kept(new_rows), train, status(imputer))
+    return Filling(train, memoized(new_rows), train, status(imputer))
 
 
 def with_indicators(filling: Filling, X: FloatArray) -> Filling:
@@ -100,7 +99,7 @@ def with_indicators(filling: Filling, X: FloatArray) -> Filling:
 
     return Filling(
         appended(X, filling.train),
-        kept(lambda rows: appended(rows, filling.new_rows(rows))),
+        memoized(lambda rows: appended(rows, filling.new_rows(rows))),
         filling.filled,
         filling.status,
     )

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.methods.candidates import Candidate, Decider, choose, kept
+from experiments.methods.candidates import Candidate, Decider, choose, memoized
 from experiments.methods.fillers import imputer_filling
 from experiments.methods.filling import Filling, FittedBehind
 from experiments.methods.machines import gaussian_svc, near
@@ -46,7 +46,7 @@ SELECTED_ETAS = (1.0, 4.0, 16.0, math.inf)
 
 @dataclass(frozen=True)
 class Guidance:
-    """How the library fills, beside C and gamma."""
+    """The variant and its options, without C and gamma."""
 
     name: str  # One of `GUIDED`
     # Weights of the anchor in units of C, ascending; None is the variant's default. More than one
@@ -75,7 +75,7 @@ class Guidance:
 
 
 def guidance(name: Name) -> Guidance:
-    """Return what a name with options says of the filling."""
+    """Return the guidance that a name with options stands for."""
     perturbed = name.base in PERTURBED
     known: dict[str, Values] = {"C": positive_number(), "gamma": positive_number()}
     if name.base != "K_o":
@@ -172,7 +172,7 @@ def _stage_two_alone(problem: Problem) -> Filling:
 
 
 def _filling(filled: FloatArray, status: str) -> Filling:
-    new_rows = kept(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
+    new_rows = memoized(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
     return Filling(filled, new_rows, filled, status)
 
 

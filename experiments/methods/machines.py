@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
-from experiments.methods.candidates import GRID, Candidate, RowFunction, kept
+from experiments.methods.candidates import GRID, Candidate, RowFunction, memoized
 from experiments.methods.filling import Filling, FittedBehind
 from experiments.problem import Problem
 from kernimpute.kernels import Gaussian
@@ -42,7 +42,7 @@ def gaussian_svc(
     """
     metric = Gaussian()
     among = metric.sums(filling.train, filling.train)
-    distances = kept(lambda X: metric.sums(filling.new_rows(X), filling.train))
+    distances = memoized(lambda X: metric.sums(filling.new_rows(X), filling.train))
     for C, gamma in product(Cs, gammas):
         gram = np.exp(-gamma * among)
         machine = SVC(C=C, kernel="precomputed").fit(gram, problem.train.y)

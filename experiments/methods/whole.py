@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from experiments.methods.candidates import GRID, Candidate, candidate, kept
+from experiments.methods.candidates import GRID, Candidate, candidate, memoized
 from experiments.methods.filling import NOTHING_KNOWN, Filling, with_indicators
 from experiments.methods.machines import boosted_trees, precomputed
 from experiments.naming import Option
@@ -61,7 +61,7 @@ def expected_kernel_svm(problem: Problem, options: Mapping[str, Option]) -> Iter
         ]
 
     grams = [expected_kernel(X, Gaussian(gamma)) for gamma in GRID]
-    return precomputed(problem, GRID, grams, kept(matrices))
+    return precomputed(problem, GRID, grams, memoized(matrices))
 
 
 def kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:

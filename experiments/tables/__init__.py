@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pandas as pd
 
-from experiments.statistics import arranged
+from experiments.statistics import in_order
 from experiments.tables.accuracy import accuracy_tables
 from experiments.tables.fills import fills_table
 from experiments.tables.grid import Table, latex, markdown
@@ -16,7 +16,7 @@ from experiments.tables.reproduced import recovery_table, separation_table, subs
 
 
 class Described(Protocol):
-    """A config, as far as its tables go."""
+    """What tables need to know of a config."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ def make_tables(config: Described, records: pd.DataFrame) -> list[Table]:
     """Return the tables of an experiment."""
     if not has_tables(config):
         return []
-    records, repetitions = arranged(records), config.repetitions
+    records, repetitions = in_order(records), config.repetitions
     if config.kind == "recovery":
         return [recovery_table(config.name, records, repetitions)]
     if config.name == "subsets":

@@ -1,4 +1,4 @@
-"""Accuracy by method, in the paper's arrangement and with the paper's own numbers between."""
+"""Accuracy by method, in_order as in the paper, with the paper's own numbers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _table(body: _Body, records: pd.DataFrame, axes: dict, *, is_one_of_several:
 
 
 class _Body:
-    """The rows of a table, and what was found on the way."""
+    """The rows of a table; the notes depend on what they contain."""
 
     def __init__(self, experiment: str, records: pd.DataFrame, repetitions: int) -> None:
         self.experiment = experiment

@@ -19,7 +19,7 @@ from experiments.published import published_accuracy
 from experiments.ranks import average_ranks, critical_difference, friedman
 from experiments.records import read_records
 from experiments.registry import family_of, paper_name, parts_of, uses_labels, without_option
-from experiments.statistics import CELL, LEVEL, arranged, gain, readings, summary, versus
+from experiments.statistics import CELL, LEVEL, gain, in_order, readings, summary, versus
 from experiments.tables.accuracy import written_rate
 from experiments.tables.fills import fill_errors
 from experiments.tables.grid import Row, Table, markdown
@@ -36,7 +36,7 @@ class Results:
 
     def __init__(self, folder: Path) -> None:
         self.names = sorted(path.stem for path in folder.glob("*.csv"))
-        self.records = cache(lambda name: arranged(read_records(folder / f"{name}.csv")))
+        self.records = cache(lambda name: in_order(read_records(folder / f"{name}.csv")))
 
     def readings(self, name: str, value: str = "accuracy") -> pd.DataFrame:
         """Return an experiment's readings under plain selection, a column a method."""

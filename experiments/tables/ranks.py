@@ -1,4 +1,4 @@
-"""Average ranks over all cells, and every method held against two simple ones."""
+"""Average ranks over all cells, and every method compared with simple ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.tables.grid import Entry, Row, Table
 from experiments.words import counted
 
 BASELINES = ("mean+svc", "mean+logistic", "mean+mlp")
-"""The methods that others are held against, those of them that were run."""
+"""The methods that others are compared with, if they were run."""
 
 
 def rank_table(experiment: str, records: pd.DataFrame) -> Table | None:

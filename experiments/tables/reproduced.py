@@ -1,4 +1,4 @@
-"""Stage II's errors beside the paper's."""
+"""Tables of recovery, class separation and filling in subsets."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from experiments.figures import FIGURES, write_figures
 from experiments.figures.accuracy import draw_lines, shown_methods
 from experiments.figures.style import STYLES, WIDTH, draw
 from experiments.records import read_records
-from experiments.statistics import arranged
+from experiments.statistics import in_order
 from tests.experiments.made_records import classification_records
 
 COMMITTED = Path(__file__).resolve().parents[2] / "experiments" / "results"
@@ -45,7 +45,7 @@ def test_without_a_run_done_there_is_no_figure(tmp_path):
 
 
 def test_the_methods_shown_follow_from_their_ranks():
-    shown = shown_methods(arranged(classification_records()))
+    shown = shown_methods(in_order(classification_records()))
     assert shown[:2] == ["mean+svc", "mean+logistic"]
     assert {"anchored+logistic", "kernel_classifier"} <= set(shown)
     assert "direct[labels=shuffled]+svc" not in shown

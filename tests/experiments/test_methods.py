@@ -12,7 +12,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.svm import SVC
 
 from experiments import registry
-from experiments.methods.candidates import GRID, GRIDS, Candidate, choose, kept
+from experiments.methods.candidates import GRID, GRIDS, Candidate, choose, memoized
 from experiments.methods.fillers import LabelAppended, imputer_filling
 from experiments.methods.filling import filling_by, with_indicators
 from experiments.methods.guided import (
@@ -229,15 +229,15 @@ def test_complete_rows_are_not_given_to_an_imputer():
     assert np.isfinite(filling.new_rows(mixed)).all()
 
 
-def test_the_last_results_are_kept_by_identity():
+def test_the_last_results_are_memoized_by_identity():
     seen = []
-    remembered = kept(lambda X: seen.append(X) or 2 * X)
+    doubled = memoized(lambda X: seen.append(X) or 2 * X)
     one, other, third = (np.ones(2) for _ in range(3))
-    first = remembered(one)
-    remembered(other)
-    assert remembered(one) is first and len(seen) == 2
-    remembered(third)
-    remembered(one)
+    first = doubled(one)
+    doubled(other)
+    assert doubled(one) is first and len(seen) == 2
+    doubled(third)
+    doubled(one)
     assert len(seen) == 4
 
 

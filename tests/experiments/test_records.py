@@ -14,7 +14,7 @@ from experiments.records import (
     export_csv,
     read_csv,
     read_parts,
-    rows_among,
+    rows_of_keys,
     status_of_parts,
 )
 
@@ -124,6 +124,6 @@ def test_the_status_of_a_part_is_that_of_its_worst_row(folder):
 
 
 def test_only_what_is_asked_for_is_kept(folder):
-    rows = rows_among(read_parts(folder), [key(), key("knn", 0.2, 1), key("absent")])
+    rows = rows_of_keys(read_parts(folder), [key(), key("knn", 0.2, 1), key("absent")])
     assert rows["method"].tolist() == ["knn", "mean", "mean"]
     assert rows["repetition"].tolist() == [1, 0, 0]

@@ -114,17 +114,6 @@ def test_what_is_written_is_not_run_again_but_what_failed_is_if_asked(tmp_path, 
     assert (rows["status"] == "done").all() and len(rows) == 4
 
 
-def test_a_part_of_an_experiment_may_be_run(tmp_path):
-    config = fake_kind.config()
-    part = Part(methods=("quick",), datasets=("pima",), repetitions=2)
-    rows = ran(tmp_path, config, part=part)
-    assert len(rows) == 2
-    assert set(rows["method"]) == {"quick"} and set(rows["dataset"]) == {"pima"}
-    for name, wrong in [("method", Part(methods=("x",))), ("dataset", Part(datasets=("x",)))]:
-        with pytest.raises(ValueError, match=f"A {name} of trial to run must be .*; got 'x'"):
-            make_plan(config, tmp_path, part=wrong)
-
-
 def test_an_interruption_is_no_failure_and_keeps_what_is_written(tmp_path):
     config = fake_kind.config(["quick", "interrupts"], repetitions=1)
     with pytest.raises(KeyboardInterrupt):

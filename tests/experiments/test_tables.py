@@ -12,7 +12,7 @@ import pytest
 
 from experiments.published import CLASSIFICATION
 from experiments.records import read_records
-from experiments.statistics import arranged, readings
+from experiments.statistics import in_order, readings
 from experiments.tables import make_tables, write_tables
 from experiments.tables.fills import fill_errors
 from experiments.tables.grid import Entry, Table, latex, markdown
@@ -45,7 +45,7 @@ def test_the_committed_tables_are_those_of_the_committed_records(name, tmp_path)
 def test_accuracy_is_the_mean_and_stands_beside_the_papers():
     records = classification_records()
     table = make_tables(CONFIG, records)[0]
-    values = readings(arranged(records)).loc[("heart", "mcar", 0.6), "mean+svc"]
+    values = readings(in_order(records)).loc[("heart", "mcar", 0.6), "mean+svc"]
     (plain,) = lines_of(table, "heart", "MI", "plain")
     assert f"{values.mean():.3f} ± {values.std(ddof=0):.3f}" in plain
     (published,) = lines_of(table, "heart", "MI", "published")
@@ -102,7 +102,7 @@ def test_methods_are_ranked_and_those_with_gaps_marked():
 
 
 def test_the_same_filled_values_are_shown_once():
-    records = arranged(classification_records(methods={"mean+svc": 0.7, "mean+logistic": 0.8}))
+    records = in_order(classification_records(methods={"mean+svc": 0.7, "mean+logistic": 0.8}))
     for rows, n_methods in ((records, 2), (records.assign(mae=0.1), 1)):
         assert fill_errors(rows).index.get_level_values("method").nunique() == n_methods
 
