@@ -43,7 +43,7 @@ from kernimpute.estimators._persistence import Persistent
 from kernimpute.estimators._references import NewRows, fitted_reference
 from kernimpute.estimators._subsets import stratified_subsets
 from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
-from kernimpute.imputation import VARIANTS
+from kernimpute.methods.impute import VARIANTS
 from kernimpute.table.code import EncodedTable, TableCode
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 

@@ -18,7 +18,7 @@ from kernimpute.estimators._labels import Labels
 from kernimpute.estimators._machines import Machine, Machines, make_machine
 from kernimpute.estimators._parallel import one_thread, run_all, runs_alone
 from kernimpute.estimators._subsets import kept_subsets
-from kernimpute.imputation import ImputationResult, impute
+from kernimpute.methods.impute import ImputationResult, impute
 
 __all__ = [
     "FilledSubset",

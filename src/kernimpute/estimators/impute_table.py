@@ -45,8 +45,8 @@ from kernimpute.estimators._filling import Filling, Settings, fill
 from kernimpute.estimators._labels import Labels, read_labels
 from kernimpute.estimators._memory import check_memory
 from kernimpute.estimators._subsets import stratified_subsets
-from kernimpute.imputation import VARIANTS, ImputationResult, impute
 from kernimpute.joint.reference import Reference, reference_table
+from kernimpute.methods.impute import VARIANTS, ImputationResult, impute
 from kernimpute.methods.new_rows import recover_new_rows
 from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.table.code import EncodedTable, TableCode, encode_table

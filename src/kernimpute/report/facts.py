@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernimpute.core.kernels import Kernel
 from kernimpute.estimators.impute_table import TableImputation
-from kernimpute.imputation import ImputationResult
+from kernimpute.methods.impute import ImputationResult
 from kernimpute.table.columns import counted
 
 __all__ = ["kernel_text", "rounds", "run_facts"]
