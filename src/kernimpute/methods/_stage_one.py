@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from kernimpute.core.dual import Dual
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, Trace
 
-__all__ = ["LearnedKernel", "Rounds", "finish", "penalised_value", "relative_step"]
+__all__ = ["LearnedKernel", "Rounds", "finish", "penalised_value"]
 
 FloatArray = NDArray[np.float64]
 
@@ -67,23 +66,45 @@ class Rounds:
         self.records: list[Record] = []
         self._tol, self._callback, self._began = tol, callback, time.perf_counter()
 
-    def add(self, watched: float, **fields: Any) -> Status | None:
-        """Record a round, and return how the run ends; None where it goes on."""
+    def add(
+        self,
+        objective: float,
+        *,
+        inner_iterations: int,
+        watched: float | None = None,
+        gap: float = math.nan,
+        note: str = "",
+        is_regular: bool = True,
+        **changes: tuple[FloatArray, FloatArray],
+    ) -> Status | None:
+        """Record a round, and return how the run ends; None where it goes on.
+
+        `changes` are the new and the old value of each variable. The stop rule watches the largest
+        relative change unless another quantity is given.
+        """
+        is_regular = is_regular and math.isfinite(objective)
+        is_regular = is_regular and all(np.isfinite(new).all() for new, _ in changes.values())
+        norms = {name: _relative_step(*pair) for name, pair in changes.items() if is_regular}
         record = Record(
             iteration=len(self.records) + 1,
+            objective=objective if is_regular else math.nan,
+            gap=gap,
+            step_norms=norms,
+            inner_iterations=inner_iterations,
             seconds=time.perf_counter() - self._began,
+            note=note,
             stage="Stage I",
-            **fields,
         )
         self.records.append(record)
         asked_to_stop = self._callback is not None and bool(self._callback(record))
-        if watched <= self._tol:
+        if not is_regular:
+            return Status.DIVERGED
+        if (max(norms.values()) if watched is None else watched) <= self._tol:
             return Status.CONVERGED
         return Status.INTERRUPTED if asked_to_stop else None
 
 
-def relative_step(new: FloatArray, old: FloatArray) -> float:
-    """Return the norm of a change, relative to the new value."""
+def _relative_step(new: FloatArray, old: FloatArray) -> float:
     return float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(new)), 1e-12)
 
 
@@ -93,9 +114,8 @@ def penalised_value(
     """Return ``D(b; K) + sum of weight ||offset||^2``, the objective of eq. (Stage1)."""
     value = dual.value(K, b)
     for weight, offset in penalties:
-        squared = float(np.vdot(offset, offset))
-        # An infinite weight leaves no offset, and inf * 0 is NaN.
-        value += weight * squared if squared else 0.0
+        # An infinite weight leaves rounding as the only offset.
+        value += weight * float(np.vdot(offset, offset)) if math.isfinite(weight) else 0.0
     return value
 
 

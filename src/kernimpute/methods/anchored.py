@@ -25,13 +25,7 @@ from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
-from kernimpute.methods._stage_one import (
-    LearnedKernel,
-    Rounds,
-    finish,
-    penalised_value,
-    relative_step,
-)
+from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 
 __all__ = ["Certificate", "Problem", "certify", "make_problem", "stage_one"]
 
@@ -140,24 +134,21 @@ def stage_one(
         # 2) The coefficients; the bound that counts is the largest so far.
         b, value, caution = proximal_step(problem, K, b, Z, caution)
         bound = max(bound, value)
-        if not (np.isfinite(K).all() and np.isfinite(b).all() and math.isfinite(bound)):
-            (K, b, bound), status = before, Status.DIVERGED
-            rounds.add(math.inf, inner_iterations=1)
-            break
         # 3) The certificate, where one is due, and the stop rule.
-        rise = bound - before[2] if t > 1 else 0.0
-        best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
+        if np.isfinite(K).all() and math.isfinite(bound):
+            rise = bound - before[2] if t > 1 else 0.0
+            best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
         gap = math.nan if best is None else relative_gap(best.value, bound)
         status = rounds.add(
-            math.inf if best is None else gap,
-            objective=bound,
+            bound,
+            watched=math.inf if best is None else gap,
             gap=gap,
-            step_norms={
-                "kernel": relative_step(K, before[0]),
-                "dual": relative_step(b, before[1]),
-            },
             inner_iterations=1,
+            kernel=(K, before[0]),
+            dual=(b, before[1]),
         )
+        if status is Status.DIVERGED:
+            _, b, bound = before
         if status is not None:
             break
     if bound == -math.inf:

@@ -24,13 +24,7 @@ from kernimpute.core.projections import (
 )
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
-from kernimpute.methods._stage_one import (
-    LearnedKernel,
-    Rounds,
-    finish,
-    penalised_value,
-    relative_step,
-)
+from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 
 __all__ = ["Adjusted", "adjust_eigenvalues", "adjustment_bounds", "project_exactly", "stage_one"]
 
@@ -64,7 +58,7 @@ class Adjusted(NamedTuple):
     note: str = ""
 
 
-# A run that diverges overflows at some point; the loop looks for what is not finite.
+# A run that diverges overflows at some point; `Rounds.add` looks for what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
     rows: LabelledRows,
@@ -84,8 +78,8 @@ def stage_one(
 
     for lower <= A <= upper, A and E positive semidefinite, and b feasible in the dual. The term
     with rho is eq. (SVM_S2_nost), which replaces the ball around E. A regression subtracts
-    epsilon ||b||_1 (appendix E). Each round takes three steps, and stops the run where the largest
-    relative change of A, E and b is at most the tolerance.
+    epsilon ||b||_1 (appendix E). Each round takes the three steps, and the run ends where the
+    largest relative change of A, E and b is at most the tolerance.
     """
     dual = rows.dual
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=appendix)
@@ -112,18 +106,17 @@ def stage_one(
         gradient = dual.gradient(K, b) - dual.epsilon * np.sign(b)
         ascent, moments = adam_step(gradient, moments, LEARNING_RATE * dual.C / math.sqrt(t))
         b = dual.proximal_point(b + ascent, 0.0) if appendix else _centred(dual, b + ascent)
-        # 4) The stop rule.
-        known = {"inner_iterations": step_1.n_iter + 1, "note": step_1.note}
-        value = penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0))
-        weighed = math.isfinite(eta) and math.isfinite(rho)
-        is_finite = all(np.isfinite(array).all() for array in (A, E, b))
-        if not is_finite or (weighed and not math.isfinite(value)):
-            (A, E, b, K), status = before, Status.DIVERGED
-            rounds.add(math.inf, **known)
-            break
-        changes = zip(("kernel", "perturbation", "dual"), (A, E, b), before, strict=False)
-        norms = {name: relative_step(new, old) for name, new, old in changes}
-        status = rounds.add(max(norms.values()), objective=value, step_norms=norms, **known)
+        # 4) The objective and the stop rule; a round that diverged is undone.
+        status = rounds.add(
+            penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
+            inner_iterations=step_1.n_iter + 1,
+            note=step_1.note,
+            kernel=(A, before[0]),
+            perturbation=(E, before[1]),
+            dual=(b, before[2]),
+        )
+        if status is Status.DIVERGED:
+            A, E, b, K = before
         if status is not None:
             break
     # Line 9: K = K_o o K_Delta, without the perturbation. A round's Step 1 is inexact, so the last

@@ -26,13 +26,7 @@ from kernimpute.core.projections import (
 )
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
-from kernimpute.methods._stage_one import (
-    LearnedKernel,
-    Rounds,
-    finish,
-    penalised_value,
-    relative_step,
-)
+from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
 
 __all__ = ["Factors", "machine", "mask_bounds", "next_round", "stage_one", "stage_two", "start"]
@@ -66,7 +60,7 @@ class Factors(NamedTuple):
     moments: tuple[AdamMoments, AdamMoments, AdamMoments]
 
 
-# A run that runs away overflows at some point; the loop looks for what is not finite.
+# A run that runs away overflows at some point; `Rounds.add` looks for what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
     rows: LabelledRows,
@@ -89,24 +83,23 @@ def stage_one(
     for t in range(1, stop.max_iter + 1):
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
-        value = penalised_value(dual, K_o * now.A * now.E, now.b, (eta, now.A - 1.0))
-        sizes = (np.abs(K_o * now.A).max(), np.abs(now.E).max())
-        # A NaN is not at most RUNAWAY either.
-        is_regular = np.abs(now.A).max() <= OVERFLOW and all(size <= RUNAWAY for size in sizes)
-        if not (is_regular and np.isfinite(now.b).all() and math.isfinite(value)):
-            now, status = before, Status.DIVERGED
-            rounds.add(math.inf, inner_iterations=2)
-            break
-        status = rounds.add(
-            float(np.linalg.norm(now.b - before.b)) if t >= 3 else math.inf,
-            objective=value,
-            step_norms={
-                "kernel": relative_step(now.A, before.A),
-                "perturbation": relative_step(now.E, before.E),
-                "dual": relative_step(now.b, before.b),
-            },
-            inner_iterations=2,
+        A, E, b = now.A, now.E, now.b
+        sizes = (
+            np.abs(A).max() / OVERFLOW,
+            np.abs(K_o * A).max() / RUNAWAY,
+            np.abs(E).max() / RUNAWAY,
         )
+        status = rounds.add(
+            penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
+            watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
+            is_regular=all(size <= 1.0 for size in sizes),
+            inner_iterations=2,
+            kernel=(A, before.A),
+            perturbation=(E, before.E),
+            dual=(b, before.b),
+        )
+        if status is Status.DIVERGED:
+            now = before
         if status is not None:
             break
     _, b, intercept = machine(dual, K_o * now.A * now.E)
