@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from kernimpute.estimators._candidates import Candidate
+from kernimpute.estimators._search import judge_eta_last
+from kernimpute.estimators._search_results import SearchResults
 from rich.progress import track
 from sklearn.exceptions import ConvergenceWarning
 
@@ -31,9 +34,6 @@ from kernimpute import (
     KernelImputationRegressor,
     KernelImputationRegressorCV,
 )
-from kernimpute.estimators._candidates import Candidate
-from kernimpute.estimators._search import judge_eta_last
-from kernimpute.estimators._search_results import SearchResults
 
 REPETITIONS = range(10)
 LABELLED = [name for name in real_tables.TABLES if name != "wine_white"]

@@ -7,8 +7,8 @@ import pytest
 
 from kernimpute.cli import run
 from kernimpute.core.status import Record, Status, Trace
-from kernimpute.imputation import ImputationResult
 from kernimpute.kernels import Gaussian
+from kernimpute.methods.impute import ImputationResult
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def writer(path, imputation, *, source):
 def ends_well(X, y, **options):
     import numpy as np
     from kernimpute.core.status import Status, Trace
-    from kernimpute.imputation import ImputationResult
+    from kernimpute.methods.impute import ImputationResult
     from kernimpute.kernels import Gaussian
     X = np.nan_to_num(X)
     return ImputationResult(X=X, dual_coef=X, intercept=X, classes=np.unique(y),

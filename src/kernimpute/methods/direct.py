@@ -354,9 +354,7 @@ class _Cells:
 class _Log:
     """The records and the latest gradients of a descent."""
 
-    def __init__(
-        self, callback: Callback | None, cells: _Cells, start: _Point, eta: float
-    ) -> None:
+    def __init__(self, callback: Callback | None, cells: _Cells, start: _Point, eta: float) -> None:
         self.callback = callback
         self.cells = cells
         steepest = float(np.linalg.norm(cells.projected_gradient(start)))

@@ -31,7 +31,7 @@ from kernimpute.core.rows import (
 from kernimpute.core.status import Status
 from kernimpute.estimators._subsets import Labels, read_labels
 from kernimpute.estimators.impute_table import ignored_note
-from kernimpute.imputation import VARIANTS
+from kernimpute.methods.impute import VARIANTS
 from kernimpute.table.code import TableCode
 from kernimpute.table.columns import Column, TableError
 from kernimpute.table.roles import TableLabels, codes_note, has_few_values, plain
