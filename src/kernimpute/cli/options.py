@@ -1,18 +1,19 @@
-"""The options that several commands have: their types, their checks and their words.
+"""The options that several commands have: their types, their checks and their help.
 
-The program imports this before it knows what is asked for: nothing here imports what fills tables.
+`--help` imports this: nothing here may import NumPy or what fills tables.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernimpute.core.checks import SMALLEST_SUBSET
+from kernimpute.cli.errors import refusals
 
 __all__ = [
     "CategoricalOption",
@@ -22,11 +23,10 @@ __all__ = [
     "GammaOption",
     "IgnoreOption",
     "JobsOption",
-    "KernelName",
     "KernelOption",
     "MaxIterOption",
-    "MissingValuesOption",
     "MaxMemoryOption",
+    "MissingValuesOption",
     "PenaltyOption",
     "QuietOption",
     "SubsetSizeOption",
@@ -37,6 +37,7 @@ __all__ = [
     "TolOption",
     "VariantName",
     "VariantOption",
+    "named_columns",
 ]
 
 
@@ -58,31 +59,17 @@ class VariantName(StrEnum):
     RELEASED = "released"
 
 
-class KernelName(StrEnum):
-    """The kernels, as in `kernimpute.kernels.KERNELS`."""
+def _must_be(
+    what: str, is_right: Callable[[float], bool]
+) -> Callable[[float | None], float | None]:
+    """Return a check of a number for the parser."""
 
-    GAUSSIAN = "gaussian"
-    LAPLACIAN = "laplacian"
-    LINEAR = "linear"
-    POLYNOMIAL = "polynomial"
-    SIGMOID = "sigmoid"
-    CHI2 = "chi2"
+    def checked(value: float | None) -> float | None:
+        if value is not None and not is_right(value):
+            raise typer.BadParameter(f"{value:g} is not {what}.")
+        return value
 
-
-def _positive(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value < math.inf:
-        raise typer.BadParameter(f"{value:g} is not a positive number.")
-    return value
-
-
-def _positive_or_infinite(value: float | None) -> float | None:
-    return value if value == math.inf else _positive(value)
-
-
-def _not_negative(value: float | None) -> float | None:
-    if value is not None and not 0.0 <= value < math.inf:
-        raise typer.BadParameter(f"{value:g} is not a number of at least 0.")
-    return value
+    return checked
 
 
 def _jobs(value: int | None) -> int | None:
@@ -91,11 +78,21 @@ def _jobs(value: int | None) -> int | None:
     return value
 
 
+def _kernel(name: str) -> str:
+    from kernimpute.core.kernels import KERNELS
+
+    if name not in KERNELS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, KERNELS))}.")
+    return name
+
+
+_is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.inf)
+
 TableArgument = Annotated[
     Path,
     typer.Argument(
-        help="The table: .csv, .tsv (also .gz), .parquet or .arff; for impute with --subset-size "
-        "also a folder of .parquet."
+        help="The table: .csv, .tsv (also .gz) or .parquet; for impute with --subset-size also a "
+        "folder of .parquet."
     ),
 ]
 TargetOption = Annotated[
@@ -130,22 +127,28 @@ MissingValuesOption = Annotated[
 ]
 VariantOption = Annotated[VariantName, typer.Option(help="Which form of the method.")]
 KernelOption = Annotated[
-    KernelName, typer.Option(help="The kernel; gaussian or laplacian for categories.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        callback=_kernel,
+        help="A kernel of `kernimpute.kernels`, such as gaussian or linear; gaussian or laplacian "
+        "for categories.",
+    ),
 ]
 PenaltyOption = Annotated[
-    float, typer.Option("--C", callback=_positive, help="The penalty of the classifier.")
+    float, typer.Option("--C", callback=_is_positive, help="The penalty of the classifier.")
 ]
 GammaOption = Annotated[
     float | None,
     typer.Option(
-        callback=_positive,
+        callback=_is_positive,
         help="The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
     ),
 ]
 EtaOption = Annotated[
     float | None,
     typer.Option(
-        callback=_positive_or_infinite,
+        callback=_must_be("a positive number", lambda value: value > 0.0),
         help=(
             "Pull towards the column means, up to inf; by default 16 C / (observed share), 256 C / "
             "(observed share) for a quantity; the norm of the coefficients for what is not direct."
@@ -155,7 +158,7 @@ EtaOption = Annotated[
 TolOption = Annotated[
     float | None,
     typer.Option(
-        callback=_not_negative,
+        callback=_must_be("a number of at least 0", lambda value: 0.0 <= value < math.inf),
         help="Stop where the gap (direct: the slope) is below this; by default the variant's own.",
     ),
 ]
@@ -165,22 +168,14 @@ MaxIterOption = Annotated[
 ]
 SubsetSizeOption = Annotated[
     int | None,
-    typer.Option(
-        min=SMALLEST_SUBSET, help="Impute larger tables by subsets of at most so many rows."
-    ),
+    # As `core.checks.SMALLEST_SUBSET`.
+    typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
 ]
-
-
-def _share(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value <= 1.0:
-        raise typer.BadParameter(f"{value:g} is not a share in (0, 1].")
-    return value
-
-
 MaxMemoryOption = Annotated[
     float | None,
     typer.Option(
-        callback=_share, help="Share of the free memory that may be taken; by default 0.75."
+        callback=_must_be("a share in (0, 1]", lambda value: 0.0 < value <= 1.0),
+        help="Share of the free memory that may be taken; by default 0.75.",
     ),
 ]
 JobsOption = Annotated[
@@ -196,3 +191,20 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing fil
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]
+
+
+def named_columns(
+    option: str, given: Sequence[str] | None, names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the columns that an option names, each value one name or several with commas.
+
+    >>> named_columns("--drop", ["a,b", "c, d"], ["a", "b", "c, d"])
+    ('a', 'b', 'c, d')
+    """
+    from kernimpute.table.columns import check_column_names
+
+    chosen: list[str] = []
+    for value in given or ():
+        chosen.extend([value] if value in names else [part.strip() for part in value.split(",")])
+    with refusals():
+        return tuple(map(str, check_column_names(option, chosen, names)))
