@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Status
-from kernimpute.estimators._filling import Settings, fill_subset
-from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._subsets import Labels, Settings, fill_subset
 
 __all__ = [
     "Block",

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Status, overall
-from kernimpute.estimators._filling import Settings
-from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
-from kernimpute.estimators.impute_table import default_options, labels_of_table
+from kernimpute.estimators._subsets import Settings, kept_subsets, stratified_subsets
 from kernimpute.joint.reference import typical_row
 from kernimpute.methods.new_rows import recover_new_rows
 from kernimpute.scale.blocks import Endings, in_blocks, read_block
 from kernimpute.scale.plan import Plan
+from kernimpute.scale.rules import default_options, labels_of_table
 from kernimpute.scale.runs import Job, SubsetsDone, run_blocks
 from kernimpute.scale.schedulers import running_on
 from kernimpute.scale.work_folder import WorkFolder

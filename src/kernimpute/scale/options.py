@@ -10,8 +10,8 @@ from typing import Any
 from joblib import Parallel
 
 from kernimpute.core.checks import SMALLEST_SUBSET, check_choice, check_integer, refusal
-from kernimpute.estimators._parallel import runs_alone
-from kernimpute.estimators.impute_table import check_dealing, check_method
+from kernimpute.estimators._subsets import runs_alone
+from kernimpute.scale.rules import check_dealing, check_method
 from kernimpute.scale.schedulers import check_scheduler
 from kernimpute.scale.work_folder import check_work_folder
 

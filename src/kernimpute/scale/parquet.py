@@ -18,14 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kernimpute.core.kernels import Kernel
-from kernimpute.estimators.impute_table import (
-    TableWarning,
-    check_kernel,
-    check_variant,
-    table_notes,
-    unfinished_new_rows,
-    unfinished_subsets,
-)
+from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.scale.filling import fill_table
 from kernimpute.scale.options import (
     check_apart,
@@ -36,6 +29,13 @@ from kernimpute.scale.options import (
 )
 from kernimpute.scale.plan import Plan, make_plan
 from kernimpute.scale.results import ParquetImputation
+from kernimpute.scale.rules import (
+    check_kernel,
+    check_variant,
+    table_notes,
+    unfinished_new_rows,
+    unfinished_subsets,
+)
 from kernimpute.scale.runs import SubsetsDone
 from kernimpute.scale.schedulers import check_answers
 from kernimpute.scale.source import ParquetSource

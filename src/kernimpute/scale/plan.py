@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.estimators.impute_table import ColumnFacts, column_facts, unused_markers
+from kernimpute.estimators.impute_table import unused_markers
+from kernimpute.scale.rules import ColumnFacts, column_facts
 from kernimpute.scale.source import ParquetSource
 from kernimpute.table.code import TableCode, joined_code, learn_code
 from kernimpute.table.columns import TableError, observed_in_table

@@ -15,9 +15,13 @@ from joblib.parallel import LokyBackend, get_active_backend
 from numpy.typing import NDArray
 
 from kernimpute.core.kernels import Kernel
-from kernimpute.estimators._filling import Settings
-from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._parallel import on_one_thread, one_thread, runs_alone
+from kernimpute.estimators._subsets import (
+    Labels,
+    Settings,
+    on_one_thread,
+    one_thread,
+    runs_alone,
+)
 from kernimpute.scale.blocks import (
     Block,
     FilledBlock,
