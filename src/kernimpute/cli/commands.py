@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UnknownName", "apply", "fit", "impute"]
 
-Roles = dict[str, tuple[str, ...]]
+Roles = dict[str, Any]
 
 
 class UnknownName(StrEnum):
@@ -202,15 +202,14 @@ def _impute_out_of_core(
                 table,
                 target,
                 output,
-                **roles,
                 missing_values=[value for text in missing_values for value in _meanings(text)],
                 callback=lambda done: progress.show(f"subsets: {done.n_done} of {done.n_subsets}"),
-                **options,
+                **roles | options,
             )
         except KeyboardInterrupt as error:
             notes = getattr(error, "__notes__", [])
             raise InterruptedRunError(" ".join(notes)) from error if notes else error
-    cautions = [*_without_half_unused(imputation.warnings, missing_values)]
+    cautions = _without_half_unused(imputation.warnings, missing_values)
     cautions += progress.warnings_but(TableWarning)
     _print(
         quiet,

@@ -48,9 +48,10 @@ class InterruptedRunError(Exception):
 @contextlib.contextmanager
 def refusals(*kinds: type[Exception]) -> Iterator[None]:
     """Turn what the library refuses into a `RefusedError` that names options."""
+    refused: tuple[type[Exception], ...] = (ValueError, *kinds)
     try:
         yield
-    except (ValueError, *kinds) as error:
+    except refused as error:
         raise RefusedError(in_options(str(error))) from error
 
 

@@ -251,8 +251,8 @@ def read_values_as(
         if kind.categorical:
             # A model of a Parquet table may know booleans or numbers by these texts.
             named = {str(value): value for value in kind.values}
-            values = [named.get(text, text) for text in texts]
-            columns[name], own_decimals[name] = _text_series(values, gaps), None
+            known_as = [named.get(text, text) for text in texts]
+            columns[name], own_decimals[name] = _text_series(known_as, gaps), None
             continue
         numbers = as_numbers(texts)
         bad = np.flatnonzero(~gaps & ~np.isfinite(numbers))
@@ -312,7 +312,7 @@ def _stripped(cells: Sequence[str]) -> Texts:
 
 
 def _text_series(texts: Sequence[object] | Texts, gaps: BoolArray) -> pd.Series:
-    return pd.Series(texts, dtype=object).mask(gaps, None)
+    return pd.Series([*texts], dtype=object).mask(gaps, None)
 
 
 def _number_series(

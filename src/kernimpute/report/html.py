@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -144,8 +143,8 @@ def compare_values(
     values: pd.Series, filled: NDArray[np.bool_], is_category: bool
 ) -> tuple[str, str]:
     """Return what the observed and the filled cells of a column are like, in words."""
-    kinds = set(map(type, values))
-    if not is_category and all(issubclass(kind, Real) and kind is not bool for kind in kinds):
+    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    if is_number and not is_category:
         numbers = np.asarray(values, dtype=float)
         parts = [numbers[~filled], numbers[filled]]
         observed, new = (f"{part.mean():.4g} ± {part.std():.3g}" for part in parts)
