@@ -108,10 +108,12 @@ _OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown"} | {
 }
 """From a parameter of the library to the option that sets it."""
 _NAMED = re.compile(
-    # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "max_memory".
+    # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "in drop",
+    # "max_memory".
     rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
     rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
     rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
+    r"|(?<=\bin )(?P<listed>drop|ignore)\b"
     rf"|(?<![\w-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b"
 )
 
@@ -131,4 +133,4 @@ def in_options(message: str) -> str:
     return _NAMED.sub(option, message)
 
 
-_GROUPS = ("parameter", "assigned", "first", "bare")
+_GROUPS = ("parameter", "assigned", "first", "listed", "bare")

@@ -64,22 +64,28 @@ class FilledRows:
 
 def fill_rows(model: Model, table: pd.DataFrame) -> FilledRows:
     """Return new rows filled; categories that the model does not know count as gaps."""
-    with warnings.catch_warnings():
-        # The caller tells of them, with the number of their cells.
-        warnings.filterwarnings("ignore", ".*categories that were not there in fit", UserWarning)
-        imputer = model.imputer.set_params(handle_unknown="missing")
-        filled = imputer.set_output(transform="default").transform(table[list(model.features)])
+    table = table.copy()
     cells: dict[Hashable, BoolArray] = {}
     unknown = {}
     for name, kind in model.kinds.items():
         gaps = ~observed_in_table(table[[name]])[:, 0]
+        known = set(kind.values)
         if kind.categorical:
-            strange = ~gaps & ~np.array(table[name].isin(kind.values), dtype=bool)
-            if strange.any():
-                unknown[name] = table.loc[strange, name]
-            gaps |= strange
+            values = table[name].astype(object)
+            is_unknown = ~gaps & [not isinstance(v, Hashable) or v not in known for v in values]
+            if is_unknown.any():
+                unknown[name] = values[is_unknown]
+                # Text among booleans would be refused; what is no text may be of a wrong kind.
+                if unknown[name].map(type).eq(str).all():
+                    table[name] = table[name].mask(is_unknown)
+                gaps |= is_unknown
         if gaps.any():
             cells[name] = gaps
+    with warnings.catch_warnings():
+        # The caller tells of them, with the number of their cells.
+        warnings.filterwarnings("ignore", ".*categories that fit did not see", UserWarning)
+        imputer = model.imputer.set_params(handle_unknown="missing")
+        filled = imputer.set_output(transform="default").transform(table[list(model.features)])
     return FilledRows(table.assign(**{str(name): filled[name] for name in cells}), cells, unknown)
 
 
@@ -91,8 +97,6 @@ def model_path(path: Path) -> Path:
 def write_model(model: Model, path: Path) -> None:
     """Write a model in the format of skops; the file is there whole, or not at all."""
     parts: dict[str, Any] = {part.name: getattr(model, part.name) for part in fields(model)}
-    for name in ("ignored", "dropped", "missing_values"):
-        parts[name] = list(parts[name])
     parts |= {"decimals": dict(model.decimals), "version": version("kernimpute")}
     save({_KEY: MODEL_FORMAT, **parts}, path)
 

@@ -44,11 +44,11 @@ class Progress:
         # The stream is None where the caller has closed it.
         self._is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._caught = warnings.catch_warnings(record=True)
-        self._messages: list[warnings.WarningMessage] = []
+        self._messages: list[warnings.WarningMessage] | None = None
 
     def __enter__(self) -> Self:
         """Begin to keep warnings."""
-        self._messages = self._caught.__enter__() or []
+        self._messages = self._caught.__enter__()
         warnings.simplefilter("default")
         return self
 
@@ -75,7 +75,7 @@ class Progress:
 
     def warnings_but(self, *kinds: type[Warning]) -> list[str]:
         """Return the warnings of other kinds than these."""
-        return [str(one.message) for one in self._messages if not issubclass(one.category, kinds)]
+        return [str(one.message) for one in self._messages or () if not issubclass(one.category, kinds)]
 
 
 def progress_text(record: Record) -> str:
