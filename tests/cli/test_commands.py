@@ -116,7 +116,9 @@ def test_quiet_prints_warnings_only(program, table):
         ("code", "regression", "code (regression)"),
     ],
 )
-def test_the_label_is_what_its_values_or_the_option_say(program, table, command, target, task, said):
+def test_the_label_is_what_its_values_or_the_option_say(
+    program, table, command, target, task, said
+):
     given = (command, "t.csv", "-t", target, "--ignore", "id,y,pet", "--task", task)
     code, out, _ = program(*given, "-o", "o.csv")
     assert code == 0

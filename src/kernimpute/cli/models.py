@@ -76,7 +76,7 @@ def fill_rows(model: Model, table: pd.DataFrame) -> FilledRows:
             if is_unknown.any():
                 unknown[name] = values[is_unknown]
                 # Text among booleans would be refused; what is no text may be of a wrong kind.
-                if unknown[name].map(type).eq(str).all():
+                if all(isinstance(value, str) for value in unknown[name]):
                     table[name] = table[name].mask(is_unknown)
                 gaps |= is_unknown
         if gaps.any():
