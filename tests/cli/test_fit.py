@@ -126,7 +126,7 @@ def test_columns_without_a_value_are_ignored(program, folder):
     code, _, err = program(*FIT, "-o", "m")
     assert code == 0
     assert err == (
-        "warning: column left as found, for nothing is observed in the rows that have a label: "
+        "warning: column left as found, because nothing is observed in the rows that have a label: "
         "'void'\n"
     )
     assert read_model(folder / "m.skops", trust=False).ignored == ("id", "void")
@@ -236,5 +236,5 @@ def test_columns_that_look_like_codes_are_named(program, folder):
     (folder / "codes.csv").write_text("code,n,y\n" + "\n".join(rows) + "\n")
     code, out, _ = program("fit", "codes.csv", "-t", "y", "-o", "m")
     assert code == 0
-    assert "few whole numbers, filled as quantities" in " ".join(out.split())
-    assert "(--categorical): code" in " ".join(out.split())
+    assert "few whole numbers are filled as quantities" in " ".join(out.split())
+    assert "as categorical: code" in " ".join(out.split())

@@ -67,7 +67,7 @@ def test_only_the_gaps_of_a_csv_change(typical, new_rows, impute, table, folder)
     assert (folder / "out.csv").read_text() == FILLED
     assert table.read_text() == CSV
     assert err == (
-        "warning: column left as found, for nothing is observed in the rows that have a label: "
+        "warning: column left as found, because nothing is observed in the rows that have a label: "
         "'empty'\n"
     )
     assert sorted(path.name for path in folder.iterdir()) == ["out.csv", "t.csv"]
@@ -122,7 +122,7 @@ def test_gaps_that_teach_nothing_are_told_apart_from_none(impute, folder):
     rows = [f"{k % 7}.5,{'5' if k % 3 else ''},,{k % 2}" for k in range(20)]
     (folder / "t.csv").write_text("\n".join(["a,b,none,y", *rows]) + "\n")
     code, out, err = impute("t.csv", "-t", "y", "-o", "out.csv")
-    assert code == 0 and "left as found, for nothing is observed: 'none'" in err
+    assert code == 0 and "left as found, because nothing is observed: 'none'" in err
     said = " ".join(out.split())
     assert "columns with one observed value, which fills them: b" in said
     assert "Nothing to solve for: there is no gap in a column of more than one value." in said

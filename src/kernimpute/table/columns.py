@@ -70,7 +70,7 @@ BoolArray = NDArray[np.bool_]
 
 # ---------------------------------------------------------------------- errors and their words
 
-_REMEDY = "Drop it, or ignore it to keep it unused (--drop, --ignore)."
+_REMEDY = "Drop it or ignore it, or turn it into numbers or text."
 
 
 class TableError(ValueError):
@@ -405,8 +405,7 @@ def _finite_numbers(present: pd.Series, name: Hashable) -> FloatArray:
     if infinite.any():
         raise TableError(
             f"{the_column(name)} must hold finite numbers. Got {float(numbers[infinite][0])!r} "
-            f"in {int(infinite.sum())} of its cells: is it a gap? "
-            "List it in missing_values (--missing-values)."
+            f"in {int(infinite.sum())} of its cells: is it a gap? List it in missing_values."
         )
     return numbers
 
@@ -458,7 +457,7 @@ def column_codes(
         raise TableError(
             f"{the_column(column.name)} must hold the categories it held before "
             f"({listed(column.values)}). Got {listed(unknown)} besides: correct it, or pass "
-            "handle_unknown='missing' (--unknown missing) to fill such cells like gaps."
+            "handle_unknown='missing' to fill such cells like gaps."
         )
     codes[observed] = np.array([code_of.get(value, np.nan) for value in unique])[places]
     return codes, unknown
