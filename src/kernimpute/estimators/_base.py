@@ -141,13 +141,6 @@ class Coding:
     A categorical column is one column of codes, for kernels with a term for them; a gap becomes
     one category. Or it is one indicator for each category (a single one for two categories),
     which every kernel and every reference imputer takes; a gap may be filled with frequencies.
-
-    Parameters
-    ----------
-    code : TableCode
-        The table's code.
-    uses_indicators : bool
-        Whether categories become indicators.
     """
 
     code: TableCode
@@ -179,24 +172,12 @@ class Coding:
 
 @dataclass(frozen=True)
 class NewRows:
-    """What rows without labels are filled from.
+    """What rows without labels are filled from."""
 
-    Parameters
-    ----------
-    training : ndarray of shape (n_training, n_columns) or None
-        Filled training rows, for the mean of similar ones; None fills by the reference.
-    weights : ndarray of shape (n_training,)
-        Their weights.
-    categorical : tuple of int
-        The columns that hold codes.
-    filler : ndarray of shape (n_columns,) or fitted imputer
-        What the reference has for a gap.
-    """
-
-    training: FloatArray | None
-    weights: FloatArray
-    categorical: tuple[int, ...]
-    filler: FloatArray | FittedImputer
+    training: FloatArray | None  # (n_training, n_columns), filled; None fills by the reference
+    weights: FloatArray  # (n_training,)
+    categorical: tuple[int, ...]  # the columns that hold codes
+    filler: FloatArray | FittedImputer  # what the reference has for each column, (n_columns,)
 
     def fill(self, matrix: FloatArray) -> FloatArray:
         """Return new rows (n_rows, n_columns) with their gaps filled, each row on its own."""
@@ -223,25 +204,11 @@ class NewRows:
 
 @dataclass(frozen=True)
 class FittedRows:
-    """The training rows of a fit, which are needed once and not kept.
+    """The training rows of a fit, which are needed once and not kept."""
 
-    Parameters
-    ----------
-    rows : EncodedTable
-        The rows of positive weight.
-    counted : ndarray of int of shape (n_counted,)
-        Their places in the table.
-    reference : ndarray of shape (n_counted, n_matrix_columns) or "expected"
-        Their reference imputation.
-    subsets : list of ndarray of int
-        The rows of each subset.
-    filling : Filling
-        The filled rows.
-    """
-
-    rows: EncodedTable
-    counted: NDArray[np.intp]
-    reference: FloatArray | str
+    rows: EncodedTable  # those of positive weight
+    counted: NDArray[np.intp]  # their places in the table
+    reference: FloatArray | str  # their reference imputation, or "expected"
     subsets: list[NDArray[np.intp]]
     filling: Filling
 
@@ -437,10 +404,11 @@ class KernelImputation(Persistent, BaseEstimator):
         """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
 
     def _coding_for(self, code: TableCode) -> Coding:
-        """Return codes where the kernel has a term for them and a gap must become one category."""
+        """Return codes where the method has a term for them and a gap must become a category."""
         kind = KERNELS[self.kernel] if isinstance(self.kernel, str) else type(self.kernel)
-        takes_codes = kind.is_distance and isinstance(self.reference, str)
-        return Coding(code, uses_indicators=self._predicts or not takes_codes)
+        has_term = kind.is_distance and self.variant != "released"
+        takes_codes = has_term and isinstance(self.reference, str) and not self._predicts
+        return Coding(code, uses_indicators=not takes_codes)
 
     def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
         """Return the kernel with its gamma and its categorical columns."""
