@@ -213,7 +213,6 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
         ([*HERE, "--categorical", "agee"], "--categorical: there is no column"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
-        ([*HERE, "--variant", "released"], "--variant released"),
         (["t.csv", "-t", "pet", "-o", "o.csv", "--task", "regression"], "'pet' must hold numbers"),
         (["gaps.csv", "-t", "b", "-o", "o.csv"], "label column 'b' must hold labels. Got gaps"),
         (["t.csv", "-t", "id", "-o", "o.csv"], "'id' must hold classes that recur"),
@@ -249,7 +248,6 @@ def test_impute_refuses(refused, table, arguments, message):
         (["t.csv", "-t", "y", "-o", "old"], "old.skops exists: give another name, or --force"),
         (["t.csv", "-t", "y", "-o", "no/m"], "no/m.skops: there is no directory 'no'."),
         (["t.csv", "-t", "y", "-o", "m", "--drop", "y"], "label column 'y' is needed"),
-        (["t.csv", "-t", "y", "-o", "m", "--variant", "released"], "--variant released"),
         (["t.csv", "-t", "y", "-o", "m", "--max-memory", "1e-9"], "--max-memory"),
     ],
 )

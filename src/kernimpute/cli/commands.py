@@ -186,6 +186,7 @@ def _impute_out_of_core(
     from kernimpute.estimators.impute_table import TableWarning
     from kernimpute.scale import impute_parquet
     from kernimpute.scale.source import ParquetSource
+    from kernimpute.table.columns import marker_values
 
     check_replaceable(output, force=options["force"])
     if table.is_dir() and is_table_name(output) and not _is_parquet(output):
@@ -202,7 +203,7 @@ def _impute_out_of_core(
                 table,
                 target,
                 output,
-                missing_values=[value for text in missing_values for value in _meanings(text)],
+                missing_values=[value for text in missing_values for value in marker_values(text)],
                 callback=lambda done: progress.show(f"subsets: {done.n_done} of {done.n_subsets}"),
                 **roles | options,
             )
@@ -222,19 +223,13 @@ def _impute_out_of_core(
     )
 
 
-def _meanings(text: str) -> list[object]:
-    """Return what a missing value stands for: the text, and the number that it spells."""
-    from kernimpute.cli.text import as_number
-
-    number = as_number(text.strip())
-    return [text.strip()] if number is None else [text.strip(), number]
-
-
 def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str]) -> list[str]:
     """Leave out that no cell holds a text whose number is held, or the other way round."""
+    from kernimpute.table.columns import marker_values
+
     left = list(cautions)
     for text in missing_values:
-        unused = [f"no cell holds the missing value {value!r}" for value in _meanings(text)]
+        unused = [f"no cell holds the missing value {value!r}" for value in marker_values(text)]
         found = [caution for caution in unused if caution in left]
         for caution in found[1:] if len(found) == len(unused) else found:
             left.remove(caution)

@@ -113,7 +113,7 @@ _NAMED = re.compile(
     rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
     rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
     rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
-    r"|(?<=\bin )(?P<listed>drop|ignore)\b"
+    r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
     rf"|(?<![\w-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b"
 )
 

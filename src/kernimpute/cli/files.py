@@ -19,14 +19,13 @@ from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.text import (
     TextTable,
     TextValues,
-    as_number,
     infer_values,
     parse_text,
     read_values_as,
     spelled,
     write_text,
 )
-from kernimpute.table.columns import Column, listed, observed_in_table
+from kernimpute.table.columns import Column, listed, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 __all__ = [
@@ -174,9 +173,7 @@ def _parquet_values(
     before = observed_in_table(frame[used])
     gaps = np.zeros(before.shape, dtype=bool)
     for marker in missing_values:
-        number = as_number(marker.strip())
-        markers = [marker.strip()] if number is None else [marker.strip(), number]
-        found = before & ~observed_in_table(frame[used], markers)
+        found = before & ~observed_in_table(frame[used], marker_values(marker))
         if not found.any():
             cautions.append(f"no cell holds the missing value {marker!r}")
         gaps |= found

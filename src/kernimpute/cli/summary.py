@@ -75,7 +75,9 @@ class Progress:
 
     def warnings_but(self, *kinds: type[Warning]) -> list[str]:
         """Return the warnings of other kinds than these."""
-        return [str(one.message) for one in self._messages or () if not issubclass(one.category, kinds)]
+        return [
+            str(one.message) for one in self._messages or () if not issubclass(one.category, kinds)
+        ]
 
 
 def progress_text(record: Record) -> str:

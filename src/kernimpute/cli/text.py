@@ -2,8 +2,7 @@
 
 A cell, without its outer blanks, is
 
-- a **gap**: empty, one of `GAP_TEXTS`, or one of the user's missing values (a number matches every
-  spelling of itself: -999 and -999.0);
+- a **gap**, as `kernimpute.table.columns` decides;
 - a **number**: digits with an optional sign, decimal point and exponent.
 
 A column holds
@@ -35,24 +34,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.cli.errors import RefusedError
-from kernimpute.table.columns import Column, counted, listed
+from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, listed, text_gaps
 
 __all__ = [
-    "GAP_TEXTS",
     "TextTable",
     "TextValues",
-    "as_number",
     "infer_values",
     "parse_text",
     "read_values_as",
     "spelled",
     "write_text",
 ]
-
-GAP_TEXTS = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
-"""Texts that are a gap in any column."""
-_PERHAPS_GAPS = ("?", "-", "--", ".", "*")
-"""Texts that are often meant as a gap; in a column of categories they get a warning."""
 
 _CODE = re.compile(r"[+-]?0[0-9]+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]+)?")
@@ -195,8 +187,9 @@ def infer_values(
         if name in unused:
             columns[name] = _text_series(texts, texts == "")
             continue
-        gaps = _gaps(texts, missing_values, matched)
-        numbers = as_numbers(texts)
+        gaps, found = text_gaps(texts, missing_values)
+        matched |= found
+        numbers = _as_numbers(texts)
         with_comma = [bool(_COMMA_NUMBER.fullmatch(text)) for text in texts]
         looks_numeric = ~gaps & (~np.isnan(numbers) | with_comma)
         n_present, n_numeric = int((~gaps).sum()), int(looks_numeric.sum())
@@ -247,14 +240,14 @@ def read_values_as(
         if kind is None:
             columns[name] = _text_series(texts, texts == "")
             continue
-        gaps = _gaps(texts, missing_values, set())
+        gaps, _ = text_gaps(texts, missing_values)
         if kind.categorical:
             # A model of a Parquet table may know booleans or numbers by these texts.
             named = {str(value): value for value in kind.values}
             known_as = [named.get(text, text) for text in texts]
             columns[name], own_decimals[name] = _text_series(known_as, gaps), None
             continue
-        numbers = as_numbers(texts)
+        numbers = _as_numbers(texts)
         bad = np.flatnonzero(~gaps & ~np.isfinite(numbers))
         if bad.size:
             raise RefusedError(
@@ -277,20 +270,10 @@ def read_values_as(
     return TextValues(pd.DataFrame(columns), own_decimals, table.notes, table.cautions)
 
 
-def as_numbers(texts: Sequence[str] | Texts) -> NDArray[np.float64]:
+def _as_numbers(texts: Sequence[str] | Texts) -> NDArray[np.float64]:
     """Return texts as floats, NaN where one is no number."""
     series = pd.Series(texts, dtype=object)
     return np.asarray(pd.to_numeric(series, errors="coerce"), dtype=float)
-
-
-def as_number(text: str) -> float | None:
-    """Return a text as a finite number, or None.
-
-    >>> [as_number(text) for text in ("38.50", "-1e3", "12,5", "1_000", "inf")]
-    [38.5, -1000.0, None, None, None]
-    """
-    number = float(as_numbers([text])[0])
-    return number if math.isfinite(number) else None
 
 
 def spelled(value: Any, decimals: int | None) -> str:
@@ -332,23 +315,9 @@ def _is_whole(text: str) -> bool:
     return text.lstrip("+-").isdigit()
 
 
-def _gaps(texts: Texts, missing_values: Collection[str], matched: set[str]) -> BoolArray:
-    """Return which cells are gaps; the missing values that were met are added to `matched`."""
-    gaps = np.array(pd.Series(texts, dtype=object).isin(GAP_TEXTS))
-    for marker in missing_values:
-        found = texts == marker.strip()
-        number = as_number(marker.strip())
-        if number is not None:
-            found |= as_numbers(texts) == number
-        if found.any():
-            matched.add(marker)
-            gaps |= found
-    return gaps
-
-
 def _doubts(name: str, present: Texts, n_numeric: int) -> Iterator[str]:
     """Yield what looks like a mistake in a column of categories."""
-    for mark in _PERHAPS_GAPS:
+    for mark in POSSIBLE_GAP_MARKERS:
         count = int((present == mark).sum())
         if count:
             yield (
