@@ -8,90 +8,49 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kernimpute.cli import options
 from kernimpute.cli.errors import InterruptedRunError, RefusedError, in_options, refusals
-from kernimpute.cli.options import (
-    CategoricalOption,
-    DropOption,
-    EtaOption,
-    ForceOption,
-    GammaOption,
-    IgnoreOption,
-    JobsOption,
-    KernelOption,
-    MaxIterOption,
-    MaxMemoryOption,
-    MissingValuesOption,
-    PenaltyOption,
-    QuietOption,
-    SubsetSizeOption,
-    TableArgument,
-    TargetOption,
-    TaskName,
-    TaskOption,
-    TolOption,
-    VariantName,
-    VariantOption,
-    named_columns,
-)
 
 if TYPE_CHECKING:
     from kernimpute.cli.files import TableFile
     from kernimpute.cli.text import TextValues
 
-__all__ = ["UnknownName", "apply", "fit", "impute"]
+__all__ = ["apply", "fit", "impute"]
 
-Roles = dict[str, Any]
-
-
-class UnknownName(StrEnum):
-    """What is done with a category that the model does not know."""
-
-    ERROR = "error"
-    MISSING = "missing"
+Columns = dict[str, list[str] | None]
 
 
 # ------------------------------------------------------------------------- impute
 
 
 def impute(
-    table: TableArgument,
-    target: TargetOption,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
-    ],
-    task: TaskOption = TaskName.AUTO,
-    ignore: IgnoreOption = None,
-    drop: DropOption = None,
-    categorical: CategoricalOption = None,
-    missing_values: MissingValuesOption = None,
-    variant: VariantOption = VariantName.DIRECT,
-    kernel: KernelOption = "gaussian",
-    C: PenaltyOption = 1.0,
-    gamma: GammaOption = None,
-    eta: EtaOption = None,
-    tol: TolOption = None,
-    max_iter: MaxIterOption = None,
-    subset_size: SubsetSizeOption = None,
-    max_memory: MaxMemoryOption = None,
-    jobs: JobsOption = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Fill subsets of a Parquet table on Dask's workers: local, or tcp://host:port.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")
-    ] = None,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    table: options.Table,
+    target: options.Target,
+    output: options.FilledTable,
+    task: options.Task = options.TaskName.AUTO,
+    ignore: options.Ignore = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    missing_values: options.MissingValues = None,
+    variant: options.Variant = options.VariantName.DIRECT,
+    kernel: options.Kernel = "gaussian",
+    C: options.Penalty = 1.0,
+    gamma: options.Gamma = None,
+    eta: options.Eta = None,
+    tol: options.Tol = None,
+    max_iter: options.MaxIter = None,
+    subset_size: options.SubsetSize = None,
+    max_memory: options.MaxMemory = None,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    report: options.Report = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fill the gaps of TABLE, guided by its label column, and write the result to OUT.
 
@@ -108,7 +67,9 @@ def impute(
         if subset_size is None and value is not None:
             raise RefusedError(f"{option} is for subsets: give --subset-size, too.")
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
-    method = _method(variant, kernel, gamma, C, eta, tol, max_iter, subset_size, jobs)
+    stop = {"tol": tol, "max_iter": max_iter}
+    limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
+    method = _method(variant, kernel, gamma, C=C, eta=eta, **stop, **limits)
     if subset_size is not None and _is_parquet(table) and (_is_parquet(output) or table.is_dir()):
         for option, given in {"--report": report, "--max-memory": max_memory}.items():
             if given is not None:
@@ -121,8 +82,6 @@ def impute(
         return
     if scheduler is not None:
         raise RefusedError("--scheduler is for tables that are read and written as Parquet.")
-    if max_memory is not None:
-        method["max_memory"] = max_memory
 
     from kernimpute.cli.files import (
         check_new_file,
@@ -175,10 +134,10 @@ def _impute_out_of_core(
     table: Path,
     target: str,
     output: Path,
-    columns: dict[str, list[str] | None],
+    columns: Columns,
     missing_values: Sequence[str],
     quiet: bool,
-    options: dict[str, Any],
+    method: dict[str, Any],
 ) -> None:
     """Fill a Parquet file, or a folder of such, subset by subset and without reading it whole."""
     from kernimpute.cli.files import check_replaceable, is_table_name
@@ -188,7 +147,7 @@ def _impute_out_of_core(
     from kernimpute.scale.source import ParquetSource
     from kernimpute.table.columns import marker_values
 
-    check_replaceable(output, force=options["force"])
+    check_replaceable(output, force=method["force"])
     if table.is_dir() and is_table_name(output) and not _is_parquet(output):
         raise RefusedError(
             f"{output}: a folder gives a folder of Parquet files; give it a name without an "
@@ -196,8 +155,8 @@ def _impute_out_of_core(
         )
     with Progress(quiet=quiet) as progress, refusals(ImportError, OSError):
         roles = _column_roles(ParquetSource(table).names, target, columns)
-        if "://" in (options["scheduler"] or ""):
-            progress.show(f"waiting for the scheduler at {options['scheduler']}")
+        if "://" in (method["scheduler"] or ""):
+            progress.show(f"waiting for the scheduler at {method['scheduler']}")
         try:
             imputation = impute_parquet(
                 table,
@@ -205,7 +164,7 @@ def _impute_out_of_core(
                 output,
                 missing_values=[value for text in missing_values for value in marker_values(text)],
                 callback=lambda done: progress.show(f"subsets: {done.n_done} of {done.n_subsets}"),
-                **roles | options,
+                **roles | method,
             )
         except KeyboardInterrupt as error:
             notes = getattr(error, "__notes__", [])
@@ -240,34 +199,26 @@ def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str])
 
 
 def fit(
-    table: TableArgument,
-    target: TargetOption,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="MODEL",
-            help="The model to write; .skops is added to a bare name.",
-        ),
-    ],
-    task: TaskOption = TaskName.AUTO,
-    ignore: IgnoreOption = None,
-    drop: DropOption = None,
-    categorical: CategoricalOption = None,
-    missing_values: MissingValuesOption = None,
-    variant: VariantOption = VariantName.DIRECT,
-    kernel: KernelOption = "gaussian",
-    C: PenaltyOption = 1.0,
-    gamma: GammaOption = None,
-    eta: EtaOption = None,
-    tol: TolOption = None,
-    max_iter: MaxIterOption = None,
-    subset_size: SubsetSizeOption = None,
-    max_memory: MaxMemoryOption = None,
-    jobs: JobsOption = None,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    table: options.Table,
+    target: options.Target,
+    output: options.NewModel,
+    task: options.Task = options.TaskName.AUTO,
+    ignore: options.Ignore = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    missing_values: options.MissingValues = None,
+    variant: options.Variant = options.VariantName.DIRECT,
+    kernel: options.Kernel = "gaussian",
+    C: options.Penalty = 1.0,
+    gamma: options.Gamma = None,
+    eta: options.Eta = None,
+    tol: options.Tol = None,
+    max_iter: options.MaxIter = None,
+    subset_size: options.SubsetSize = None,
+    max_memory: options.MaxMemory = None,
+    jobs: options.Jobs = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Learn from TABLE how to fill tables of its kind, and keep that in the file MODEL.
 
@@ -281,9 +232,9 @@ def fit(
     from kernimpute.cli.summary import Progress
     from kernimpute.estimators.impute_table import TableWarning, fit_table
 
-    method = _method(variant, kernel, gamma, C, eta, tol, max_iter, subset_size, jobs)
-    if max_memory is not None:
-        method["max_memory"] = max_memory
+    stop = {"tol": tol, "max_iter": max_iter}
+    limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
+    method = _method(variant, kernel, gamma, C=C, eta=eta, **stop, **limits)
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
@@ -321,32 +272,13 @@ def fit(
 
 
 def apply(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
-            metavar="MODEL",
-        ),
-    ],
-    new: Annotated[
-        Path,
-        typer.Argument(help="The rows to fill: .csv, .tsv (also .gz) or .parquet.", metavar="NEW"),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
-    ],
-    unknown: Annotated[
-        UnknownName,
-        typer.Option(help="Categories that the model does not know: refuse, or fill like gaps."),
-    ] = UnknownName.ERROR,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="Open MODEL even if that can run any code: a pickle, types of others."
-        ),
-    ] = False,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
+    model: options.Model,
+    new: options.NewRows,
+    output: options.FilledTable,
+    unknown: options.Unknown = options.UnknownName.ERROR,
+    trust: options.Trust = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fill the gaps of NEW by a MODEL of `kernimpute fit`, and write the result to OUT.
 
@@ -391,7 +323,7 @@ def apply(
         f"{name!r}: {listed(list(found.unique()))} in {len(found)} of its cells"
         for name, found in rows.unknown.items()
     ]
-    if strange and unknown is UnknownName.ERROR:
+    if strange and unknown is options.UnknownName.ERROR:
         raise RefusedError(
             f"{new} holds categories that the model does not know ({'; '.join(strange)}): correct "
             "them, or pass --unknown missing to fill these cells like gaps."
@@ -436,15 +368,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _method(
-    variant: VariantName,
-    kernel: str,
-    gamma: float | None,
-    C: float,
-    eta: float | None,
-    tol: float | None,
-    max_iter: int | None,
-    subset_size: int | None,
-    jobs: int | None,
+    variant: options.VariantName, kernel: str, gamma: float | None, **given: float | None
 ) -> dict[str, Any]:
     """Return the parameters of the method that are given; the library has the defaults."""
     from kernimpute.core.kernels import make_kernel
@@ -456,28 +380,33 @@ def _method(
         raise typer.BadParameter(
             f"the {kernel} kernel has no gamma.", param_hint="--gamma"
         ) from error
-    given = {"eta": eta, "tol": tol, "max_iter": max_iter}
-    given |= {"subset_size": subset_size, "n_jobs": jobs}
-    method = {name: value for name, value in given.items() if value is not None}
-    return {"variant": variant.value, "kernel": made, "C": C, **method}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    return {"variant": variant.value, "kernel": made, **parameters}
 
 
-def _column_roles(names: Sequence[str], target: str, columns: dict[str, list[str] | None]) -> Roles:
-    """Return the columns that the options name; refuse names that the table has not."""
+def _column_roles(names: Sequence[str], target: str, columns: Columns) -> dict[str, Any]:
+    """Return the columns that the options name, each value one name or several with commas."""
     from kernimpute.table.columns import check_column_names
 
+    roles = {}
     with refusals():
         check_column_names("target", [target], names)
-    return {role: named_columns(role, given, names) for role, given in columns.items()}
+        for role, values in columns.items():
+            chosen: list[str] = []
+            for value in values or ():
+                is_name = value in names
+                chosen += [value] if is_name else [part.strip() for part in value.split(",")]
+            roles[role] = check_column_names(role, chosen, names)
+    return roles
 
 
 def _read(
     file: TableFile,
     target: str,
-    task: TaskName,
-    columns: dict[str, list[str] | None],
+    task: options.TaskName,
+    columns: Columns,
     missing_values: Sequence[str],
-) -> tuple[TextValues, Roles]:
+) -> tuple[TextValues, dict[str, Any]]:
     """Return the values of a labelled table and the roles of its columns."""
     from kernimpute.cli.files import read_labelled
 

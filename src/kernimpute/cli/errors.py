@@ -11,17 +11,6 @@ from collections.abc import Iterator
 
 import typer
 
-__all__ = [
-    "EXIT_INTERRUPTED",
-    "EXIT_OK",
-    "EXIT_USAGE",
-    "InterruptedRunError",
-    "RefusedError",
-    "in_options",
-    "refusals",
-    "report_error",
-]
-
 EXIT_OK = 0
 """The output is written (also where the solver stopped early: a warning says so)."""
 EXIT_REFUSED = 1
@@ -114,7 +103,7 @@ _NAMED = re.compile(
     rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
     rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
     r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
-    rf"|(?<![\w-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b"
+    rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
 )
 
 

@@ -28,19 +28,6 @@ from kernimpute.cli.text import (
 from kernimpute.table.columns import Column, listed, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 
-__all__ = [
-    "TableFile",
-    "check_new_file",
-    "check_replaceable",
-    "check_storable",
-    "is_table_name",
-    "open_table",
-    "read_as_fitted",
-    "read_labelled",
-    "table_extension",
-    "write_table",
-]
-
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
 """The delimiter by extension; Parquet has none."""
 

@@ -20,8 +20,6 @@ from kernimpute.table.columns import Column, observed_in_table
 
 BoolArray = NDArray[np.bool_]
 
-__all__ = ["FilledRows", "Model", "fill_rows", "model_path", "read_model", "write_model"]
-
 MODEL_FORMAT = 2
 """Number of the layout of these files; raised whenever older ones cannot be used any more."""
 

@@ -6,39 +6,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from kernimpute.cli.errors import refusals
-
-__all__ = [
-    "CategoricalOption",
-    "DropOption",
-    "EtaOption",
-    "ForceOption",
-    "GammaOption",
-    "IgnoreOption",
-    "JobsOption",
-    "KernelOption",
-    "MaxIterOption",
-    "MaxMemoryOption",
-    "MissingValuesOption",
-    "PenaltyOption",
-    "QuietOption",
-    "SubsetSizeOption",
-    "TableArgument",
-    "TargetOption",
-    "TaskName",
-    "TaskOption",
-    "TolOption",
-    "VariantName",
-    "VariantOption",
-    "named_columns",
-]
 
 
 class TaskName(StrEnum):
@@ -57,6 +30,13 @@ class VariantName(StrEnum):
     PAPER = "paper"
     APPENDIX = "appendix"
     RELEASED = "released"
+
+
+class UnknownName(StrEnum):
+    """What is done with a category that the model does not know."""
+
+    ERROR = "error"
+    MISSING = "missing"
 
 
 def _must_be(
@@ -88,45 +68,64 @@ def _kernel(name: str) -> str:
 
 _is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.inf)
 
-TableArgument = Annotated[
+Table = Annotated[
     Path,
     typer.Argument(
         help="The table: .csv, .tsv (also .gz) or .parquet; for impute with --subset-size also a "
         "folder of .parquet."
     ),
 ]
-TargetOption = Annotated[
-    str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column.")
+Model = Annotated[
+    Path,
+    typer.Argument(
+        help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+        metavar="MODEL",
+    ),
 ]
-TaskOption = Annotated[
-    TaskName, typer.Option(help="What the label is; auto decides by its values.")
+NewRows = Annotated[
+    Path, typer.Argument(help="The rows to fill: .csv, .tsv (also .gz) or .parquet.", metavar="NEW")
 ]
-IgnoreOption = Annotated[
+FilledTable = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
+]
+NewModel = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="MODEL",
+        help="The model to write; .skops is added to a bare name.",
+    ),
+]
+Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
+Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column.")]
+Task = Annotated[TaskName, typer.Option(help="What the label is; auto decides by its values.")]
+Ignore = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
         help="Keep this column as it is and do not use it (identifiers). Repeatable; also a,b,c.",
     ),
 ]
-DropOption = Annotated[
+Drop = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN", help="Leave this column out of what is written. Repeatable; also a,b,c."
     ),
 ]
-CategoricalOption = Annotated[
+Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="These numbers are codes. Repeatable; also a,b,c."),
 ]
-MissingValuesOption = Annotated[
+MissingValues = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TEXT",
         help="A cell with this text is a gap, besides empty cells, NA, NaN and null. Repeatable.",
     ),
 ]
-VariantOption = Annotated[VariantName, typer.Option(help="Which form of the method.")]
-KernelOption = Annotated[
+Variant = Annotated[VariantName, typer.Option(help="Which form of the method.")]
+Kernel = Annotated[
     str,
     typer.Option(
         metavar="NAME",
@@ -135,17 +134,17 @@ KernelOption = Annotated[
         "for categories.",
     ),
 ]
-PenaltyOption = Annotated[
+Penalty = Annotated[
     float, typer.Option("--C", callback=_is_positive, help="The penalty of the classifier.")
 ]
-GammaOption = Annotated[
+Gamma = Annotated[
     float | None,
     typer.Option(
         callback=_is_positive,
         help="The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
     ),
 ]
-EtaOption = Annotated[
+Eta = Annotated[
     float | None,
     typer.Option(
         callback=_must_be("a positive number", lambda value: value > 0.0),
@@ -155,30 +154,30 @@ EtaOption = Annotated[
         ),
     ),
 ]
-TolOption = Annotated[
+Tol = Annotated[
     float | None,
     typer.Option(
         callback=_must_be("a number of at least 0", lambda value: 0.0 <= value < math.inf),
         help="Stop where the gap (direct: the slope) is below this; by default the variant's own.",
     ),
 ]
-MaxIterOption = Annotated[
+MaxIter = Annotated[
     int | None,
     typer.Option(min=1, help="Stop after so many rounds; by default the variant's own number."),
 ]
-SubsetSizeOption = Annotated[
+SubsetSize = Annotated[
     int | None,
     # As `core.checks.SMALLEST_SUBSET`.
     typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
 ]
-MaxMemoryOption = Annotated[
+MaxMemory = Annotated[
     float | None,
     typer.Option(
         callback=_must_be("a share in (0, 1]", lambda value: 0.0 < value <= 1.0),
         help="Share of the free memory that may be taken; by default 0.75.",
     ),
 ]
-JobsOption = Annotated[
+Jobs = Annotated[
     int | None,
     typer.Option(
         "--jobs",
@@ -187,24 +186,24 @@ JobsOption = Annotated[
         help="Subsets at the same time; -1: one a core. By default 1.",
     ),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
-QuietOption = Annotated[
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Fill subsets of a Parquet table on Dask's workers: local, or tcp://host:port.",
+    ),
+]
+Unknown = Annotated[
+    UnknownName,
+    typer.Option(help="Categories that the model does not know: refuse, or fill like gaps."),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Open MODEL even if it holds types of other packages, which can run code."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]
-
-
-def named_columns(
-    option: str, given: Sequence[str] | None, names: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the columns that an option names, each value one name or several with commas.
-
-    >>> named_columns("--drop", ["a,b", "c, d"], ["a", "b", "c, d"])
-    ('a', 'b', 'c, d')
-    """
-    from kernimpute.table.columns import check_column_names
-
-    chosen: list[str] = []
-    for value in given or ():
-        chosen.extend([value] if value in names else [part.strip() for part in value.split(",")])
-    with refusals():
-        return tuple(map(str, check_column_names(option, chosen, names)))

@@ -22,17 +22,6 @@ from kernimpute.table.columns import counted
 if TYPE_CHECKING:
     from kernimpute.scale import ParquetImputation
 
-__all__ = [
-    "Progress",
-    "filled_fact",
-    "parquet_facts",
-    "size_fact",
-    "print_or_ignore",
-    "print_summary",
-    "print_warnings",
-    "progress_text",
-]
-
 _MOST_COLUMNS = 60
 """Columns listed in the summary; of a wider table a last line counts the rest."""
 

@@ -36,16 +36,6 @@ from numpy.typing import NDArray
 from kernimpute.cli.errors import RefusedError
 from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, listed, text_gaps
 
-__all__ = [
-    "TextTable",
-    "TextValues",
-    "infer_values",
-    "parse_text",
-    "read_values_as",
-    "spelled",
-    "write_text",
-]
-
 _CODE = re.compile(r"[+-]?0[0-9]+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]+)?")
 _LARGEST_INTEGER = 2**63 - 1
