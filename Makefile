@@ -46,7 +46,6 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.new_rows
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
-	$(BIN)/python -m benchmarks.searches
 	$(BIN)/python -m benchmarks.subsets
 
 $(BIN)/python:
