@@ -22,8 +22,9 @@ from experiments.methods.options import (
 )
 from experiments.naming import Name
 from experiments.problem import Problem
-from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
+from kernimpute import ImputationResult, impute, recover_features
 from kernimpute.kernels import Gaussian
+from kernimpute.methods.new_rows import fill_from_similar
 
 __all__ = ["GUIDED", "GuidedFilling", "Guidance", "OwnMachine", "guidance", "guided_filling"]
 
@@ -258,5 +259,5 @@ def _stage_two_alone(problem: Problem) -> Filling:
 
 
 def _filling(filled: FloatArray, status: str) -> Filling:
-    new_rows = kept(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
+    new_rows = kept(lambda X: fill_from_similar(X, filled, Gaussian()))
     return Filling(filled, new_rows, filled, status)
