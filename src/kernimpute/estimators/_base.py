@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
-from kernimpute.core.kernels import KERNELS, Chi2, Gaussian, Kernel, Laplacian, make_kernel
+from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.core.rows import (
     SMOOTH,
     anchor_weight,
@@ -47,6 +47,7 @@ from kernimpute.estimators._subsets import (
     stratified_subsets,
 )
 from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
+from kernimpute.methods.new_rows import fill_from_similar
 from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
@@ -191,12 +192,7 @@ class NewRows:
     def _fill_chunk(self, rows: FloatArray) -> FloatArray:
         metric = Gaussian(categorical=self.categorical)
         if self.training is not None:
-            # Numba takes a third of a second to import, and only a fill needs it.
-            from kernimpute.methods.new_rows import recover_new_rows
-
-            return recover_new_rows(
-                rows, self.training, kernel=metric, sample_weight=self.weights
-            ).X
+            return fill_from_similar(rows, self.training, metric, self.weights)
         if isinstance(self.filler, np.ndarray):
             return np.where(np.isnan(rows), self.filler, rows)
         return reference_table(rows, metric, self.filler)
@@ -603,17 +599,12 @@ def within_reach(matrix: FloatArray) -> FloatArray:
 def estimated_memory(n_samples: int, n_columns: int, variant: str, kernel: Kernel) -> int:
     """Return the bytes that a fit takes at its peak, from counts of matrices that were measured.
 
-    Besides 36 tables, `direct` takes five matrices of at most 3,000 rows, and above that the
-    block of the coefficients between their bounds; the matrix itself only for kernels that libsvm
-    does not know. The other variants store all of their matrices.
+    Each variant stores some matrices of rows x rows, and 36 tables.
     """
-    stored = {"anchored": 12.0, "paper": 28.0, "appendix": 28.0, "released": 28.0}.get(variant)
-    if stored is None:
-        stored = 0.05 + isinstance(kernel, (Laplacian, Chi2))
-        if not kernel.is_positive_semidefinite:
-            stored = 15.0
-    small = 5 * min(n_samples, 3000) ** 2 if variant == "direct" else 0
-    return int(8 * (small + stored * n_samples**2 + 36 * n_samples * n_columns))
+    stored = {"direct": 3, "anchored": 12, "paper": 28, "appendix": 28, "released": 28}[variant]
+    if variant == "direct" and not kernel.is_positive_semidefinite:
+        stored = 15
+    return 8 * (stored * n_samples**2 + 36 * n_samples * n_columns)
 
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
