@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kernimpute.core.arrays import by_rows, clip, inner, namespace, row_blocks, to_numpy
 from kernimpute.core.projections import (
     BoxConeProjection,
-    Multiplier,
+    BoxMultiplier as Multiplier,
     project_box_cone,
     project_box_psd,
     psd_projection,
