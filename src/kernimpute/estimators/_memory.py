@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
-CACHE_MB = 200
 from kernimpute.core.gram import CHUNK_CELLS, HELD_ROWS
 from kernimpute.core.kernels import Gaussian, Kernel
 
 __all__ = ["check_memory", "estimated_peak"]
+
+CACHE_MB = 200
 
 MATRICES = {"anchored": 12, "paper": 28, "appendix": 28, "released": 24}
 """Matrices of rows x rows that a variant holds at its peak, rounded up from the largest that

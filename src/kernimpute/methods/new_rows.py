@@ -26,7 +26,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.core.checks import check_incomplete, check_sample_weight, check_integer, check_real, observed_cells
+from kernimpute.core.checks import (
+    check_incomplete,
+    check_integer,
+    check_real,
+    check_sample_weight,
+    observed_cells,
+)
 from kernimpute.core.kernels import Chi2, Kernel
 from kernimpute.core.status import Record, Status, Trace
 from kernimpute.methods import sweep as compiled
