@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
 
 import kernimpute.core.dual
-from kernimpute.core.dual import TASKS, Dual, coupling, make_dual
+from kernimpute.core.dual import TASKS, Dual, UnsolvedMachineError, coupling, make_dual
 from kernimpute.core.gram import DenseGram, KernelGram
 from kernimpute.kernels import Linear
 
@@ -349,15 +349,20 @@ def test_tol_is_the_violation_accepted():
 # ------------------------------------------------------------------------------- extremes
 
 
+def violation_of(dual, K, b):
+    """Return what raising one coefficient and lowering another still gains."""
+    slope = dual.gradient(K, b)
+    rises = (slope - np.where(b >= 0.0, dual.epsilon, -dual.epsilon))[b < dual.upper]
+    falls = (slope - np.where(b > 0.0, dual.epsilon, -dual.epsilon))[b > dual.lower]
+    return rises.max() - falls.min()
+
+
 def assert_optimal_to_rounding(dual, K, b):
     """Assert that what is left to gain is small beside the rounding of ``K b``."""
     assert (b >= dual.lower).all() and (b <= dual.upper).all()
     assert np.isfinite(b).all()
-    slope = dual.gradient(K, b)
-    rises = (slope - np.where(b >= 0.0, dual.epsilon, -dual.epsilon))[b < dual.upper]
-    falls = (slope - np.where(b > 0.0, dual.epsilon, -dual.epsilon))[b > dual.lower]
     rounding = 1e-14 * np.abs(K).max() * np.abs(b).sum()
-    assert rises.max() - falls.min() <= max(1e-8 * np.ptp(dual.targets), rounding)
+    assert violation_of(dual, K, b) <= max(1e-8 * np.ptp(dual.targets), rounding)
     assert np.isfinite(dual.intercept(K, b)).all()
     assert np.isfinite(dual.value(K, b))
 
@@ -365,10 +370,57 @@ def assert_optimal_to_rounding(dual, K, b):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-100, 1e-20, 1e20, 1e100, 1e300, 1.7e308])
 @pytest.mark.parametrize("matrix", ["gaussian", "low rank", "duplicate rows"])
-def test_any_C_is_solved_as_far_as_rounding_lets(matrix, C, task):
+def test_any_C_is_solved_or_refused_where_rounding_leaves_nothing(matrix, C, task):
     X, dual = case(task, C, 0.05, n=30)
     K = MATRICES[matrix](X)
-    assert_optimal_to_rounding(dual, K, dual.solve(K))
+    if C >= 1e20 and matrix != "gaussian":
+        # No margin is hard there, so that the coefficients grow with C without an end.
+        with pytest.raises(UnsolvedMachineError, match=r"of 30 rows could not be solved.*Lower C"):
+            dual.solve(K)
+    else:
+        assert_optimal_to_rounding(dual, K, dual.solve(K))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("C", [1e3, 1e6, 1e8, 1e10, 1e12, 1e14])
+@pytest.mark.parametrize("matrix", [*MATRICES, "constant"])
+def test_a_machine_that_is_returned_has_a_small_gap_or_a_small_violation(matrix, C, task):
+    X, dual = case(task, C, 0.1)
+    K = np.ones((70, 70)) if matrix == "constant" else MATRICES[matrix](X)
+    try:
+        b = dual.solve(K)
+    except UnsolvedMachineError:
+        assert C >= 1e10
+        return
+    assert violation_of(dual, K, b) <= 0.5e-3 * np.ptp(dual.targets) or dual.gap(
+        K, b
+    ) <= 1e-3 * dual.primal_value(K, b)
+
+
+def test_a_start_so_large_that_rounding_hides_its_error_is_left():
+    X, dual = case("classification", 1e20, 0.0, n=30)
+    K = gaussian(X, 2.0)
+    far = 1e15 * np.random.default_rng(0).standard_normal((30, 1))
+    np.testing.assert_allclose(dual.solve(K, start=far), dual.solve(K), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+def test_starts_that_are_lost_cost_time_and_not_the_machine(with_factor, monkeypatch):
+    X, dual = case("classification", 1e4, 0.0)
+    gram = DenseGram(X @ X.T, X if with_factor else None)
+    b = dual.solve(gram)
+    lost = 1e4 * np.random.default_rng(0).standard_normal(70)
+    monkeypatch.setattr("kernimpute.core.dual.libsvm_coefficients", lambda *_: (lost, True))
+    monkeypatch.setattr("kernimpute.core.dual.near_solution", lambda *_: lost)
+    assert_same_machine(dual, gram.K, dual.solve(gram), b)
+    solve_dual = kernimpute.core.dual.solve_dual
+
+    def in_one_round(*problem, max_rounds, **options):
+        return solve_dual(*problem, max_rounds=1, **options)
+
+    monkeypatch.setattr("kernimpute.core.dual.solve_dual", in_one_round)
+    with pytest.raises(UnsolvedMachineError, match="could not be solved"):
+        dual.solve(gram)
 
 
 @pytest.mark.parametrize("C", [1e20, 1e300, 1.7e308])

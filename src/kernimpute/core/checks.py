@@ -25,6 +25,7 @@ __all__ = [
     "check_matrix",
     "check_pair",
     "check_real",
+    "check_sample_weight",
     "codes_and_weights",
     "free_memory",
     "infer_task",
@@ -454,6 +455,62 @@ def observed_range(X: FloatArray) -> ObservedRange:
     # Rounded down where the sum would round to more than the largest value.
     width = np.where(minimum + width > maximum, np.nextafter(width, 0.0), width)
     return ObservedRange(minimum=minimum, width=width)
+
+
+def check_sample_weight(
+    owner: str, sample_weight: ArrayLike | None, n_samples: int, *, name: str = "sample_weight"
+) -> FloatArray:
+    """Return the weights of rows, or refuse them.
+
+    Parameters
+    ----------
+    owner : str
+        The function whose parameter it is, for the messages.
+    sample_weight : array-like of shape (n_samples,) or None
+        Finite, nonnegative and not all 0; a weight w counts as w copies of the row. None weights
+        every row 1.
+    n_samples : int
+        Number of rows.
+    name : str, default="sample_weight"
+        The parameter's name, for the messages.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The weights.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the weights are not as described.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    try:
+        dtype = np.asarray(sample_weight).dtype
+        weights = None if dtype.kind in "USVcmM" else np.array(sample_weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    if weights is None:
+        raise TypeError(f"The {name!r} parameter of {owner} must be numeric. Got {dtype} instead.")
+    if weights.shape != (n_samples,):
+        got = f"an array of shape {weights.shape}"
+        must_be = f"of shape ({n_samples},), one weight a row"
+        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    refused = ~(np.isfinite(weights) & (weights >= 0.0))
+    if refused.any():
+        row = int(np.flatnonzero(refused)[0])
+        raise ValueError(
+            f"The {name!r} parameter of {owner} must be finite and nonnegative. "
+            f"Got {float(weights[row])!r} in row {row} instead."
+        )
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 0.0 < total < np.inf:
+        must_be = "positive for one row at least, and finite in sum"
+        got = "only zeros" if total == 0.0 else "a sum that overflows"
+        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
+    return weights
 
 
 Task = Literal["classification", "regression"]

@@ -14,11 +14,12 @@ from kernimpute.core.checks import (
     check_choice,
     check_incomplete,
     check_matrix,
+    check_sample_weight,
     codes_and_weights,
     observed_cells,
     refusal,
 )
-from kernimpute.core.dual import Dual, check_sample_weight, make_dual
+from kernimpute.core.dual import Dual, make_dual
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, Laplacian, make_kernel
 
 __all__ = [
