@@ -47,6 +47,7 @@ from kernimpute.estimators._subsets import (
     stratified_subsets,
 )
 from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
+from kernimpute.methods.new_rows import fill_from_similar
 from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
@@ -191,12 +192,7 @@ class NewRows:
     def _fill_chunk(self, rows: FloatArray) -> FloatArray:
         metric = Gaussian(categorical=self.categorical)
         if self.training is not None:
-            # Numba takes a third of a second to import, and only a fill needs it.
-            from kernimpute.methods.new_rows import recover_new_rows
-
-            return recover_new_rows(
-                rows, self.training, kernel=metric, sample_weight=self.weights
-            ).X
+            return fill_from_similar(rows, self.training, metric, self.weights)
         if isinstance(self.filler, np.ndarray):
             return np.where(np.isnan(rows), self.filler, rows)
         return reference_table(rows, metric, self.filler)
