@@ -26,8 +26,9 @@ from experiments.naming import (
     whole_number,
 )
 from experiments.problem import Problem
-from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
+from kernimpute import ImputationResult, impute, recover_features
 from kernimpute.kernels import Gaussian
+from kernimpute.methods.new_rows import fill_from_similar
 
 FloatArray = NDArray[np.float64]
 
@@ -172,7 +173,7 @@ def _stage_two_alone(problem: Problem) -> Filling:
 
 
 def _filling(filled: FloatArray, status: str) -> Filling:
-    new_rows = memoized(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
+    new_rows = memoized(lambda X: fill_from_similar(X, filled, Gaussian()))
     return Filling(filled, new_rows, filled, status)
 
 

@@ -171,7 +171,9 @@ def test_a_constant_column_changes_nothing(table):
 def test_an_empty_column_is_left_with_a_warning_and_changes_nothing(table):
     without = impute_table(table, "outcome", ignore=["id"])
     table["void"] = np.nan
-    with pytest.warns(TableWarning, match="column left as found, for nothing is observed: 'void'"):
+    with pytest.warns(
+        TableWarning, match="column left as found, because nothing is observed: 'void'"
+    ):
         with_it = impute_table(table, "outcome", ignore=["id"])
     pd.testing.assert_frame_equal(with_it.table.drop(columns="void"), without.table)
     assert with_it.table["void"].isna().all()
@@ -340,7 +342,7 @@ def test_tables_and_labels_that_cannot_be_used_are_refused(table):
         impute_table(table.assign(outcome=[np.inf] + [1.0] * 39), "outcome")
     with pytest.raises(TableError, match="'age' column .* finite numbers. Got inf"):
         impute_table(table.assign(age=[np.inf] + [1.0] * 39), "outcome")
-    with pytest.raises(TableError, match="'when' column .* Got datetime64.*--drop, --ignore"):
+    with pytest.raises(TableError, match="'when' column .* Got datetime64.*Drop it or ignore it"):
         impute_table(table.assign(when=pd.Timestamp("2020-01-01")), "outcome")
     with pytest.raises(TableError, match="an observed value in a row that has a label"):
         impute_table(pd.DataFrame({"a": [np.nan] * 3, "y": [0, 1, 0]}), "y")

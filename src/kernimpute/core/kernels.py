@@ -36,6 +36,7 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Mask = BoolArray | None
 
 BLOCK_CELLS = 2**16
 """Entries of a matrix computed at a time: as many as a core's cache holds."""
@@ -299,13 +300,7 @@ class Kernel(ABC):
 
     # ------------------------------------------------------------------ how it is computed
 
-    def _sums(
-        self,
-        X: FloatArray,
-        observed: BoolArray | None,
-        Z: FloatArray,
-        observed_Z: BoolArray | None,
-    ) -> FloatArray:
+    def _sums(self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask) -> FloatArray:
         """Return the sums over the features observed in both rows; None is all observed."""
         columns = self.numeric(X.shape[1])
         left = _known_cells(X, observed, columns)
@@ -325,11 +320,7 @@ class Kernel(ABC):
         return sums
 
     def _numeric_sums(
-        self,
-        X: FloatArray,
-        observed: BoolArray | None,
-        Z: FloatArray,
-        observed_Z: BoolArray | None,
+        self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
         """Return the sums over numeric columns, whose unobserved cells hold 0."""
         sums = np.zeros((X.shape[0], Z.shape[0]))
@@ -422,11 +413,7 @@ class Gaussian(_ExponentialKernel):
         return np.asarray(np.square(np.maximum(x, 1.0 - x)))
 
     def _numeric_sums(
-        self,
-        X: FloatArray,
-        observed: BoolArray | None,
-        Z: FloatArray,
-        observed_Z: BoolArray | None,
+        self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
         """Return the sums by matrix products instead of a loop over columns."""
         if observed is not None and observed_Z is not None:
@@ -505,11 +492,7 @@ class _ProductKernel(Kernel):
         return np.array(x)
 
     def _numeric_sums(
-        self,
-        X: FloatArray,
-        observed: BoolArray | None,
-        Z: FloatArray,
-        observed_Z: BoolArray | None,
+        self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
         """Return the sums as one product, because unobserved cells hold 0."""
         return np.asarray(X @ Z.T)
@@ -519,7 +502,31 @@ class _ProductKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class Linear(_ProductKernel):
+class _ShiftedKernel(Kernel):
+    """``s + offset``."""
+
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative or infinite offset."""
+        super().__post_init__()
+        check_real(type(self).__name__, "offset", self.offset, 0.0, low_included=True)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``s + offset``."""
+        return sums + self.offset
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones_like(sums)
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``K - offset``."""
+        return np.asarray(K, dtype=float) - self.offset
+
+
+@dataclass(frozen=True)
+class Linear(_ProductKernel, _ShiftedKernel):
     """The linear kernel ``<x, z> + offset``.
 
     The offset changes nothing in the SVM, whose signed coefficients sum to 0; it keeps the
@@ -537,25 +544,6 @@ class Linear(_ProductKernel):
     TypeError, ValueError
         If `offset` is not a number in its range, or `categorical` is not empty.
     """
-
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a negative or infinite offset."""
-        super().__post_init__()
-        check_real("Linear", "offset", self.offset, 0.0, low_included=True)
-
-    def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``s + offset``."""
-        return sums + self.offset
-
-    def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return 1."""
-        return np.ones_like(sums)
-
-    def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``K - offset``."""
-        return np.asarray(K, dtype=float) - self.offset
 
 
 @dataclass(frozen=True)
@@ -646,7 +634,7 @@ class Sigmoid(_ProductKernel):
 
 
 @dataclass(frozen=True)
-class Chi2(Kernel):
+class Chi2(_ShiftedKernel):
     """The additive chi-squared kernel ``sum over p of 2 x_p z_p / (x_p + z_p) + offset``.
 
     Parameters
@@ -662,14 +650,7 @@ class Chi2(Kernel):
         If `offset` is not a number in its range, or `categorical` is not empty.
     """
 
-    offset: float = 1.0
-
     cell: ClassVar[str] = "chi2"
-
-    def __post_init__(self) -> None:
-        """Refuse a negative or infinite offset."""
-        super().__post_init__()
-        check_real("Chi2", "offset", self.offset, 0.0, low_included=True)
 
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``2 x z / (x + z)``, 0 at ``x = z = 0``."""
@@ -684,18 +665,6 @@ class Chi2(Kernel):
     def largest_term(self, x: FloatArray) -> FloatArray:
         """Return ``2 x / (1 + x)``."""
         return 2.0 * x / (1.0 + x)
-
-    def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``s + offset``."""
-        return sums + self.offset
-
-    def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return 1."""
-        return np.ones_like(sums)
-
-    def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``K - offset``."""
-        return np.asarray(K, dtype=float) - self.offset
 
 
 def _row_blocks(matrix: FloatArray) -> Iterator[slice]:

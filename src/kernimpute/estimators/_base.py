@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
-from kernimpute.core.kernels import KERNELS, Chi2, Gaussian, Kernel, Laplacian, make_kernel
+from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.core.rows import (
     SMOOTH,
     anchor_weight,
@@ -599,17 +599,12 @@ def within_reach(matrix: FloatArray) -> FloatArray:
 def estimated_memory(n_samples: int, n_columns: int, variant: str, kernel: Kernel) -> int:
     """Return the bytes that a fit takes at its peak, from counts of matrices that were measured.
 
-    Besides 36 tables, `direct` takes five matrices of at most 3,000 rows, and above that the
-    block of the coefficients between their bounds; the matrix itself only for kernels that libsvm
-    does not know. The other variants store all of their matrices.
+    Each variant stores some matrices of rows x rows, and 36 tables.
     """
-    stored = {"anchored": 12.0, "paper": 28.0, "appendix": 28.0, "released": 28.0}.get(variant)
-    if stored is None:
-        stored = 0.05 + isinstance(kernel, (Laplacian, Chi2))
-        if not kernel.is_positive_semidefinite:
-            stored = 15.0
-    small = 5 * min(n_samples, 3000) ** 2 if variant == "direct" else 0
-    return int(8 * (small + stored * n_samples**2 + 36 * n_samples * n_columns))
+    stored = {"direct": 3, "anchored": 12, "paper": 28, "appendix": 28, "released": 28}[variant]
+    if variant == "direct" and not kernel.is_positive_semidefinite:
+        stored = 15
+    return 8 * (stored * n_samples**2 + 36 * n_samples * n_columns)
 
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:

@@ -27,7 +27,7 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status, Trace, overall
 
 if TYPE_CHECKING:
-    from kernimpute.imputation import ImputationResult
+    from kernimpute.methods.impute import ImputationResult
 
 __all__ = [
     "FilledSubset",
@@ -388,7 +388,7 @@ def fill_subset(
     if not (has_machine or np.isnan(matrix).any()):
         return FilledSubset(matrix, None, (), Status.NOTHING_MISSING, 0.0, Trace())
     # Numba takes a third of a second to import, and only a fit needs it.
-    from kernimpute.imputation import impute
+    from kernimpute.methods.impute import impute
 
     if not isinstance(reference, str):
         matrix, reference = _with_own_codes(matrix, reference, kernel, labels.weights)

@@ -32,7 +32,7 @@ from kernimpute.table.columns import (
     counted,
     listed,
     observed_in_table,
-    source_of,
+    family_of,
 )
 from kernimpute.table.roles import (
     ColumnRoles,
@@ -400,7 +400,7 @@ def _fit(
 def _whole_as_integers(column: pd.Series) -> pd.Series:
     """Return a float column as nullable integers where all its values are whole."""
     # pandas makes floats of integers with gaps; as integers they get whole fills.
-    if source_of(column.dtype) != "float":
+    if family_of(column.dtype) != "float":
         return column
     numbers = column.to_numpy(dtype=float, na_value=np.nan)
     gaps = np.isnan(numbers)

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.core.arrays import row_blocks
-from kernimpute.core.checks import codes_and_weights, check_sample_weight, observed_cells, refusal, refusal_in_words
+from kernimpute.core.checks import (
+    check_sample_weight,
+    codes_and_weights,
+    observed_cells,
+    refusal,
+    refusal_in_words,
+)
 from kernimpute.core.kernels import Kernel
 
 __all__ = [

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.optimize import OptimizeResult, minimize, nnls
+from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
 from kernimpute.core.checks import EPSILON
 from kernimpute.core.dual import coupling
@@ -56,24 +56,10 @@ BLOCK_CELLS = 2**16
 
 @dataclass(frozen=True)
 class DirectImputation:
-    """What `impute_directly` found.
+    """What `impute_directly` found: completed rows, and the exact machine on them.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The completed rows.
-    dual_coef : ndarray of shape (n_samples, n_problems)
-        The exact support vector machine on them, signed coefficients.
-    intercept : ndarray of shape (n_problems,)
-        Its intercepts.
-    status : Status
-        How the descent ended.
-    objective : float
-        J at the end.
-    gap : float
-        Slope at the end, relative to that at the start.
-    trace : Trace
-        One record a descent step.
+    `dual_coef` has shape (n_samples, n_problems). `objective` is J at the end, `gap` the slope
+    there, relative to that at the start.
     """
 
     X: FloatArray
@@ -100,25 +86,9 @@ def impute_directly(
        coefficients; as many of these changes at once as lower J itself.
     3. Again, until step 2 changes nothing.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        The incomplete rows.
-    X_reference : ndarray of shape (n_samples, n_features)
-        Completed rows that the descent starts from and is anchored at.
-    eta : float
-        Weight of the anchor of a row of weight 1, in (0, inf]; inf returns the reference.
-    stop : StopRule
-        The descent ends when the slope is at most tol times that at the start: the smallest norm
-        of a convex combination of the latest projected gradients. It also ends where J is flat.
-        max_iter counts descent steps.
-    callback : callable or None, default=None
-        Called with the `Record` of each step; a true answer stops.
-
-    Returns
-    -------
-    DirectImputation
-        The completed rows and the support vector machine on them.
+    The descent ends when the slope, the smallest norm of a convex combination of the latest
+    projected gradients, is at most tol times that at the start; or where J is flat. `max_iter`
+    counts descent steps. An infinite eta returns the reference.
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
     weights = rows.sample_weight
@@ -354,9 +324,7 @@ class _Cells:
 class _Log:
     """The records and the latest gradients of a descent."""
 
-    def __init__(
-        self, callback: Callback | None, cells: _Cells, start: _Point, eta: float
-    ) -> None:
+    def __init__(self, callback: Callback | None, cells: _Cells, start: _Point, eta: float) -> None:
         self.callback = callback
         self.cells = cells
         steepest = float(np.linalg.norm(cells.projected_gradient(start)))
@@ -432,15 +400,16 @@ def _descend(
     # the box's, so that the unit of J does not matter.
     unit = min(1.0, float(np.linalg.norm(cells.projected_gradient(start)))) or 1.0
     latest = accepted = start
+    first = evaluated = start.X[cells.mask] * cells.roots
     n_evaluations = 0
     is_interrupted = is_settled = False
 
     def evaluate(variables: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal latest, n_evaluations
-        X = start.X.copy()
-        X[cells.mask] = variables / cells.roots
-        if not np.array_equal(X, latest.X):
-            latest = objective(X)
+        nonlocal latest, evaluated, n_evaluations
+        if not np.array_equal(variables, evaluated):
+            X = start.X.copy()
+            X[cells.mask] = variables / cells.roots
+            latest, evaluated = objective(X), variables.copy()
             n_evaluations += 1
         return latest.objective / unit, cells.gradient(latest) / unit
 
@@ -456,10 +425,10 @@ def _descend(
 
     found = minimize(
         evaluate,
-        start.X[cells.mask] * cells.roots,
+        first,
         jac=True,
         method="L-BFGS-B",
-        bounds=np.column_stack([np.zeros_like(cells.roots), cells.roots]),
+        bounds=Bounds(np.zeros_like(cells.roots), cells.roots),
         callback=accept,
         options={"maxiter": budget, "ftol": 0.0, "gtol": 0.0},
     )

@@ -170,7 +170,7 @@ def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray
     if asymmetry > SYMMETRY * largest:
         got = f"values that differ by {asymmetry:g} from those of the transpose"
         raise ValueError(refusal_in_words(owner, name, "symmetric", got))
-    return 0.5 * (values + values.T)
+    return np.asarray(0.5 * (values + values.T))
 
 
 def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:

@@ -60,8 +60,8 @@ NEWTON_TOL = 1e-9
 
 CHI2_GRID = 12
 CHI2_POWER = 6.0
-"""Intervals of the grid that a chi-squared cell is first sought on, and the power of its nodes. They
-are dense near 0 because the term bends there over a distance as small as the values."""
+"""Intervals of the grid on which a chi-squared cell is first sought, and the power of its nodes.
+They are dense near 0 because the term bends there over a distance as small as the values."""
 
 SMALLEST = 1e-300
 """Stands for 0 where the derivative of the chi-squared term would be 0 / 0."""
@@ -558,7 +558,7 @@ def _move_origin(
     linear: FloatArray,
 ) -> float:
     """Move a cell, rewrite the quartic for steps from there, and return its beta."""
-    rise = step * (cubic[m] + 2.0 * alpha * step)
+    rise: float = step * (cubic[m] + 2.0 * alpha * step)
     for o in range(n_cells):
         bend = step * cubic[o]
         linear[o] += step * (square[m, o] + bend)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernimpute.core.kernels import Kernel
-from kernimpute.core.status import Status, overall
+from kernimpute.core.status import Status
 from kernimpute.estimators._subsets import Settings, kept_subsets, stratified_subsets
 from kernimpute.joint.reference import typical_row
-from kernimpute.methods.new_rows import recover_new_rows
+from kernimpute.methods.new_rows import fill_from_similar
 from kernimpute.scale.blocks import Endings, in_blocks, read_block
 from kernimpute.scale.plan import Plan
 from kernimpute.scale.rules import default_options, labels_of_table
@@ -47,8 +47,8 @@ class Ended:
         Rounds of the longest run, its start included.
     gap : float
         Largest certificate.
-    new_rows : Status or None
-        How the filling of the rows without a label ended; None where there was none.
+    new_rows : bool
+        Whether rows without a label were filled.
     found : mapping of str to object
         Options that were left open, as they were used.
     ignored_gaps : mapping of hashable to int
@@ -62,7 +62,7 @@ class Ended:
     notes: tuple[str, ...] = ()
     n_iter: int = 0
     gap: float = 0.0
-    new_rows: Status | None = None
+    new_rows: bool = False
     found: Mapping[str, object] = field(default_factory=dict)
     ignored_gaps: Mapping[Hashable, int] = field(default_factory=dict)
 
@@ -121,12 +121,12 @@ def fill_table(
     kept = kept_subsets(len(subsets), max_models)
     training = X[np.unique(np.concatenate([subsets[place] for place in kept]))]
 
-    new_rows: list[Status] = []
+    new_rows = False
 
     def fill_new(rows: FloatArray) -> FloatArray:
-        recovered = recover_new_rows(rows, training, kernel=kernel)
-        new_rows.append(recovered.status)
-        return recovered.X
+        nonlocal new_rows
+        new_rows = True
+        return fill_from_similar(rows, training, kernel)
 
     ignored_gaps = write_filled(plan, output, X, fill_new)
     return Ended(
@@ -137,7 +137,7 @@ def fill_table(
         notes=tuple(dict.fromkeys(note for one in ended for note in one.notes)),
         n_iter=max(one.n_iter for one in ended),
         gap=max(one.gap for one in ended),
-        new_rows=overall(new_rows) if new_rows else None,
+        new_rows=new_rows,
         found={**found, "kernel": kernel},
         ignored_gaps=ignored_gaps,
     )

@@ -33,7 +33,6 @@ from kernimpute.scale.rules import (
     check_kernel,
     check_variant,
     table_notes,
-    unfinished_new_rows,
     unfinished_subsets,
 )
 from kernimpute.scale.runs import SubsetsDone
@@ -232,7 +231,6 @@ def impute_parquet(
             "all were filled anew"
         )
     cautions.extend(unfinished_subsets(ended.unfinished, ended.n_subsets))
-    cautions.extend(unfinished_new_rows(ended.new_rows))
     n_unlabelled = plan.labelled.size - plan.n_labelled
     notes = [
         *(f"kept and not used, for it is the index: {name}" for name in _index_kept(plan)),
@@ -241,7 +239,7 @@ def impute_parquet(
             plan.unseen,
             ended.ignored_gaps,
             n_unlabelled,
-            ended.new_rows is not None,
+            ended.new_rows,
         ),
         *ended.notes,
     ]
@@ -258,7 +256,6 @@ def impute_parquet(
         n_subsets=ended.n_subsets,
         n_reused=ended.n_reused,
         statuses=MappingProxyType(dict(ended.statuses)),
-        new_rows=ended.new_rows,
         n_iter=ended.n_iter,
         gap=ended.gap,
         settings=MappingProxyType({**options, **ended.found}),

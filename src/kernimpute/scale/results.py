@@ -38,8 +38,6 @@ class ParquetImputation:
         Subsets, and those of them that an earlier run, which was interrupted, had filled.
     statuses : mapping of Status to int
         How the subsets ended.
-    new_rows : Status or None
-        How the filling of the rows without a label ended; None where there was none.
     n_iter : int
         Rounds of the longest run, its start included.
     gap : float
@@ -63,7 +61,6 @@ class ParquetImputation:
     n_subsets: int
     n_reused: int
     statuses: Mapping[Status, int]
-    new_rows: Status | None
     n_iter: int
     gap: float
     settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
@@ -78,8 +75,7 @@ class ParquetImputation:
 
     @property
     def status(self) -> Status:
-        """How subsets and new rows ended: the first that is no success, else the most frequent."""
-        parts = Counter(self.statuses)
-        if self.new_rows is not None:
-            parts[self.new_rows] += 1
-        return overall(parts.elements())
+        """How subsets ended: the first that is no success, else the most frequent."""
+        status = overall(Counter(self.statuses).elements())
+        # Rows without a label may have been filled from complete ones.
+        return Status.CONVERGED if status is Status.NOTHING_MISSING and self.n_filled else status

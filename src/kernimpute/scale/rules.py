@@ -31,7 +31,7 @@ from kernimpute.core.rows import (
 from kernimpute.core.status import Status
 from kernimpute.estimators._subsets import Labels, read_labels
 from kernimpute.estimators.impute_table import ignored_note
-from kernimpute.imputation import VARIANTS
+from kernimpute.methods.impute import VARIANTS
 from kernimpute.table.code import TableCode
 from kernimpute.table.columns import Column, TableError
 from kernimpute.table.roles import TableLabels, codes_note, has_few_values, plain
@@ -46,7 +46,6 @@ __all__ = [
     "default_options",
     "labels_of_table",
     "table_notes",
-    "unfinished_new_rows",
     "unfinished_subsets",
 ]
 
@@ -336,21 +335,3 @@ def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int)
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"
         for (stage, status), count in counts.items()
     ]
-
-
-def unfinished_new_rows(status: Status | None) -> list[str]:
-    """Return a caution where the rows without a label did not meet their stop rule.
-
-    Parameters
-    ----------
-    status : Status or None
-        How their filling ended; None where there was none.
-
-    Returns
-    -------
-    list of str
-        The caution, or nothing.
-    """
-    if status is None or status.success:
-        return []
-    return [f"in the rows without a label: {status.value}"]

@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 from kernimpute.core.checks import ObservedRange, observed_range
 from kernimpute.table.columns import (
     Column,
-    Source,
+    Family,
     TableError,
     Whole,
     check_column_names,
     check_table,
     column_codes,
+    family_of,
     is_number,
     listed,
     observed_in_table,
     plain_series,
     read_column,
-    source_of,
 )
 from kernimpute.table.frames import arrow_column
 
@@ -269,7 +269,7 @@ def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
 
 # ---------------------------------------------------------------------- matrix to table
 
-_CONSTANTS: dict[Source, object] = {
+_CONSTANTS: dict[Family, object] = {
     "integer": 0,
     "float": 0.0,
     "boolean": False,
@@ -321,7 +321,7 @@ def _filled(
     came = series.dtype
     if isinstance(came, pd.CategoricalDtype):
         series = _with_categories(series, column)
-    is_left = column.kind == "empty" and (not fill_empty or source_of(came) == "other")
+    is_left = column.kind == "empty" and (not fill_empty or family_of(came) == "other")
     if is_left or not gaps.any():
         return series
     series = plain_series(series)
@@ -331,7 +331,7 @@ def _filled(
         one = _constant(series, gaps, column) if column.kind == "empty" else column.values[0]
         fills = [one] * int(gaps.sum())
     series = _written(series, gaps, fills, column)
-    if isinstance(came, pd.ArrowDtype) and source_of(came) == source_of(series.dtype) == "category":
+    if isinstance(came, pd.ArrowDtype) and family_of(came) == family_of(series.dtype) == "category":
         again = arrow_column(series, came.pyarrow_dtype)
         array: Any = pd.array(again, dtype=pd.ArrowDtype(again.type))
         return pd.Series(array, index=series.index, name=series.name)
@@ -340,12 +340,12 @@ def _filled(
 
 def _constant(series: pd.Series, gaps: BoolArray, column: Column) -> object:
     """Return what fills a column in which nothing was observed when its code was learned."""
-    source = source_of(series.dtype)
-    if source == "object" and any(isinstance(value, str) for value in series[~gaps]):
+    family = family_of(series.dtype)
+    if family == "object" and any(isinstance(value, str) for value in series[~gaps]):
         return _CONSTANTS["text"]
     own = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else ()
-    sources = [one for one in (column.source, source) if one in _CONSTANTS]
-    constants = [*own[:1], *column.levels[:1], *(_CONSTANTS[one] for one in sources)]
+    families = [one for one in (column.family, family) if one in _CONSTANTS]
+    constants = [*own[:1], *column.levels[:1], *(_CONSTANTS[one] for one in families)]
     return next(value for value in constants if _holds(series.dtype, column, [value]))
 
 
@@ -354,7 +354,7 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> list[Any]:
     if column.kind == "category":
         return [column.values[code] for code in np.rint(values).astype(int)]
     low, high = column.values
-    to_integers = source_of(dtype) == "integer"
+    to_integers = family_of(dtype) == "integer"
     if column.kind != "whole" and not to_integers:
         return np.clip(values, float(low), float(high)).tolist()  # type: ignore[no-any-return]
     # Python's integers from here on, because a float does not hold every one of 64 bits.
@@ -376,10 +376,10 @@ def _written(series: pd.Series, gaps: BoolArray, fills: list[Any], column: Colum
     if not _holds(series.dtype, column, fills):
         if gaps.all():
             dtype = None
-            if column.source == "category" and column.levels:
+            if column.family == "category" and column.levels:
                 dtype = pd.CategoricalDtype([*column.levels], ordered=column.ordered)
             return pd.Series(fills, index=series.index, dtype=dtype, name=series.name)
-        has_numbers = source_of(series.dtype) == "integer" and all(map(is_number, fills))
+        has_numbers = family_of(series.dtype) == "integer" and all(map(is_number, fills))
         series = series.astype("float64" if has_numbers else object)
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = _with_more_categories(series, fills)
@@ -396,19 +396,19 @@ def _written(series: pd.Series, gaps: BoolArray, fills: list[Any], column: Colum
 
 def _holds(dtype: Any, column: Column, fills: Sequence[Any]) -> bool:
     """Return whether a dtype holds the fills of a column as they are."""
-    source = source_of(dtype)
-    if source == "category":
+    family = family_of(dtype)
+    if family == "category":
         return column.categorical or column.kind == "empty"
-    if source == "boolean":
+    if family == "boolean":
         return all(isinstance(fill, (bool, np.bool_)) for fill in fills)
-    if source == "text":
+    if family == "text":
         return all(isinstance(fill, str) for fill in fills)
-    if source == "integer":
+    if family == "integer":
         info = _integer_info(dtype)
         return all(
             is_number(fill) and info.min <= fill <= info.max and int(fill) == fill for fill in fills
         )
-    return source == "object" or (source == "float" and all(map(is_number, fills)))
+    return family == "object" or (family == "float" and all(map(is_number, fills)))
 
 
 def _integer_info(dtype: Any) -> Any:

@@ -44,7 +44,7 @@ __all__ = [
     "GAP_MARKERS",
     "POSSIBLE_GAP_MARKERS",
     "Column",
-    "Source",
+    "Family",
     "TableError",
     "TableTypeError",
     "Whole",
@@ -54,7 +54,7 @@ __all__ = [
     "check_table",
     "column_codes",
     "counted",
-    "source_of",
+    "family_of",
     "is_number",
     "listed",
     "marker_values",
@@ -70,7 +70,7 @@ BoolArray = NDArray[np.bool_]
 
 # ---------------------------------------------------------------------- errors and their words
 
-_REMEDY = "Drop it, or ignore it to keep it unused (--drop, --ignore)."
+_REMEDY = "Drop it or ignore it, or turn it into numbers or text."
 
 
 class TableError(ValueError):
@@ -121,26 +121,24 @@ def _refused_values(name: Hashable, got: str, remedy: str = _REMEDY) -> str:
 
 # ---------------------------------------------------------------------- families of dtypes
 
-Source = Literal["integer", "float", "boolean", "text", "object", "category", "other"]
+Family = Literal["integer", "float", "boolean", "text", "object", "category", "other"]
 """What a dtype holds, whichever library made it; "other" is never coded."""
 
 
-def source_of(dtype: object) -> Source:
+def family_of(dtype: object) -> Family:
     """Return the family of a dtype of pandas, NumPy or Arrow."""
     if isinstance(dtype, pd.ArrowDtype):
-        own: tuple[tuple[Source, Any], ...] = (
-            ("category", pa.types.is_dictionary),
-            ("float", pa.types.is_null),
-            ("text", pa.types.is_string_view),  # pandas has no name for it.
-        )
-        for family, is_it in own:
-            if is_it(dtype.pyarrow_dtype):
-                return family
+        if pa.types.is_dictionary(dtype.pyarrow_dtype):
+            return "category"
+        if pa.types.is_null(dtype.pyarrow_dtype):
+            return "float"
+        if pa.types.is_string_view(dtype.pyarrow_dtype):
+            return "text"
     if isinstance(dtype, pd.CategoricalDtype):
         return "category"
     if isinstance(dtype, pd.SparseDtype):
         return "other"
-    tests: tuple[tuple[Source, Any], ...] = (
+    tests: tuple[tuple[Family, Any], ...] = (
         ("boolean", is_bool_dtype),
         ("integer", is_integer_dtype),
         ("float", is_float_dtype),
@@ -222,7 +220,7 @@ def observed_in_table(frame: pd.DataFrame, missing_values: Sequence[object] = ()
 def _observed(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
     """Return the mask of a column's observed cells, of shape (n_rows,)."""
     observed = np.array(series.notna(), dtype=bool)
-    if source_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
+    if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
         # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
         observed &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
     for marker in missing_values:
@@ -233,7 +231,7 @@ def _observed(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
 
 def _equal(present: pd.Series, marker: Any) -> BoolArray:
     """Return which observed cells equal a value of their own kind, of shape (n_observed,)."""
-    family = source_of(present.dtype)
+    family = family_of(present.dtype)
     if family in ("integer", "float"):
         if isinstance(marker, str):
             return np.zeros(len(present), dtype=bool)
@@ -274,7 +272,7 @@ class Column:
     kind: Kind
     # The range of the fills; or the categories in the order of their codes; or the one value.
     values: tuple[Any, ...] = ()
-    source: Source = "object"
+    family: Family = "object"
     categorical: bool = False  # A constant may be categorical too.
     # Every category of a categorical dtype, observed or not, and whether they are ordered.
     levels: tuple[object, ...] = ()
@@ -306,7 +304,7 @@ def read_column(
     """Return how a column is coded; `bounds` is the range of its fills, None the observed one."""
     is_dictionary = isinstance(series.dtype, pd.ArrowDtype)
     series = plain_series(series)
-    family = source_of(series.dtype)
+    family = family_of(series.dtype)
     levels: tuple[object, ...] = ()
     ordered = False
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -358,7 +356,7 @@ def _is_category(
 
     `dates_pass` lets text of dates through, in rows of a column that is known to hold text.
     """
-    dtype, family = present.dtype, source_of(present.dtype)
+    dtype, family = present.dtype, family_of(present.dtype)
     if family in ("category", "boolean"):
         return True
     if family in ("integer", "float"):
@@ -405,8 +403,7 @@ def _finite_numbers(present: pd.Series, name: Hashable) -> FloatArray:
     if infinite.any():
         raise TableError(
             f"{the_column(name)} must hold finite numbers. Got {float(numbers[infinite][0])!r} "
-            f"in {int(infinite.sum())} of its cells: is it a gap? "
-            "List it in missing_values (--missing-values)."
+            f"in {int(infinite.sum())} of its cells: is it a gap? List it in missing_values."
         )
     return numbers
 
@@ -438,7 +435,7 @@ def column_codes(
     series = plain_series(series)
     present = series if observed.all() else series[observed]
     if column.kind == "empty":
-        if source_of(series.dtype) == "float":
+        if family_of(series.dtype) == "float":
             _finite_numbers(present, column.name)
         return codes, ()
     as_category = column.categorical and any(map(is_number, column.values))
@@ -458,7 +455,7 @@ def column_codes(
         raise TableError(
             f"{the_column(column.name)} must hold the categories it held before "
             f"({listed(column.values)}). Got {listed(unknown)} besides: correct it, or pass "
-            "handle_unknown='missing' (--unknown missing) to fill such cells like gaps."
+            "handle_unknown='missing' to fill such cells like gaps."
         )
     codes[observed] = np.array([code_of.get(value, np.nan) for value in unique])[places]
     return codes, unknown

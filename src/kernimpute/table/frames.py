@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kernimpute.table.columns import TableError, check_distinct_names, source_of, the_column
+from kernimpute.table.columns import TableError, check_distinct_names, family_of, the_column
 
 __all__ = [
     "arrow_column",
@@ -193,7 +193,7 @@ def arrow_column(series: pd.Series, like: pa.DataType | None = None) -> pa.Chunk
 
 
 def _same_family(one: pa.DataType, other: pa.DataType) -> bool:
-    return source_of(pd.ArrowDtype(one)) == source_of(pd.ArrowDtype(other))
+    return family_of(pd.ArrowDtype(one)) == family_of(pd.ArrowDtype(other))
 
 
 def with_columns(

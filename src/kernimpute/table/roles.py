@@ -155,7 +155,7 @@ def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     where = "" if labelled.all() else " in the rows that have a label"
     columns = "column" if len(names) == 1 else "columns"
     listed = ", ".join(repr(name) for name in names)
-    return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
+    return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
 
 
 def looks_like_codes(
@@ -181,8 +181,8 @@ def codes_note(names: Sequence[Hashable]) -> list[str]:
     if not names:
         return []
     return [
-        "few whole numbers, filled as quantities; name those that are codes as categorical "
-        "(--categorical): " + ", ".join(map(str, names))
+        "few whole numbers are filled as quantities; name the columns of codes as categorical: "
+        + ", ".join(map(str, names))
     ]
 
 
