@@ -74,7 +74,7 @@ def assert_feasible(dual, b):
 
 
 def violation_of(dual, K, b):
-    """Return what raising one coefficient and lowering another still gains, of the worst problem."""
+    """Return what raising one coefficient and lowering another still gains in the worst problem."""
     slope = dual.gradient(K, b)
     rises = slope - np.where(b >= 0.0, dual.epsilon, -dual.epsilon)
     falls = slope - np.where(b > 0.0, dual.epsilon, -dual.epsilon)
