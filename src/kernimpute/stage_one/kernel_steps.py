@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from kernimpute.core.arrays import by_rows, clip, inner, namespace, row_blocks, to_numpy
 from kernimpute.core.projections import (
     BoxConeProjection,
-    Multiplier,
     project_box_cone,
     project_box_psd,
     psd_projection,
     symmetrise,
+)
+from kernimpute.core.projections import (
+    BoxMultiplier as Multiplier,
 )
 from kernimpute.stage_one.problem import Relaxation, StageOneProblem, StageOneState
 from kernimpute.stage_one.steps import Move
