@@ -15,7 +15,8 @@ demo: $(VENV)/.demo
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
 NUMERICAL := $(addprefix tests/core/,test_active_set.py test_dual.py test_interior_point.py \
-	test_projections.py) tests/methods/test_direct.py tests/unit/stage_one
+	test_projections.py) tests/methods/test_direct.py tests/methods/test_anchored.py \
+	tests/methods/test_paper.py tests/methods/test_released.py
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
@@ -45,7 +46,6 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.new_rows
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
-	$(BIN)/python -m benchmarks.searches
 	$(BIN)/python -m benchmarks.subsets
 
 $(BIN)/python:

@@ -46,9 +46,14 @@ if TYPE_CHECKING:
         save,
     )
     from kernimpute.estimators.impute_table import TableImputation, TableWarning, impute_table
-    from kernimpute.imputation import VARIANTS, ImputationResult, impute
+    from kernimpute.methods.impute import (
+        VARIANTS,
+        ImputationResult,
+        LearnedKernel,
+        impute,
+        learn_kernel,
+    )
     from kernimpute.methods.recover import RecoveredFeatures, recover_features
-    from kernimpute.stage_one import LearnedKernel, learn_kernel
 else:
     from importlib import import_module as _import_module
 
@@ -62,9 +67,14 @@ else:
             "load",
             "save",
         ),
-        "imputation": ("VARIANTS", "ImputationResult", "impute"),
         "kernels": (),
-        "stage_one": ("LearnedKernel", "learn_kernel"),
+        "methods.impute": (
+            "VARIANTS",
+            "ImputationResult",
+            "LearnedKernel",
+            "impute",
+            "learn_kernel",
+        ),
         "methods.recover": ("RecoveredFeatures", "recover_features"),
         "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
     }

@@ -27,7 +27,7 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status, Trace, overall
 
 if TYPE_CHECKING:
-    from kernimpute.imputation import ImputationResult
+    from kernimpute.methods.impute import ImputationResult
 
 __all__ = [
     "FilledSubset",
@@ -66,34 +66,16 @@ CHUNK_CELLS = 2**22
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of the training rows, as the solvers take them.
+    """The labels of the training rows, as the solvers take them."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        Class codes 0, 1, …; or the target with mean 0 and variance 1.
-    sample_weight : ndarray of shape (n_samples,)
-        The weight of each row, as given.
-    weights : ndarray of shape (n_samples,)
-        The same times the weight of the row's class.
-    task : {"classification", "regression"}
-        What the labels are.
-    classes : ndarray of shape (n_classes,) or None
-        The labels in ascending order; None for a regression.
-    class_weight : None, "balanced" or mapping
-        Factors of the classes' weights.
-    centre, spread : float
-        Mean and standard deviation of the target; 0 and 1 for classes.
-    """
-
-    values: NDArray[Any]
-    sample_weight: FloatArray
-    weights: FloatArray
+    values: NDArray[Any]  # (n_samples,): class codes 0, 1, …; or the target, mean 0, variance 1
+    sample_weight: FloatArray  # (n_samples,), as given
+    weights: FloatArray  # (n_samples,): the same times the weight of the row's class
     task: Task
-    classes: NDArray[np.generic] | None
+    classes: NDArray[np.generic] | None  # ascending; None for a regression
     class_weight: ClassWeight = None
-    centre: float = 0.0
-    spread: float = 1.0
+    centre: float = 0.0  # mean of the target
+    spread: float = 1.0  # and its standard deviation
 
     @property
     def counted(self) -> Rows:
@@ -288,23 +270,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Machine:
-    """Decision functions ``kernel(Z, support) @ dual_coef + intercept``.
+    """Decision functions ``kernel(Z, support) @ dual_coef + intercept``."""
 
-    Parameters
-    ----------
-    support : ndarray of shape (n_support, n_columns)
-        The support vectors.
-    dual_coef : ndarray of shape (n_support, n_problems)
-        Their signed coefficients.
-    intercept : ndarray of shape (n_problems,)
-        The intercepts.
-    kernel : Kernel
-        The kernel.
-    """
-
-    support: FloatArray
-    dual_coef: FloatArray
-    intercept: FloatArray
+    support: FloatArray  # (n_support, n_columns)
+    dual_coef: FloatArray  # (n_support, n_problems), signed
+    intercept: FloatArray  # (n_problems,)
     kernel: Kernel
 
     def decision(self, Z: FloatArray) -> FloatArray:
@@ -340,36 +310,16 @@ class FilledSubset:
 
 @dataclass(frozen=True)
 class Filling:
-    """Filled training rows and what is kept of their subsets.
+    """Filled training rows and what is kept of their subsets."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        The filled rows.
-    machines : tuple of Machine
-        The machines of the kept subsets; empty where none were asked for.
-    kept : ndarray of int of shape (n_kept,)
-        The rows of the kept subsets, ascending.
-    unfinished : tuple of (str, Status)
-        Stage and status of each run that did not meet its stop rule.
-    status : Status
-        How the subsets ended, together.
-    gap : float
-        The largest certificate of the subsets.
-    trace : Trace
-        Records of the kept subsets, one after the other.
-    n_iter : int
-        Rounds of the longest run, its start included.
-    """
-
-    X: FloatArray
-    machines: tuple[Machine, ...]
-    kept: Rows
-    unfinished: tuple[tuple[str, Status], ...]
+    X: FloatArray  # (n_samples, n_columns)
+    machines: tuple[Machine, ...]  # of the kept subsets
+    kept: Rows  # the rows of the kept subsets, ascending
+    unfinished: tuple[tuple[str, Status], ...]  # stage and status of runs that stopped early
     status: Status
-    gap: float
-    trace: Trace
-    n_iter: int
+    gap: float  # the largest certificate of the subsets
+    trace: Trace  # of the kept subsets, one after the other
+    n_iter: int  # rounds of the longest run, its start included
 
 
 def fill(
@@ -438,7 +388,7 @@ def fill_subset(
     if not (has_machine or np.isnan(matrix).any()):
         return FilledSubset(matrix, None, (), Status.NOTHING_MISSING, 0.0, Trace())
     # Numba takes a third of a second to import, and only a fit needs it.
-    from kernimpute.imputation import impute
+    from kernimpute.methods.impute import impute
 
     if not isinstance(reference, str):
         matrix, reference = _with_own_codes(matrix, reference, kernel, labels.weights)

@@ -30,9 +30,9 @@ from kernimpute.table.columns import (
     Column,
     TableError,
     counted,
+    family_of,
     listed,
     observed_in_table,
-    source_of,
 )
 from kernimpute.table.roles import (
     ColumnRoles,
@@ -71,41 +71,18 @@ class TableWarning(UserWarning):
 
 @dataclass(frozen=True)
 class FittedTable:
-    """An imputer fitted to the labelled rows of a table, and what was found in the table.
+    """An imputer fitted to the labelled rows of a table, and what was found in the table."""
 
-    Parameters
-    ----------
-    imputer : KernelImputer
-        The imputer, fitted to the columns `roles.features`.
-    roles : ColumnRoles
-        What the columns are there for; features are those with an observed value in a row that
-        has a label.
-    unseen : tuple of hashable
-        The columns without such a value, which are left as they are.
-    target : hashable
-        The label column.
-    task : {"classification", "regression"}
-        What the label is taken for.
-    labelled : ndarray of bool of shape (n_rows,)
-        True where a row has a label.
-    observed : ndarray of bool of shape (n_rows, n_columns)
-        True where a cell of the table is observed.
-    facts : tuple of (str, str)
-        Size, label, gaps, method and how the solver ended, for people.
-    notes, warnings : tuple of str
-        What was done that one would not expect, and what one should look at.
-    """
-
-    imputer: KernelImputer
-    roles: ColumnRoles
-    unseen: tuple[Hashable, ...]
+    imputer: KernelImputer  # fitted to the columns `roles.features`
+    roles: ColumnRoles  # features are those with an observed value in a row that has a label
+    unseen: tuple[Hashable, ...]  # columns without such a value, which are left as they are
     target: Hashable
     task: Task
-    labelled: BoolArray
-    observed: BoolArray
-    facts: Facts
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
+    labelled: BoolArray  # (n_rows,): True where a row has a label
+    observed: BoolArray  # (n_rows, n_columns of the table)
+    facts: Facts  # size, label, gaps, method and how the solver ended, for people
+    notes: tuple[str, ...]  # what was done that one would not expect
+    warnings: tuple[str, ...]  # what one should look at
 
 
 @dataclass(frozen=True)
@@ -416,13 +393,14 @@ def _fit(
         notes=tuple(_notes_of_fit(table, imputer, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
-    return fitted, rows
+    # From here on, the fitted rows are those of the whole table that have a label.
+    return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
 def _whole_as_integers(column: pd.Series) -> pd.Series:
     """Return a float column as nullable integers where all its values are whole."""
     # pandas makes floats of integers with gaps; as integers they get whole fills.
-    if source_of(column.dtype) != "float":
+    if family_of(column.dtype) != "float":
         return column
     numbers = column.to_numpy(dtype=float, na_value=np.nan)
     gaps = np.isnan(numbers)
