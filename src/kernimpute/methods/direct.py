@@ -258,8 +258,10 @@ def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] 
     n = rows.X.shape[0]
     complete = np.where(rows.observed.all(axis=1), np.arange(n), -1)
     keys = np.column_stack([complete, rows.observed, X_reference, rows.dual.targets])
-    numbers = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
-    return None if numbers.max() == n - 1 else numbers
+    numbers: dict[bytes, int] = {}
+    # Adding 0 leaves one of the two zeros, so that rows are the same if their bytes are.
+    twins = np.array([numbers.setdefault(key.tobytes(), len(numbers)) for key in keys + 0.0])
+    return None if len(numbers) == n else twins
 
 
 def _pull_of(
