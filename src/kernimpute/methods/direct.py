@@ -202,8 +202,12 @@ class _Objective:
         gradient = np.where(self.numeric, 2.0 * anchored, 0.0)
         kernel = self.rows.kernel
         for part in _row_blocks(active, active.size):
-            slopes = kernel.link_gradient(kernel.sums(X[part], X[active]))
-            slopes *= pull(part, active)
+            sums = kernel.sums(X[part], X[active])
+            slopes = kernel.link_gradient(sums) * pull(part, active)
+            if kernel.is_distance:
+                # Rows that coincide do not move each other. Where the kernel is steep, rounding
+                # would make them.
+                slopes[(sums == 0.0) | (part[:, None] == active)] = 0.0
             gradient[part] -= kernel.sums_gradient(X[part], X[active], slopes)
         return _Point(X, dual_coef, pull, active, objective, gradient)
 
