@@ -1,7 +1,6 @@
 """Out of core is in memory: the same table comes back, and nothing else is left behind."""
 
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import pytest
 from kernimpute import KernelImputer
 from kernimpute.core.status import Status
 from kernimpute.estimators.impute_table import TableWarning, impute_table
-from kernimpute.methods.new_rows import recover_new_rows
 from kernimpute.scale import impute_parquet
 from kernimpute.scale import source as source_module
 from kernimpute.scale.blocks import Endings, FilledBlock, in_blocks, write_block
@@ -37,7 +35,7 @@ def assert_same(got: pa.Table, source: pa.Table, expected: pd.DataFrame) -> None
         assert frame.loc[kept, name].equals(before.loc[kept, name])
 
 
-@pytest.mark.parametrize("options", [{}, {"max_models": 2}, {"random_state": 3, "C": 0.5}])
+@pytest.mark.parametrize("options", [{}, {"random_state": 3, "C": 0.5}])
 def test_a_file_is_filled_as_in_memory(tmp_path, options):
     source = written(mixed_table(), tmp_path / "table.parquet")
     options = {**MIXED, **options}
@@ -211,22 +209,6 @@ def test_complete_subsets_do_not_say_that_nothing_was_missing(tmp_path, place):
         done = impute_parquet(*paths, subset_size=20, force=True)
         assert done.status is Status.CONVERGED and done.n_filled == 1
         assert done.statuses[Status.NOTHING_MISSING] == 10 - has_label
-        assert done.new_rows is (None if has_label else Status.CONVERGED)
-
-
-def test_unfinished_new_rows_are_a_warning_as_in_memory(tmp_path, monkeypatch):
-    source = written(mixed_table(), tmp_path / "table.parquet")
-
-    def stopping(*arguments, **options):
-        return replace(recover_new_rows(*arguments, **options), status=Status.MAX_ITER)
-
-    monkeypatch.setattr("kernimpute.scale.filling.recover_new_rows", stopping)
-    monkeypatch.setattr("kernimpute.estimators.impute_table.recover_new_rows", stopping)
-    done = impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", **MIXED)
-    expected = impute_table(as_frame(source), "y", **MIXED)
-    assert done.warnings == expected.warnings
-    assert f"in the rows without a label: {Status.MAX_ITER.value}" in done.warnings
-    assert done.status is expected.status is Status.MAX_ITER
 
 
 def test_the_rows_of_blocks_are_not_held_together(tmp_path, monkeypatch):
