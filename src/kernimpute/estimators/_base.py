@@ -104,7 +104,7 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     Parameters
     ----------
     prefix : str, default=""
-        What precedes each parameter's name, such as "kernelimputer__" in a pipeline.
+        What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline.
 
     Returns
     -------
