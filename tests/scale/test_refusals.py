@@ -9,7 +9,6 @@ import dask.dataframe as dd
 import joblib
 import pytest
 
-from kernimpute.estimators.impute_table import impute_table
 from kernimpute.scale import impute_dask, impute_parquet, schedulers
 from kernimpute.table.columns import TableError
 from tests.scale.tables import numeric_table
@@ -61,15 +60,6 @@ def reading(*arguments, **options):
 def names_it(options, owner):
     """Return the pattern of a refusal; the last option is the one refused."""
     return f"^The '{[*options][-1]}' parameter of {owner} must be "
-
-
-@pytest.mark.parametrize(("options", "error"), METHOD)
-def test_of_a_table_in_memory(monkeypatch, options, error):
-    monkeypatch.setattr("kernimpute.estimators.impute_table.observed_in_table", reading)
-    with pytest.raises(error, match=names_it(options, "impute_table")):
-        impute_table(numeric_table(40), "y", **options)
-    with pytest.raises(ReadError):
-        impute_table(numeric_table(40), "y", subset_size=10, n_jobs=-2)
 
 
 @pytest.mark.parametrize(("options", "error"), RUN)

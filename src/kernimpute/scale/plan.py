@@ -136,10 +136,10 @@ def make_plan(
             unseen.append(name)
             continue
         chosen = [name] if name in roles.categorical else []
-        code = learn_code(frame, categorical=chosen, missing_values=missing_values)
+        code = learn_code(frame[labelled], categorical=chosen, missing_values=missing_values)
         n_observed = int(observed.sum())
         columns.append(code.columns[0])
-        counts.append(n_observed)
+        counts.append(int(observed[labelled].sum()))
         n_gaps = observed.size - n_observed
         facts.append(column_facts(frame.iloc[:, 0], code.columns[0], n_gaps))
     if not columns:

@@ -78,4 +78,5 @@ class ParquetImputation:
         """How subsets ended: the first that is no success, else the most frequent."""
         status = overall(Counter(self.statuses).elements())
         # Rows without a label may have been filled from complete ones.
-        return Status.CONVERGED if status is Status.NOTHING_MISSING and self.n_filled else status
+        is_filled = self.n_filled and self.n_subsets
+        return Status.CONVERGED if status is Status.NOTHING_MISSING and is_filled else status

@@ -83,17 +83,18 @@ def table_notes(
         notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
     elif all(column.kind == "constant" for column in gappy):
         notes.append(
-            "nothing was learned, for the gaps that can be filled are all in columns with one "
-            f"observed value, which fills them: {', '.join(str(column.name) for column in gappy)}"
+            "nothing was learned, because the gaps are all in columns with one observed value, "
+            f"which fills them: {', '.join(str(column.name) for column in gappy)}"
         )
     notes.extend(ignored_note(ignored_gaps))
     if n_unlabelled:
-        how = ", filled as new rows from those that have one" if has_new_rows else ""
+        how = ", filled as new rows" if has_new_rows else ""
         notes.append(f"rows without a label: {n_unlabelled}{how}; the label is left missing")
     constant = [facts.column for facts in columns if facts.column.kind == "constant"]
     if constant:
         listed = ", ".join(f"{column.name} = {plain(column.values[0])}" for column in constant)
         notes.append(f"columns with one observed value were not used: {listed}")
+    notes.extend(codes_note([facts.column.name for facts in columns if facts.has_few]))
     rounded = [
         facts.column.name
         for facts in columns
@@ -104,8 +105,7 @@ def table_notes(
             "filled with whole numbers, because every observed value is one: "
             + ", ".join(map(str, rounded))
         )
-    few: list[Hashable] = [facts.column.name for facts in columns if facts.has_few]
-    return [*notes, *codes_note(few)]
+    return notes
 
 
 def labels_of_table(labels: TableLabels) -> Labels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.scale.plan import Plan
 from kernimpute.scale.source import slices
 from kernimpute.table.code import EncodedTable
+from kernimpute.table.columns import observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 __all__ = ["coded_rows", "write_filled"]
@@ -107,7 +109,10 @@ def _codec(opened: pq.ParquetFile) -> str:
 
 
 def _coded(plan: Plan, piece: pa.Table) -> EncodedTable:
-    return plan.code.encode(as_frame(piece.select(plan.used)), missing_values=plan.missing_values)
+    frame, markers = as_frame(piece.select(plan.used)), plan.missing_values
+    coded = plan.code.encode(frame, missing_values=markers, handle_unknown="missing")
+    # A category that only rows without a label have is kept, and unknown to the fill.
+    return replace(coded, observed=observed_in_table(frame, markers))
 
 
 class _FilledRows:
