@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernimpute.core.svm import near_solution, solve_dual
+from kernimpute.core.svm import solve_dual
 
 
 def gaussian(X, gamma):

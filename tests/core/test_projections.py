@@ -9,7 +9,6 @@ import pytest
 from kernimpute.core.arrays import to_numpy
 from kernimpute.core.projections import (
     clip_and_centre,
-    project_box,
     project_box_cone,
     project_box_hyperplane,
     project_box_psd,

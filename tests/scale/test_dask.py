@@ -12,8 +12,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV
 
-from kernimpute import KernelImputationClassifierCV, KernelImputer
+from kernimpute import KernelImputationClassifier, KernelImputer
 from kernimpute.scale import impute_dask, impute_parquet, schedulers
 from kernimpute.scale.interrupts import LOGGERS
 from tests.scale.tables import in_memory, mixed_table, numeric_table, read, written
@@ -99,7 +100,8 @@ def test_the_backend_and_the_jobs_change_nothing(client, tmp_path, backend):
 def test_a_search_is_the_same_on_every_backend(client, backend):
     table = numeric_table(60)
     X, y = table.drop(columns="y"), table["y"]
-    search = KernelImputationClassifierCV(kernels=["linear"], Cs=[0.5, 1.0], subset_size=20)
+    machine = KernelImputationClassifier(kernel="linear", subset_size=20, cv=None)
+    search = GridSearchCV(machine, {"C": [0.5, 1.0]})
     expected = search.fit(X, y).decision_function(X)
     scores = search.cv_results_["mean_test_score"]
     options = {"client": client} if backend == "dask" else {"n_jobs": 2}

@@ -34,7 +34,7 @@ from kernimpute.core.checks import (
 )
 from kernimpute.core.gram import DenseGram, Gram, as_gram
 from kernimpute.core.projections import project_box_hyperplane
-from kernimpute.core.svm import ActiveSetSolution, libsvm_start, solve_dual
+from kernimpute.core.svm import LIBSVM_ROWS, ActiveSetSolution, libsvm_start, solve_dual
 
 __all__ = ["TASKS", "Dual", "UnsolvedMachineError", "coupling", "make_dual"]
 
@@ -60,8 +60,8 @@ WARM_ROUNDS = 50
 """Rounds of the active set from a given start, before libsvm is asked for another."""
 COLD_ROUNDS = 1000
 """Rounds from each of the other two; weights that span twelve powers of ten take 160."""
-LIBSVM_ROWS = 3000
-"""With more rows libsvm solves the machine of so many of them, so that K is never stored."""
+ROUNDS_PER_ROW = 5
+"""The same for each row, if that is more: K of low rank takes about one for every second row."""
 
 
 class UnsolvedMachineError(ValueError):
@@ -146,8 +146,7 @@ class Dual:
         Returns
         -------
         ndarray of shape (n_samples, n_problems)
-            The coefficients. None exceeds `MAX_COEFFICIENT`: a machine of hard margin has far
-            smaller ones, and is that of every larger C.
+            The coefficients.
 
         Raises
         ------
@@ -155,7 +154,8 @@ class Dual:
             If K has an entry that is NaN or infinite, or the start has one, or another shape.
         UnsolvedMachineError
             If no start leads to a machine whose violation is at most `tol` or rounding, and whose
-            violation or relative duality gap is at most 1e-3.
+            violation or relative duality gap is at most 1e-3; or if a coefficient reaches
+            `MAX_COEFFICIENT`. With a hard margin all are far smaller, however large C is.
         """
         gram = as_gram(K)
         if not math.isfinite(gram.largest()):
@@ -214,6 +214,12 @@ class Dual:
         )
         b = problem.solve(tol, None if start is None else np.ldexp(start, -b_unit))
         column[rows] = np.clip(np.ldexp(b, b_unit), lower, upper)
+        if largest > 0.0 and np.abs(column).max() >= MAX_COEFFICIENT * half_range / largest:
+            raise UnsolvedMachineError(
+                f"The support vector machine of {rows.size} rows could not be solved: at C = "
+                f"{self.C:g} its coefficients are so large that rounding exceeds the targets. "
+                "Lower C or the spread of the sample weights."
+            )
         return column
 
     def intercept(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
@@ -223,30 +229,8 @@ class Dual:
         between their bounds. Without any, it is the middle of the interval that optimality leaves.
         """
         residual = self.gradient(K, dual_coef)
-        return np.array(
-            [
-                self._intercept_column(residual[:, k], dual_coef[:, k], k)
-                for k in range(self.n_problems)
-            ]
-        )
-
-    def _intercept_column(self, residual: FloatArray, column: FloatArray, k: int) -> float:
-        # Relative to each row's own bounds: a row of weight 0 can neither rise nor fall.
-        margin = 1e-9 * np.maximum(self.upper[:, k], -self.lower[:, k])
-        can_rise = column < self.upper[:, k] - margin
-        can_fall = column > self.lower[:, k] + margin
-        free = can_rise & can_fall & (np.abs(column) > margin)
-        if free.any():
-            return float(np.mean(residual[free] - self.epsilon * np.sign(column[free])))
-        # The intercept is at least what rising would gain, and at most what falling would lose.
-        gains = residual - np.where(column >= -margin, self.epsilon, -self.epsilon)
-        losses = residual - np.where(column > margin, self.epsilon, -self.epsilon)
-        if not can_rise.any() and not can_fall.any():
-            # No row has room, so all intercepts are equally good.
-            return float(0.5 * (residual.max() + residual.min()))
-        low = gains[can_rise].max() if can_rise.any() else losses[can_fall].min()
-        high = losses[can_fall].min() if can_fall.any() else low
-        return float(0.5 * (low + high))
+        columns = zip(residual.T, dual_coef.T, self.lower.T, self.upper.T, strict=True)
+        return np.array([_intercept(*column, self.epsilon) for column in columns])
 
     def primal_value(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
         """Return the sum of the primal objectives of the functions ``K b`` at the best intercepts.
@@ -307,6 +291,12 @@ class _Problem:
         """Yield starts and numbers of rounds; the last owes nothing to another solver."""
         if start is not None:
             yield start, WARM_ROUNDS
+        max_rounds = max(COLD_ROUNDS, ROUNDS_PER_ROW * self.y.size)
+        yield self._libsvm_start(), max_rounds
+        yield np.zeros(self.y.size), max_rounds
+
+    def _libsvm_start(self) -> FloatArray:
+        """Return libsvm's coefficients: of many rows, those of a sample, the rest 0."""
         n = self.y.size
         rows = np.arange(n)
         if n > LIBSVM_ROWS:
@@ -315,11 +305,11 @@ class _Problem:
             rows = np.sort(order[np.linspace(0, n - 1, LIBSVM_ROWS).astype(int)])
         K = self.gram.matrix() if rows.size == n else self.gram.block(rows, rows)
         largest = np.maximum(self.upper, -self.lower)[rows]
-        tube = self.epsilon if self.task == "regression" else None
-        begin = np.zeros(n)
-        begin[rows] = libsvm_start(K, self.y[rows], largest, tube)
-        yield begin, COLD_ROUNDS
-        yield np.zeros(n), COLD_ROUNDS
+        b = np.zeros(n)
+        b[rows] = libsvm_start(
+            K, self.y[rows], largest, self.epsilon if self.task == "regression" else None
+        )
+        return b
 
     def _gap(self, found: ActiveSetSolution) -> float:
         """Return the duality gap relative to the primal objective."""
@@ -327,6 +317,27 @@ class _Problem:
         loss = _smallest_loss(self.y - scores, self.upper, -self.lower, self.epsilon)
         primal = 0.5 * float(found.point @ scores) + loss
         return (primal - found.value) / (primal or 1.0)
+
+
+def _intercept(
+    residual: FloatArray, b: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
+) -> float:
+    """Return the intercept of one problem from ``y - K b``."""
+    # Relative to each row's own bounds: a row of weight 0 can neither rise nor fall.
+    margin = 1e-9 * np.maximum(upper, -lower)
+    can_rise, can_fall = b < upper - margin, b > lower + margin
+    free = can_rise & can_fall & (np.abs(b) > margin)
+    if free.any():
+        return float(np.mean(residual[free] - epsilon * np.sign(b[free])))
+    # The intercept is at least what rising would gain, and at most what falling would lose.
+    gains = residual - np.where(b >= -margin, epsilon, -epsilon)
+    losses = residual - np.where(b > margin, epsilon, -epsilon)
+    if not can_rise.any() and not can_fall.any():
+        # No row has room, so all intercepts are equally good.
+        return float(0.5 * (residual.max() + residual.min()))
+    low = gains[can_rise].max() if can_rise.any() else losses[can_fall].min()
+    high = losses[can_fall].min() if can_fall.any() else low
+    return float(0.5 * (low + high))
 
 
 def _smallest_loss(

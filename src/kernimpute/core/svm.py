@@ -22,7 +22,7 @@ from sklearn.svm import SVC, SVR
 
 from kernimpute.core.gram import Gram, as_gram
 
-__all__ = ["ActiveSetSolution", "libsvm_start", "solve_dual"]
+__all__ = ["LIBSVM_ROWS", "ActiveSetSolution", "libsvm_start", "solve_dual"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -33,33 +33,23 @@ SNAP = 1e-13
 """Distance, relative to the largest coefficient, at which a start counts as lying on an end."""
 RELEASE = 0.1
 """Coefficients are freed together if their violation is at least this share of the largest."""
+MAX_RELEASED = 500
+"""Most coefficients that are freed together: the time of a round grows with their cube."""
 MAX_STEP = 10.0
 """Longest step, in lengths of the longest piece: a singular block has its maximiser far away."""
 WORTHWHILE = 1e-2
 """Share of the unbounded gain from which on many coefficients may be fixed at once."""
 PATIENCE = 20
 """Checks in a row without progress after which the method gives up."""
+LIBSVM_ROWS = 3000
+"""Up to so many rows libsvm is given all of K; of more rows a sample, and K is never stored."""
+REFRESH = 20
+"""Rounds after which a gradient that is a sum of changes is computed anew: it gathers rounding."""
+MAX_START_C = 100.0
+"""Largest C of libsvm's machine, where K and the targets have entries of about 1."""
 
 
 # ------------------------------------------------------------------------------- the start
-
-
-class _QuietStart:
-    """Run libsvm without its warning that it stopped early: the active set goes on from there.
-
-    `warnings.catch_warnings` would change the filters of all threads.
-    """
-
-    def _warn_from_fit_status(self) -> None:
-        """Say nothing."""
-
-
-class _SVC(_QuietStart, SVC):
-    """libsvm's classification."""
-
-
-class _SVR(_QuietStart, SVR):
-    """libsvm's regression."""
 
 
 def libsvm_start(
@@ -70,23 +60,25 @@ def libsvm_start(
     libsvm keeps K in single precision, so the coefficients only say roughly which are at an end.
     """
     scale = 0.5 * float(y.max() - y.min())
-    y, largest = y / scale, largest / scale
-    penalty = float(largest.max())
-    n = y.size
-    # Each iteration takes O(n) time: together they take no longer than one factorisation.
-    options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": max(20 * n, n**2 // 20)}
+    # At a large C libsvm takes very long, and who is at the bound hardly changes any more. So it
+    # solves the machine of a smaller C, and the coefficients are scaled up to the given one.
+    size = float(np.abs(np.diagonal(K)).mean())
+    bounds = np.minimum(largest / scale, MAX_START_C / size) if size > 0.0 else largest / scale
+    penalty = float(bounds.max())
+    # Without a limit of its iterations libsvm has nothing to warn of.
+    options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": -1}
     machine = (
-        _SVC(C=penalty, **options)
+        SVC(C=penalty, **options)
         if epsilon is None
-        else _SVR(C=penalty, epsilon=epsilon / scale, **options)
+        else SVR(C=penalty, epsilon=epsilon / scale, **options)
     )
     # Without a seed scikit-learn draws one from NumPy's global generator.
     machine.random_state = 0
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        machine.fit(K, y, sample_weight=largest / penalty)
-    b = np.zeros(n)
-    b[machine.support_] = scale * machine.dual_coef_[0]
-    return b
+        machine.fit(K, y / scale, sample_weight=bounds / penalty)
+    b = np.zeros(y.size)
+    b[machine.support_] = machine.dual_coef_[0]
+    return b * (largest / bounds)
 
 
 # -------------------------------------------------------------------------- the active set
@@ -186,13 +178,22 @@ def solve_dual(
             new = np.where((met < 0) | (new - left <= digits), left, new)
             new = np.where((met > 0) | (right - new <= digits), right, new)
             b[index] = new
-            gradient = y - gram.product(b)
+            if y.size <= LIBSVM_ROWS:
+                gradient = y - gram.product(b)
+            else:
+                # Where K is not stored, the product with the few that change is cheaper.
+                change = np.zeros_like(b)
+                change[index] = new - now
+                gradient = gradient - gram.product(change)
             if not arrived:
                 free[index] = met == 0
                 continue
             free[index] = (left < new) & (new < right)
         # 2) free the worst; only a pair if freeing several has led nowhere
         view = conditions()
+        if y.size > LIBSVM_ROWS and (view.is_optimal or n_rounds % REFRESH == 0):
+            gradient = y - gram.product(b)
+            view = conditions()
         progress = view.violation < 0.9 * smallest
         progress |= view.value - highest > 1e-12 * abs(view.value)
         smallest, highest = min(smallest, view.violation), max(highest, view.value)
@@ -202,6 +203,7 @@ def solve_dual(
         released = _released(view, free, single=stalled > 0)
         piece = np.where(b != 0.0, np.sign(b), released)
         free = free | (released != 0.0)
+    gradient = y - gram.product(b)
     view = conditions()
     return ActiveSetSolution(b, view.value, view.violation, view.is_optimal, n_rounds)
 
@@ -258,7 +260,11 @@ def _released(view: _Conditions, free: BoolArray, *, single: bool) -> FloatArray
         # The worst pair; of two fixed coefficients neither can move alone.
         bar_up, bar_down = max(least, float(up.max())), max(least, float(down.max()))
     else:
-        bar_up = bar_down = max(least, RELEASE * float(max(up.max(), down.max())))
+        worst = np.maximum(up, down)
+        bar = max(least, RELEASE * float(worst.max()))
+        if worst.size > MAX_RELEASED:
+            bar = max(bar, float(np.partition(worst, -MAX_RELEASED)[-MAX_RELEASED]))
+        bar_up = bar_down = bar
     return np.where(up >= bar_up, 1.0, np.where(down >= bar_down, -1.0, 0.0))
 
 

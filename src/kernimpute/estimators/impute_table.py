@@ -30,9 +30,9 @@ from kernimpute.table.columns import (
     Column,
     TableError,
     counted,
+    family_of,
     listed,
     observed_in_table,
-    family_of,
 )
 from kernimpute.table.roles import (
     ColumnRoles,

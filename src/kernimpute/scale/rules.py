@@ -54,19 +54,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What is said of a column that is used.
-
-    Parameters
-    ----------
-    column : Column
-        How it is coded.
-    n_gaps : int
-        Cells that are filled.
-    is_float : bool
-        Whether its dtype is one of floats.
-    has_few : bool
-        Whether it is a column of few whole numbers, which may be codes.
-    """
+    """What is said of a column that is used."""
 
     column: Column
     n_gaps: int
@@ -75,22 +63,7 @@ class ColumnFacts:
 
 
 def column_facts(series: pd.Series, column: Column, n_gaps: int) -> ColumnFacts:
-    """Return what is said of a column.
-
-    Parameters
-    ----------
-    series : Series of shape (n_rows,)
-        The column.
-    column : Column
-        How it is coded.
-    n_gaps : int
-        Its gaps.
-
-    Returns
-    -------
-    ColumnFacts
-        The facts.
-    """
+    """Return what is said of a column."""
     has_few = n_gaps > 0 and has_few_values(column, series)
     return ColumnFacts(column, n_gaps, is_float_dtype(series.dtype), has_few)
 
@@ -102,26 +75,7 @@ def table_notes(
     n_unlabelled: int,
     has_new_rows: bool,
 ) -> list[str]:
-    """Return what was done that one would not expect.
-
-    Parameters
-    ----------
-    columns : sequence of ColumnFacts
-        The columns that are used.
-    unseen : sequence of hashable
-        The columns that are left as found, for nothing is observed in them.
-    ignored_gaps : mapping of hashable to int
-        How many empty cells each ignored column has.
-    n_unlabelled : int
-        Rows without a label.
-    has_new_rows : bool
-        Whether some of them were filled.
-
-    Returns
-    -------
-    list of str
-        The notes.
-    """
+    """Return what was done that one would not expect."""
     notes = []
     gappy = [facts.column for facts in columns if facts.n_gaps]
     if not gappy:
@@ -155,19 +109,7 @@ def table_notes(
 
 
 def labels_of_table(labels: TableLabels) -> Labels:
-    """Return the labels of a table as subsets take them.
-
-    Parameters
-    ----------
-    labels : TableLabels
-        The labels of the rows that have one.
-
-    Returns
-    -------
-    Labels
-        Class codes, or the standardised target, to the last bit as `KernelImputer` has them; every
-        row weighs 1.
-    """
+    """Return the labels of a table as subsets take them."""
     values = labels.values if labels.numbers is None else labels.numbers
     return read_labels(
         values, values, None, task=labels.task, class_weight=None, owner="labels_of_table"
@@ -177,24 +119,7 @@ def labels_of_table(labels: TableLabels) -> Labels:
 def default_options(
     options: Mapping[str, Any], X: FloatArray, code: TableCode, labels: TableLabels
 ) -> dict[str, Any]:
-    """Return kernel and eta by the rules for tables, where they are left open.
-
-    Parameters
-    ----------
-    options : mapping of str to object
-        The options of `kernimpute.estimators.impute_table.impute_table`.
-    X : ndarray of shape (n_labelled, n_features)
-        The coded rows that have a label, NaN at the gaps; read by columns and by blocks of rows.
-    code : TableCode
-        Their code.
-    labels : TableLabels
-        Their labels.
-
-    Returns
-    -------
-    dict
-        What is found: "kernel", "eta", both or neither.
-    """
+    """Return kernel and eta by the rules for tables, where they are left open."""
     found: dict[str, Any] = {}
     n_classes = np.unique(labels.values).size if labels.task == "classification" else None
     kernel, C = options["kernel"], options["C"]
@@ -208,20 +133,7 @@ def default_options(
 
 
 def check_method(owner: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of the method outside of their range, before the table is read.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameters they are, for the messages.
-    options : mapping of str to object
-        "task", "reference" and the options of `kernimpute.impute` that tables have.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is refused.
-    """
+    """Refuse options of the method outside of their range, before the table is read."""
     variant, kernel, reference = options["variant"], options["kernel"], options["reference"]
     check_choice(owner, "task", options["task"], ("auto", "classification", "regression"))
     check_choice(owner, "variant", variant, VARIANTS)
@@ -245,20 +157,7 @@ def check_method(owner: str, options: Mapping[str, Any]) -> None:
 
 
 def check_dealing(owner: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of subsets outside of their range.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameters they are, for the messages.
-    options : mapping of str to object
-        "subset_size" and "max_models", each None or a number, "random_state" and "n_jobs".
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is refused.
-    """
+    """Refuse options of subsets outside of their range."""
     for name, least in (("subset_size", SMALLEST_SUBSET), ("max_models", 1)):
         if options[name] is not None:
             check_integer(owner, name, options[name], least)
@@ -267,20 +166,7 @@ def check_dealing(owner: str, options: Mapping[str, Any]) -> None:
 
 
 def check_variant(variant: str, code: TableCode) -> None:
-    """Refuse the one variant that has no categories where a column needs them.
-
-    Parameters
-    ----------
-    variant : str
-        The variant.
-    code : TableCode
-        The columns that are used.
-
-    Raises
-    ------
-    TableError
-        If it is refused.
-    """
+    """Refuse the one variant that has no categories where a column needs them."""
     names = [column.name for column in code.features if column.kind == "category"]
     if names and variant == "released":
         raise TableError(
@@ -290,20 +176,7 @@ def check_variant(variant: str, code: TableCode) -> None:
 
 
 def check_kernel(kernel: Kernel | str | None, code: TableCode) -> None:
-    """Refuse a kernel without a categorical term where a column needs one.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or None
-        The kernel.
-    code : TableCode
-        The columns that are used.
-
-    Raises
-    ------
-    TableError
-        If it is refused.
-    """
+    """Refuse a kernel without a categorical term where a column needs one."""
     if kernel is None:
         return
     kind = KERNELS[kernel] if isinstance(kernel, str) else type(kernel)
@@ -317,20 +190,7 @@ def check_kernel(kernel: Kernel | str | None, code: TableCode) -> None:
 
 
 def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int) -> list[str]:
-    """Return a caution for each way in which subsets did not meet their stop rule.
-
-    Parameters
-    ----------
-    counts : mapping of (str, Status) to int
-        How many ended so, by stage and status.
-    n_subsets : int
-        How many there are.
-
-    Returns
-    -------
-    list of str
-        The cautions.
-    """
+    """Return a caution for each way in which subsets did not meet their stop rule."""
     return [
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"
         for (stage, status), count in counts.items()
