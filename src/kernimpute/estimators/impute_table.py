@@ -54,6 +54,7 @@ __all__ = [
     "kernel_text",
     "n_empty",
     "unused_markers",
+    "whole_as_integers",
 ]
 
 BoolArray = NDArray[np.bool_]
@@ -359,7 +360,7 @@ def _fit(
     )
     imputer._validate_params()
     features = pd.DataFrame(
-        {name: _whole_as_integers(table[name]) for name in used}, index=table.index
+        {name: whole_as_integers(table[name]) for name in used}, index=table.index
     )[labelled]
     y = labels.values if labels.numbers is None else labels.numbers
     _, frame, read = imputer._read_labelled(features, y, None, task=labels.task)
@@ -397,7 +398,7 @@ def _fit(
     return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
-def _whole_as_integers(column: pd.Series) -> pd.Series:
+def whole_as_integers(column: pd.Series) -> pd.Series:
     """Return a float column as nullable integers where all its values are whole."""
     # pandas makes floats of integers with gaps; as integers they get whole fills.
     if family_of(column.dtype) != "float":
