@@ -54,6 +54,7 @@ __all__ = [
     "kernel_text",
     "n_empty",
     "unused_markers",
+    "whole_as_integers",
 ]
 
 BoolArray = NDArray[np.bool_]
@@ -363,7 +364,7 @@ def _fit(
     codes = [name for name in roles.categorical if name in used]
     imputer.set_params(task=labels.task, categorical_features=codes or "from_dtype")
     known = table[labelled]
-    features = pd.DataFrame({name: _whole_as_integers(known[name]) for name in used})
+    features = pd.DataFrame({name: whole_as_integers(known[name]) for name in used})
     y = labels.values if labels.numbers is None else labels.numbers
     _, frame, read = imputer._read_labelled(features, y, None, task=labels.task)
     rows = imputer._fit_imputer(frame, read, callback)
@@ -401,7 +402,7 @@ def _fit(
     return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
-def _whole_as_integers(column: pd.Series) -> pd.Series:
+def whole_as_integers(column: pd.Series) -> pd.Series:
     """Return a float column as nullable integers where all its values are whole."""
     # pandas makes floats of integers with gaps; as integers they get whole fills.
     if family_of(column.dtype) != "float":
