@@ -14,8 +14,8 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
-NUMERICAL := $(addprefix tests/core/,test_active_set.py test_dual.py test_interior_point.py \
-	test_projections.py) tests/methods/test_direct.py tests/unit/stage_one
+NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
+	tests/methods/test_direct.py tests/unit/stage_one
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
