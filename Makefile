@@ -15,7 +15,7 @@ demo: $(VENV)/.demo
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
 NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
-	tests/methods/test_direct.py tests/unit/stage_one
+	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py)
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
@@ -45,7 +45,6 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.new_rows
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
-	$(BIN)/python -m benchmarks.searches
 	$(BIN)/python -m benchmarks.subsets
 
 $(BIN)/python:

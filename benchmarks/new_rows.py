@@ -1,16 +1,14 @@
-"""How rows without labels are best filled: five rules, in accuracy, error, speed and memory.
+"""How rows without labels are best filled: four rules, in accuracy, error, speed and memory.
 
 ``python -m benchmarks.new_rows --data-dir FOLDER``: the seven tables of `benchmarks.defaults` at
 the same rates; training rows filled by `KernelImputer().fit_transform`, then amputed test rows by
 each rule from the filled training rows:
 
 similar
-    the mean (most frequent category) of similar rows, `recover_new_rows` without a target, which
-    trusts the comparison the less, the fewer cells a row has;
+    the mean (most frequent category) of similar rows, which trusts the comparison less where a row
+    has fewer cells;
 sharp
     the same, with as much trust in few cells as in all;
-stage_two
-    Stage II row by row, the target being the sums that the weights of "similar" expect;
 conditional
     the mean (heaviest category) under the learned kernel's own values on the observed cells;
 reference
@@ -40,16 +38,17 @@ from benchmarks.defaults import in_unit_range
 from benchmarks.downstream import downstream_accuracies
 from benchmarks.real_tables import RATES, TABLES, Split, split_table
 from benchmarks.setting import RESULTS, amputed, one_thread, write_results
-from kernimpute import KernelImputationClassifier, KernelImputer, recover_new_rows
+from kernimpute import KernelImputationClassifier, KernelImputer
 from kernimpute.core.rows import scaled_kernel
 from kernimpute.kernels import Gaussian, Kernel
+from kernimpute.methods.new_rows import fill_from_similar
 from kernimpute.table.code import learn_code
 
 REPETITIONS = range(10)
 CHUNK = 256
-"""New rows whose weights are held at a time."""
+"""New rows filled at a time."""
 SHARPNESS = 8.0
-"""That of `recover_new_rows`: how fast similarity falls with relative distance, for a whole row."""
+"""As in `fill_from_similar`: how fast similarity falls with relative distance in a whole row."""
 N_TRAIN, N_FEATURES = 2000, 20
 N_NEW = (5000, 20000)
 
@@ -77,23 +76,7 @@ class Known:
 
 def by_similar(rows: FloatArray, known: Known) -> FloatArray:
     """Return rows filled from similar ones."""
-    return recover_new_rows(rows, known.X, kernel=known.kernel).X
-
-
-def by_stage_two(rows: FloatArray, known: Known) -> FloatArray:
-    """Return rows filled by Stage II, towards the sums that similarity expects."""
-    target = distances(rows, known)
-    gaps = np.isnan(rows)
-    weights = similarities(target, SHARPNESS * (~gaps).mean(axis=1, keepdims=True))
-    numeric = known.kernel.numeric(rows.shape[1])
-    X, numbers = known.X, gaps & numeric
-    mean, square = weights @ X, weights @ np.square(X)
-    target += np.where(numbers, square, 0.0).sum(axis=1, keepdims=True)
-    target += numbers @ np.square(X).T - 2.0 * np.where(numbers, mean, 0.0) @ X.T
-    for column in known.kernel.categorical:
-        same = X[:, column, None] == X[None, :, column]
-        target += gaps[:, column, None] * (1.0 - weights @ same)
-    return recover_new_rows(rows, X, kernel=known.kernel, target=target).X
+    return fill_from_similar(rows, known.X, known.kernel)
 
 
 def by_sharp(rows: FloatArray, known: Known) -> FloatArray:
@@ -142,7 +125,6 @@ Rule = Callable[[FloatArray, Known], FloatArray]
 RULES: dict[str, Rule] = {
     "similar": by_similar,
     "sharp": by_sharp,
-    "stage_two": by_stage_two,
     "conditional": by_conditional_mean,
     "reference": by_reference,
 }
@@ -246,10 +228,10 @@ def counts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Return seconds and peak MiB, in runs of their own; the first of all compiles."""
-    began = time.perf_counter()
+    """Return CPU seconds and peak MiB, in runs of their own."""
+    began = time.process_time()
     work()
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     tracemalloc.start()
     work()
     peak = tracemalloc.get_traced_memory()[1] / 2**20

@@ -133,7 +133,6 @@ for name, table in tables.items():
 
 # %%
 # A class moves half of the cells by less than a hundredth of the range, nearly all by some
-# hundredths at the most; on tables of thousands of rows single ones move by up to a quarter of it.
-# A quantity, whose default anchor is sixteen times as strong as that of two classes, moves cells by
-# some thousandths. A smaller ``eta`` moves them further, and
-# :class:`~kernimpute.KernelImputationClassifierCV` and its twins choose it on held-out rows.
+# hundredths at the most. A quantity, whose default anchor is sixteen times as strong as that of two
+# classes, moves cells by some thousandths. A smaller ``eta`` moves them further; the
+# :doc:`guide <../guide>` says how to choose it.

@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments run | export | table | figure | page | list``.
+"""The command line: ``python -m experiments run | export | table | figure | overview | list``.
 
 It parses, calls and prints. Exit codes: 0 done; 1 refused, or all that was run failed; 2 the
 command line itself is wrong; 130 interrupted.
@@ -21,30 +21,24 @@ import pandas as pd
 import typer
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from experiments.committed import (
+from experiments.config import Config, config_names, load_config
+from experiments.files import data_folder
+from experiments.plan import Part, Plan, keys_of, make_plan
+from experiments.records import (
     export_csv,
-    import_parts,
-    known_parts,
+    read_parts,
     rows_not_asked_for,
     rows_of,
+    rows_of_keys,
 )
-from experiments.config import Config
-from experiments.config_files import config_names, load_config
-from experiments.files import data_folder
-from experiments.places import check_file, check_folder
-from experiments.plan import Part, Plan, keys_of, make_plan
-from experiments.records import read_parts, rows_among, status_of
 from experiments.runner import run
-from experiments.wording import counted, some_of
-
-__all__ = ["app"]
+from experiments.words import counted, some_of
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "records"
 """Where parts are kept, a folder for each experiment; not committed."""
 RESULTS = HERE / "results"
 """Where what is committed lies: CSV, tables and figures."""
-PAGE = HERE.parent / "docs" / "results.md"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -84,9 +78,6 @@ def run_command(
         Path | None, typer.Option(help="Folder of the datasets; else KERNIMPUTE_DATA, else OpenML.")
     ] = None,
     records: Records = RECORDS,
-    known: Annotated[
-        Path | None, typer.Option(help="A CSV of earlier rows, which are not run again.")
-    ] = None,
     retry_failed: Annotated[bool, typer.Option(help="Run again what failed.")] = False,
     methods: Annotated[
         list[str] | None, typer.Option(help="Only this method; may be given again.")
@@ -99,32 +90,24 @@ def run_command(
     ] = None,
 ) -> None:
     """Run what an experiment lacks; what is written is not run again."""
-    check_folder("--records", records)
-    if known is not None:
-        check_file("--known", known)
     loaded = load_config(config)
     folder = records / loaded.name
     part = Part(_given(methods), _given(datasets), repetitions)
     data = data_folder(data_dir)
-    parts = {} if known is None else known_parts(known)
-    earlier = {name: status_of([row["status"] for row in rows]) for name, rows in parts.items()}
-    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed, earlier=earlier)
+    plan = make_plan(loaded, folder, part=part, retry_failed=retry_failed)
     # Only a run needs the datasets and the progress bar.
-    from experiments.conditions import check_conditions
-    from experiments.progress import shown
+    from experiments.progress import progress_bars
+    from experiments.runner import check_conditions
 
     check_conditions(plan, data)
     folder.mkdir(parents=True, exist_ok=True)
-    if known is not None:
-        taken = import_parts(parts, folder, keys_of(loaded))
-        typer.echo(f"{counted(taken, 'run')} taken from {known}.")
     _tell_plan(plan)
     if not plan.work:
         return
     began = time.perf_counter()
     counts: Counter[str] = Counter()
     try:
-        with shown(plan), warnings.catch_warnings():
+        with progress_bars(plan), warnings.catch_warnings():
             # Workers whose memory grew are replaced between two units, which is no news.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
             for ended in run(plan, data_dir=data, jobs=jobs):
@@ -146,9 +129,9 @@ def run_command(
     typer.echo(f"{loaded.name}: {ways} in {minutes:.1f} minutes.")
     if counts["failed"]:
         rows = read_parts(folder)
-        _tell_failures(rows_among(rows, keys_of(loaded)))
+        _tell_failures(rows_of_keys(rows, keys_of(loaded)))
         # A run of two selection rules counts as failed where one of them did.
-        if not (rows_among(rows, plan.keys)["status"] == "done").any():
+        if not (rows_of_keys(rows, plan.keys)["status"] == "done").any():
             raise typer.Exit(1)
 
 
@@ -178,7 +161,6 @@ def _tell_failures(rows: pd.DataFrame) -> None:
 
 def _rows_of(config: Config, records: Path, results: Path) -> pd.DataFrame:
     """Return an experiment's rows: of the records, else of the committed CSV."""
-    check_folder("--results", results)
     folder, path = records / config.name, results / f"{config.name}.csv"
     rows = rows_of(keys_of(config), folder, path)
     if rows.empty:
@@ -244,18 +226,13 @@ def figure_command(
     _tell_written(write_figures(loaded, _rows_of(loaded, records, results), results))
 
 
-@app.command("page")
+@app.command("overview")
 @_says_why
-def page_command(
-    results: Results = RESULTS,
-    output: Annotated[Path, typer.Option(help="The page.")] = PAGE,
-) -> None:
-    """Write the page of results from what is committed."""
-    from experiments.page import write_page
+def overview_command(results: Results = RESULTS) -> None:
+    """Write the tables that sum up all that is committed, which docs/results.md includes."""
+    from experiments.tables.overview import write_overview
 
-    check_folder("--results", results)
-    write_page(results, output)
-    typer.echo(f"Written: {output}.")
+    _tell_written(write_overview(results))
 
 
 def _tell_written(paths: list[Path]) -> None:

@@ -10,8 +10,6 @@ from scipy.special import expit
 
 from experiments.problem import Mechanism
 
-__all__ = ["SLOPE", "Amputation", "draw_amputation"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -29,24 +27,17 @@ class Amputation:
 
     The weight of a cell is logistic(SLOPE score), the scores being Z @ coefficients for the
     standardised rows Z, in which gaps count as the mean.
-
-    Parameters
-    ----------
-    center, deviation : ndarray of shape (n_features,)
-        Mean and standard deviation of the training rows' known cells; deviation 1 for a
-        constant column.
-    coefficients : ndarray of shape (n_features, n_features)
-        How each column's value enters the score of each column's cell. Zeros under MCAR; a
-        combination of the deciding columns for every other column under MAR; a sign on the
-        diagonal under MNAR.
-    can_lose : ndarray of bool of shape (n_features,)
-        Which columns lose cells; all but the deciding ones.
     """
 
+    # Mean and standard deviation of the training rows' known cells; deviation 1 for a constant
+    # column
     center: FloatArray
     deviation: FloatArray
+    # How each column's value enters the score of each column's cell. Zeros under MCAR; a
+    # combination of the deciding columns for every other column under MAR; a sign on the diagonal
+    # under MNAR.
     coefficients: FloatArray
-    can_lose: BoolArray
+    can_lose: BoolArray  # Which columns lose cells; all but the deciding ones
 
     def mask(self, X: FloatArray, missing_rate: float, generator: np.random.Generator) -> BoolArray:
         """Return the mask of observed cells after amputation.
@@ -55,25 +46,6 @@ class Amputation:
         rest is drawn among the known cells of the columns that lose any, without replacement,
         with the cells' weights: by exponential races, in which a cell of weight w arrives at
         a time drawn from Exponential(w) and the first to arrive are removed.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Rows as the training rows were before they lost cells, NaN at their own gaps.
-        missing_rate : float
-            Share of the cells that are missing afterwards, in [0, 1].
-        generator : Generator
-            What draws.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows, n_features)
-            True where a cell stays observed.
-
-        Raises
-        ------
-        ValueError
-            If the rows have more gaps of their own, or the columns fewer cells to lose.
         """
         known = ~np.isnan(X)
         own_gaps = int(X.size - known.sum())
@@ -97,32 +69,7 @@ class Amputation:
 def draw_amputation(
     mechanism: Mechanism, X_train: FloatArray, generator: np.random.Generator
 ) -> Amputation:
-    """Return a mechanism with its drawn coefficients.
-
-    Parameters
-    ----------
-    mechanism : {"mcar", "mar", "mnar", "inherent"}
-        - "mcar": every known cell is as likely as any other.
-        - "mar": a drawn third of the columns (at least one) stays as it is and decides; each
-          other column has its own drawn combination of them, of unit deviation over the
-          training rows, for its cells' score.
-        - "mnar": a cell's score is its own standardised value, with a drawn sign per column.
-        - "inherent": no column loses any cell.
-    X_train : ndarray of shape (n_train, n_features)
-        The training rows before they lose cells, NaN at their own gaps.
-    generator : Generator
-        What draws.
-
-    Returns
-    -------
-    Amputation
-        The mechanism.
-
-    Raises
-    ------
-    ValueError
-        If "mar" has a single column, which would be left with nothing to decide.
-    """
+    """Return a mechanism with its drawn coefficients."""
     n_features = X_train.shape[1]
     center, deviation = _moments(X_train)
     coefficients = np.zeros((n_features, n_features))

@@ -1,4 +1,4 @@
-"""The datasets by name: which columns, labels and gaps a table has under which reading of it.
+"""The datasets by name, with the options that say how a table is read.
 
 A name may carry options; the first value is the default:
 
@@ -14,7 +14,7 @@ A name may carry options; the first value is the default:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,14 +24,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.encoding import codes, holds_categories, indicators, without_zeros
 from experiments.files import find_file
 from experiments.naming import Name, Option, parse_name
 from experiments.openml import OPENML, open_table
 from experiments.problem import seed_of
 from experiments.synthetic import draw_moons, draw_synthetic
-
-__all__ = ["DATASETS", "Dataset", "load_dataset"]
 
 FloatArray = NDArray[np.float64]
 Drawer = Callable[..., tuple[FloatArray, NDArray[np.int64]]]
@@ -39,48 +36,23 @@ Drawer = Callable[..., tuple[FloatArray, NDArray[np.int64]]]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table under one reading of it.
+    """A table with its labels."""
 
-    Parameters
-    ----------
-    name : str
-        The name it was asked for by, with its options.
-    X : ndarray of shape (n_rows, n_features)
-        Its columns as they are, not scaled, NaN at the table's own gaps; not writable.
-    y : ndarray of shape (n_rows,)
-        Labels 0 and 1; not writable.
-    feature_names : tuple of str
-        The columns' names.
-    source : str
-        Where it comes from: a file, "OpenML" with a number, or "drawn".
-    """
-
-    name: str
-    X: FloatArray
-    y: NDArray[np.int64]
-    feature_names: tuple[str, ...]
-    source: str
+    name: str  # The name it was asked for by, with its options
+    X: FloatArray  # Its columns as they are, not scaled, NaN at the table's own gaps; not writable
+    y: NDArray[np.int64]  # Labels 0 and 1; not writable
+    feature_names: tuple[str, ...]  # The columns' names
+    source: str  # Where it comes from: a file, "OpenML" with a number, or "drawn"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the name of a table is read.
+    """How the name of a table is read."""
 
-    Parameters
-    ----------
-    options : mapping of str to tuple
-        The values of each option, the default first.
-    positive : int or str or None
-        The label of class 1; None where an option decides.
-    left_out : tuple of str
-        Columns that identify a row or say nothing.
-    zeros_in : tuple of str
-        The columns in which zeros may stand for gaps; empty for all columns of numbers.
-    """
-
-    options: Mapping[str, tuple[Option, ...]]
-    positive: int | str | None
-    left_out: tuple[str, ...] = ()
+    options: Mapping[str, tuple[Option, ...]]  # The values of each option, the default first
+    positive: int | str | None  # The label of class 1; None where an option decides
+    left_out: tuple[str, ...] = ()  # Columns that identify a row or say nothing
+    # The columns in which zeros may stand for gaps; empty for all columns of numbers
     zeros_in: tuple[str, ...] = ()
 
 
@@ -124,29 +96,7 @@ DATASETS = (*READINGS, *DRAWN)
 
 
 def load_dataset(name: str, data_dir: Path | None, repetition: int = 0) -> Dataset:
-    """Return a dataset by its name.
-
-    Parameters
-    ----------
-    name : str
-        A name of `DATASETS`, with options as the module lists them.
-    data_dir : Path or None
-        The folder of the files; a table whose file is not there is fetched from OpenML.
-    repetition : int, default=0
-        Which draw of a drawn table; tables of files are the same for all.
-
-    Returns
-    -------
-    Dataset
-        The dataset.
-
-    Raises
-    ------
-    ValueError
-        If the name or an option is unknown, or the file is another than it should be.
-    FileNotFoundError
-        If neither the folder nor OpenML has the table.
-    """
+    """Return a dataset by its name."""
     parsed = parse_name(name)
     if parsed.base in DRAWN:
         return _drawn(parsed, repetition)
@@ -157,7 +107,7 @@ def load_dataset(name: str, data_dir: Path | None, repetition: int = 0) -> Datas
 
 def _drawn(name: Name, repetition: int) -> Dataset:
     draw, known = DRAWN[name.base]
-    options = name.options_among(known)
+    options = name.with_defaults(known)
     for key, default in known.items():
         value = options[key]
         kinds = (int,) if isinstance(default, int) else (int, float)
@@ -204,7 +154,7 @@ def _dataset(
     feature_names: tuple[str, ...],
     source: str,
 ) -> Dataset:
-    """Return a dataset whose arrays can't be written to, since it is kept and shared."""
+    """Return a dataset with read-only arrays, because it is cached and shared."""
     X.setflags(write=False)
     y.setflags(write=False)
     return Dataset(str(name), X, y, feature_names, source)
@@ -213,7 +163,7 @@ def _dataset(
 def _options(name: Name) -> dict[str, Any]:
     """Return the options of a table of a file, checked."""
     choices = READINGS[name.base].options
-    options = name.options_among({key: values[0] for key, values in choices.items()})
+    options = name.with_defaults({key: values[0] for key, values in choices.items()})
     for key, values in choices.items():
         if options[key] not in values:
             must_be = " or ".join(f"{value}" for value in values)
@@ -245,3 +195,45 @@ def _table(file: str, data_dir: Path | None) -> tuple[pd.DataFrame, str]:
         f"The table {file} must be in the folder that --data-dir or KERNIMPUTE_DATA names, or be "
         f"had from OpenML; got {'no folder' if data_dir is None else data_dir}, and {reason}."
     )
+
+
+MOST_CODES = 8
+"""Whole numbers with more distinct values than this are a quantity."""
+
+
+def holds_categories(column: pd.Series, numbers_may: bool) -> bool:
+    """Return whether a column holds categories."""
+    if column.dtype.kind not in "if":
+        return True
+    known = column.dropna()
+    few = bool((known == known.round()).all()) and known.nunique() <= MOST_CODES
+    return numbers_may and (few or f"{column.name}".startswith("lesion"))
+
+
+def without_zeros(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the table with gaps where columns of numbers hold a zero."""
+    numbers = [column for column in columns if frame[column].dtype.kind in "if"]
+    return frame.assign(**{column: frame[column].mask(frame[column] == 0) for column in numbers})
+
+
+def codes(column: pd.Series) -> NDArray[np.float64]:
+    """Return numbers as they are, and text by its place in sorted order."""
+    if column.dtype.kind in "if":
+        return column.to_numpy(float)
+    places, _ = pd.factorize(column.str.lower(), sort=True)
+    return np.where(places < 0, np.nan, places.astype(float))
+
+
+def indicators(frame: pd.DataFrame, categories: Sequence[str]) -> pd.DataFrame:
+    """Return the table with a column of 0 and 1 for each category of some columns."""
+    columns: dict[str, Any] = {}
+    for name, column in frame.items():
+        if name not in categories:
+            columns[name] = column
+            continue
+        is_number = column.dtype.kind in "if"
+        cells = column if is_number else column.str.lower()
+        for category in sorted(cells.dropna().unique()):
+            written = f"{category:g}" if is_number else category
+            columns[f"{name}={written}"] = (cells == category).astype(float).mask(cells.isna())
+    return pd.DataFrame(columns)

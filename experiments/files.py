@@ -6,8 +6,6 @@ import hashlib
 import os
 from pathlib import Path
 
-__all__ = ["CHECKSUMS", "data_folder", "find_file"]
-
 CHECKSUMS = {
     "australian.csv": "aa27d75062169688759b06311ab6f26e1645b9948a8cea7839cab920c2f81297",
     "australian_splits.npz": "532735780d7f2ce53f02e88c82b89032e44e68756cced47ba68930da9a79be94",
@@ -23,23 +21,7 @@ CHECKSUMS = {
 
 
 def data_folder(option: Path | None = None) -> Path | None:
-    """Return the folder of the files: the option, else ``KERNIMPUTE_DATA``, else None.
-
-    Parameters
-    ----------
-    option : Path, default=None
-        What ``--data-dir`` was given.
-
-    Returns
-    -------
-    Path or None
-        The folder; None where nothing names one, and the tables come from OpenML.
-
-    Raises
-    ------
-    ValueError
-        If what names the folder names no folder.
-    """
+    """Return the folder of the files: the option, else ``KERNIMPUTE_DATA``, else None."""
     named = option or os.environ.get("KERNIMPUTE_DATA")
     if not named:
         return None
@@ -52,25 +34,7 @@ def data_folder(option: Path | None = None) -> Path | None:
 
 
 def find_file(name: str, data_dir: Path | None) -> Path | None:
-    """Return the path of a file, checked, or None where the folder lacks it.
-
-    Parameters
-    ----------
-    name : str
-        A name of `CHECKSUMS`.
-    data_dir : Path or None
-        The folder; None if there is none.
-
-    Returns
-    -------
-    Path or None
-        The path.
-
-    Raises
-    ------
-    ValueError
-        If the file is another than the one that the experiments are about.
-    """
+    """Return the path of a file, checked, or None where the folder lacks it."""
     if data_dir is None or not (data_dir / name).is_file():
         return None
     path = data_dir / name

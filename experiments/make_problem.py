@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.amputation import draw_amputation
 from experiments.datasets import Dataset, load_dataset
+from experiments.files import find_file
 from experiments.naming import parse_name
 from experiments.problem import Problem, Rows, Setting, seed_of
-from experiments.splits import AUTHORS_TABLE, Split, authors_mask, split_rows
-
-__all__ = ["check_setting", "make_problem", "unit_scaled"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -33,26 +32,6 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
 
     Neither an option of the dataset nor the scaling or the held-out rows' state enters a seed,
     so that settings that differ in one of them are compared on the same rows and masks.
-
-    Parameters
-    ----------
-    setting : Setting
-        The axes.
-    data_dir : Path or None
-        The folder of the files; None if there is none.
-
-    Returns
-    -------
-    Problem
-        The problem.
-
-    Raises
-    ------
-    ValueError
-        If the setting is not one of a problem: an unknown dataset, a missing rate out of reach,
-        or training rows that lack a class.
-    FileNotFoundError
-        If the dataset, or the authors' splits, can't be found.
     """
     _check(setting)
     dataset, split = _split(setting, data_dir)
@@ -79,23 +58,7 @@ def make_problem(setting: Setting, data_dir: Path | None) -> Problem:
 
 
 def check_setting(setting: Setting, data_dir: Path | None) -> None:
-    """Refuse a setting whose problem could not be made, as far as that is known without making it.
-
-    Parameters
-    ----------
-    setting : Setting
-        The axes.
-    data_dir : Path or None
-        The folder of the files; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If the dataset is unknown or another than it should be, the missing rate is not one of its
-        mechanism, or the authors have no such repetition.
-    FileNotFoundError
-        If the dataset, or the authors' splits, can't be found.
-    """
+    """Refuse a setting that is known to be impossible before its problem is made."""
     _check(setting)
     _split(setting, data_dir)
 
@@ -113,18 +76,6 @@ def unit_scaled(X: FloatArray, reference: FloatArray) -> FloatArray:
 
     Where the reference shows no or one value in a column, nothing is known of its scale: all
     known cells become 1/2. Cells outside the reference's range land outside [0, 1].
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Rows, NaN at the gaps.
-    reference : ndarray of shape (n_reference, n_features)
-        The rows whose ranges count, NaN at the gaps.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-        The scaled rows, NaN at the gaps.
     """
     known = ~np.isnan(reference)
     minimum = np.where(known, reference, np.inf).min(axis=0)
@@ -168,3 +119,67 @@ def _masks(
         authors = authors_mask(setting.repetition, setting.missing_rate, data_dir)
         masks["train"] = masks["train"] if authors is None else authors
     return masks
+
+
+AUTHORS_TABLE = "australian"
+"""The one table whose splits and masks the authors have published."""
+
+Indices = NDArray[np.intp]
+
+
+class Split(NamedTuple):
+    """Rows of a table, each in one of three sets."""
+
+    train: Indices  # Their indices
+    holdout: Indices
+    test: Indices
+
+
+def split_rows(
+    dataset: str,
+    n_rows: int,
+    repetition: int,
+    splits: Literal["authors", "hashed"],
+    data_dir: Path | None,
+) -> Split:
+    """Return a split of a table 4:3:3, by floor cuts and not stratified."""
+    table = parse_name(dataset).base
+    if splits == "authors" and table == AUTHORS_TABLE:
+        rows = _authors(repetition, data_dir)
+        return Split(*(rows[name].astype(np.intp) for name in Split._fields))
+    generator = np.random.default_rng(seed_of("split", table, repetition))
+    order = generator.permutation(n_rows)
+    n_train, n_holdout = n_rows * 4 // 10, n_rows * 3 // 10
+    return Split(*np.split(order, [n_train, n_train + n_holdout]))
+
+
+def authors_mask(repetition: int, missing_rate: float, data_dir: Path | None) -> BoolArray | None:
+    """Return the authors' own mask of a split of australian, or None at a rate they lack."""
+    rows = _authors(repetition, data_dir)
+    place = np.flatnonzero(np.isclose(rows["missing_rate"], missing_rate))
+    return ~rows["missing"][place[0]] if place.size else None
+
+
+def _authors(repetition: int, data_dir: Path | None) -> dict[str, NDArray[Any]]:
+    """Return the authors' rows of a repetition, and their masks at every rate."""
+    path = find_file("australian_splits.npz", data_dir)
+    # Their indices are into the rows of the file; a copy from elsewhere may have another order.
+    if path is None or find_file("australian.csv", data_dir) is None:
+        raise FileNotFoundError(
+            "The authors' splits must be read from australian_splits.npz beside australian.csv, in "
+            "a folder named by --data-dir or KERNIMPUTE_DATA, or be replaced by splits 'hashed'; "
+            f"got folder '{data_dir}'."
+        )
+    with np.load(path) as stored:
+        repetitions = len(stored["train"])
+        if not 0 <= repetition < repetitions:
+            raise ValueError(
+                f"A repetition of the authors' splits must be in 0 ... {repetitions - 1}; "
+                f"got {repetition}."
+            )
+        rows = {name: stored[name][repetition] for name in Split._fields}
+        return {
+            **rows,
+            "missing": stored["missing"][:, repetition],
+            "missing_rate": stored["missing_rate"],
+        }

@@ -1,4 +1,4 @@
-"""What running a method takes: time, memory and warnings; on which machine, with which versions."""
+"""The cost of running a method (time, memory, warnings), the machine and the versions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from typing import Any
 import psutil
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Outcome", "machine", "measured", "versions"]
-
 EVERY = 0.02
 """Seconds between two looks at the memory."""
 MIB = 2.0**20
@@ -28,27 +26,14 @@ MIB = 2.0**20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call came to.
+    """The result and the cost of a call."""
 
-    Parameters
-    ----------
-    value : object
-        What it returned; None if it raised.
-    error : Exception or None
-        What it raised.
-    seconds : float
-        Wall-clock time.
-    peak_memory_mib : float
-        Largest resident memory seen during the call less that at its start, in MiB.
-    warnings : str or None
-        Categories of its warnings and their counts as JSON; None without any.
-    """
-
-    value: Any
-    error: Exception | None
-    seconds: float
+    value: Any  # What it returned; None if it raised
+    error: Exception | None  # What it raised
+    seconds: float  # Wall-clock time
+    # Largest resident memory seen during the call less that at its start, in MiB
     peak_memory_mib: float
-    warnings: str | None
+    warnings: str | None  # Categories of its warnings and their counts as JSON; None without any
 
     @property
     def reason(self) -> str | None:
@@ -60,19 +45,7 @@ class Outcome:
 
 
 def measured(call: Callable[[], Any]) -> Outcome:
-    """Run a call on one thread of linear algebra and say what it took.
-
-    Parameters
-    ----------
-    call : callable
-        What to run. Its warnings are counted, not shown; its exceptions are kept, except those
-        that end the process.
-
-    Returns
-    -------
-    Outcome
-        What it returned or raised, and what it took.
-    """
+    """Run a call on one thread of linear algebra and measure it."""
     value, raised = None, None
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(limits=1):
         warnings.simplefilter("always")
@@ -90,7 +63,7 @@ def measured(call: Callable[[], Any]) -> Outcome:
 
 
 class _PeakMemory:
-    """A look at this process's resident memory every `EVERY` seconds, from a thread."""
+    """A thread that reads this process's resident memory every `EVERY` seconds."""
 
     def __enter__(self) -> _PeakMemory:
         self._process = psutil.Process()
@@ -118,14 +91,7 @@ class _PeakMemory:
 
 @cache
 def versions() -> str:
-    """Return the versions of what the results rest on, as JSON.
-
-    Returns
-    -------
-    str
-        Package names to versions; and the revision of the checkout this runs from, "+" where files
-        differ from it, "" outside of one.
-    """
+    """Return the versions of the packages that the results depend on, as JSON."""
     packages = ("kernimpute", "numpy", "scipy", "scikit-learn")
     found = {"python": platform.python_version(), **{name: version(name) for name in packages}}
     return json.dumps({**found, "revision": _revision()}, separators=(",", ":"))
@@ -142,13 +108,7 @@ def _revision() -> str:
 
 @cache
 def machine() -> str:
-    """Return the processor's name, so far as the system tells it.
-
-    Returns
-    -------
-    str
-        Such as "Intel(R) Xeon(R) Processor".
-    """
+    """Return the processor's name, if the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-__all__ = ["Name", "Option", "parse_name", "written"]
+from typing import Any
 
 Option = bool | int | float | str
 
@@ -15,17 +15,10 @@ _FORM = re.compile(r"(?P<base>[A-Za-z_][A-Za-z_0-9]*)(?:\[(?P<options>[^\[\]]*)\
 
 @dataclass(frozen=True)
 class Name:
-    """A name and its options.
+    """A name and its options."""
 
-    Parameters
-    ----------
-    base : str
-        The name itself.
-    options : mapping of str to bool, int, float or str
-        The options in the order they were given; empty without any.
-    """
-
-    base: str
+    base: str  # The name itself
+    # The options in the order they were given; empty without any
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -34,24 +27,8 @@ class Name:
             return self.base
         return f"{self.base}[{','.join(f'{key}={written(v)}' for key, v in self.options.items())}]"
 
-    def options_among(self, known: Mapping[str, Option]) -> dict[str, Option]:
-        """Return the options, the defaults where none is given.
-
-        Parameters
-        ----------
-        known : mapping of str to bool, int, float or str
-            The options there are and their defaults.
-
-        Returns
-        -------
-        dict
-            A value for each of them.
-
-        Raises
-        ------
-        ValueError
-            If an option is not among them.
-        """
+    def with_defaults(self, known: Mapping[str, Option]) -> dict[str, Option]:
+        """Return the options, the defaults where none is given."""
         for key in self.options:
             if key not in known:
                 if not known:
@@ -63,28 +40,7 @@ class Name:
 
 
 def parse_name(text: str) -> Name:
-    """Return a name and its options from ``base[key=value,...]``.
-
-    Parameters
-    ----------
-    text : str
-        The name as it is written. Values are numbers, "yes", "no" or words.
-
-    Returns
-    -------
-    Name
-        The name.
-
-    Raises
-    ------
-    ValueError
-        If the text has another form, or gives an option twice.
-
-    Examples
-    --------
-    >>> parse_name("wine[threshold=7]")
-    Name(base='wine', options={'threshold': 7})
-    """
+    """Return a name and its options from ``base[key=value,...]``."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"A name must read base or base[key=value,...]; got {text!r}.")
@@ -109,18 +65,66 @@ def _value(text: str) -> Option:
 
 
 def written(value: Option) -> str:
-    """Return the value of an option as it is written in a name.
-
-    Parameters
-    ----------
-    value : bool, int, float or str
-        The value.
-
-    Returns
-    -------
-    str
-        The text; "yes" or "no" of a switch.
-    """
+    """Return the value of an option as it is written in a name."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of an option."""
+
+    # Its value where a name gives none; None leaves it to what the option is of
+    default: Option | None
+    must_be: str  # The values in words
+    holds: Callable[[Option], bool]  # Whether a given value is among them
+
+
+def _is_number(value: Option) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_positive(value: Option) -> bool:
+    return _is_number(value) and 0.0 < float(value) < math.inf
+
+
+def _is_whole(value: Option) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def positive_number(default: float | None = None) -> Values:
+    """Return the values of an option that is a positive number, infinity left out."""
+    return Values(default, "a positive number", _is_positive)
+
+
+def whole_number(default: int | None = None) -> Values:
+    """Return the values of an option that counts something."""
+    return Values(default, "a whole number of at least 1", _is_whole)
+
+
+def one_of(*words: str) -> Values:
+    """Return the values of an option that is a word."""
+    return Values(words[0], f"one of: {', '.join(words)}", lambda value: value in words)
+
+
+SWITCH = Values(True, "yes or no", lambda value: isinstance(value, bool))
+"""An option that is on unless it is switched off."""
+
+ETA = Values(
+    None,
+    "a positive number, inf or select",
+    lambda value: value in ("select", math.inf) or _is_positive(value),
+)
+"""The weight of the anchor in units of C."""
+
+
+def checked_options(name: Name, known: Mapping[str, Values]) -> dict[str, Any]:
+    """Return the options of a name, the defaults where none is given."""
+    given = name.with_defaults(dict.fromkeys(known, ""))
+    for key in name.options:
+        if not known[key].holds(given[key]):
+            raise ValueError(
+                f"The {key} of {name.base} must be {known[key].must_be}; got {written(given[key])}."
+            )
+    return {key: name.options.get(key, values.default) for key, values in known.items()}

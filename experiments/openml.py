@@ -1,4 +1,4 @@
-"""The tables from OpenML, for those who have not the files, in the files' columns and labels."""
+"""The tables from OpenML, with the columns and labels of the files, for those without the files."""
 
 from __future__ import annotations
 
@@ -9,33 +9,19 @@ from dataclasses import dataclass, field
 import pandas as pd
 from sklearn.datasets import fetch_openml
 
-__all__ = ["OPENML", "OnOpenML", "open_table"]
-
 
 @dataclass(frozen=True)
 class OnOpenML:
-    """A table there.
+    """A table on OpenML."""
 
-    Parameters
-    ----------
-    data_id : int
-        Its number.
-    labels : mapping of str to int or str
-        The file's label for each of its labels.
-    counts : tuple of int
-        How often the file has each of them.
-    identifiers : tuple of str
-        Columns of the file that may be absent there, because OpenML hides identifiers; no
-        experiment reads them.
-    codes : mapping of str to (str, int, tuple of str)
-        For a column of categories that have names there: the attribute's prefix, the number of
-        the first name and the names, of which the file's codes are made, such as A11 and A12.
-    """
-
-    data_id: int
-    labels: Mapping[str, int | str]
-    counts: tuple[int, ...]
+    data_id: int  # Its number
+    labels: Mapping[str, int | str]  # The file's label for each of its labels
+    counts: tuple[int, ...]  # How often the file has each of them
+    # Columns of the file that may be absent there, because OpenML hides identifiers; no experiment
+    # reads them
     identifiers: tuple[str, ...] = ()
+    # For a column of categories that have names there: the attribute's prefix, the number of the
+    # first name and the names, of which the file's codes are made, such as A11 and A12
     codes: Mapping[str, tuple[str, int, tuple[str, ...]]] = field(default_factory=dict)
 
 
@@ -157,23 +143,6 @@ def open_table(file: str) -> pd.DataFrame:
 
     Columns are taken in their order, since names differ; numbers become numbers, categories
     text in lower case.
-
-    Parameters
-    ----------
-    file : str
-        A name of `OPENML`.
-
-    Returns
-    -------
-    DataFrame
-        The columns, then ``target``.
-
-    Raises
-    ------
-    OSError
-        If OpenML can't be reached.
-    ValueError
-        If OpenML refuses, or what it has is not the table of the file.
     """
     there, columns = OPENML[file], _COLUMNS[file].split()
     with warnings.catch_warnings():

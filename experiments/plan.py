@@ -1,4 +1,4 @@
-"""What is left of an experiment: units of work, and the methods that have no rows in them yet."""
+"""The plan of a run: units of work, and the methods that have no rows in them yet."""
 
 from __future__ import annotations
 
@@ -8,67 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import Config, MethodEntry
-from experiments.kind import units_of
+from experiments.kinds import units_of
 from experiments.records import Key, clean, status_of_parts
-
-__all__ = [
-    "Everything",
-    "Part",
-    "Plan",
-    "Work",
-    "key_of",
-    "keys_of",
-    "make_plan",
-]
 
 
 @dataclass(frozen=True)
 class Part:
-    """The part of an experiment that is to be run.
+    """The part of an experiment to run."""
 
-    Parameters
-    ----------
-    methods : tuple of str or None, default=None
-        Only these methods; None is all.
-    datasets : tuple of str or None, default=None
-        Only these datasets; None is all.
-    repetitions : int or None, default=None
-        Only so many of the first repetitions; None is all.
-    """
-
-    methods: tuple[str, ...] | None = None
-    datasets: tuple[str, ...] | None = None
-    repetitions: int | None = None
+    methods: tuple[str, ...] | None = None  # Only these methods; None is all
+    datasets: tuple[str, ...] | None = None  # Only these datasets; None is all
+    repetitions: int | None = None  # Only so many of the first repetitions; None is all
 
     def has_unit(self, unit: Mapping[str, Any]) -> bool:
-        """Return whether a unit of work belongs to the part.
-
-        Parameters
-        ----------
-        unit : mapping of str to object
-            Its axes.
-
-        Returns
-        -------
-        bool
-            Whether it does.
-        """
+        """Return whether a unit of work belongs to the part."""
         in_time = self.repetitions is None or unit["repetition"] < self.repetitions
         return in_time and (self.datasets is None or unit["dataset"] in self.datasets)
 
     def has_method(self, name: str) -> bool:
-        """Return whether a method belongs to the part.
-
-        Parameters
-        ----------
-        name : str
-            The method.
-
-        Returns
-        -------
-        bool
-            Whether it does.
-        """
+        """Return whether a method belongs to the part."""
         return self.methods is None or name in self.methods
 
 
@@ -78,43 +36,21 @@ Everything = Part()
 
 @dataclass(frozen=True)
 class Work:
-    """What is left of a unit.
+    """A unit of work and the methods still to run in it."""
 
-    Parameters
-    ----------
-    unit : dict of str to object
-        Its axes.
-    methods : tuple of MethodEntry
-        The methods without rows, in the config's order.
-    """
-
-    unit: dict[str, Any]
-    methods: tuple[MethodEntry, ...]
+    unit: dict[str, Any]  # Its axes
+    methods: tuple[MethodEntry, ...]  # The methods without rows, in the config's order
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run has to do.
+    """The work of a run."""
 
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    folder : Path
-        Where its parts are written.
-    work : tuple of Work
-        The units that aren't done.
-    n_known : int
-        Methods of units that have rows already.
-    n_failed : int
-        Those of them that failed, and are not run again.
-    """
-
-    config: Config
-    folder: Path
-    work: tuple[Work, ...]
-    n_known: int
-    n_failed: int
+    config: Config  # The experiment
+    folder: Path  # Where its parts are written
+    work: tuple[Work, ...]  # The units that aren't done
+    n_known: int  # Methods of units that have rows already
+    n_failed: int  # Those of them that failed, and are not run again
 
     @property
     def n_left(self) -> int:
@@ -128,60 +64,23 @@ class Plan:
 
     @property
     def keys(self) -> list[Key]:
-        """What is to be run."""
+        """The keys of everything to run."""
         return [
             key_of(self.config, work.unit, entry) for work in self.work for entry in work.methods
         ]
 
     def files_of(self, work: Work) -> frozenset[str]:
-        """Return the names of the parts to come of a unit.
-
-        Parameters
-        ----------
-        work : Work
-            What is left of the unit.
-
-        Returns
-        -------
-        frozenset of str
-            File names in the plan's folder.
-        """
+        """Return the file names of the parts that a unit will write."""
         return frozenset(key_of(self.config, work.unit, entry).file_name for entry in work.methods)
 
 
 def key_of(config: Config, unit: Mapping[str, Any], entry: MethodEntry) -> Key:
-    """Return the key of a method's rows in a unit.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    unit : mapping of str to object
-        The unit's axes.
-    entry : MethodEntry
-        The method.
-
-    Returns
-    -------
-    Key
-        What its part is named by.
-    """
+    """Return the key of a method's rows in a unit."""
     return Key(config.name, tuple(unit.items()), entry.name)
 
 
 def keys_of(config: Config) -> list[Key]:
-    """Return the keys of all parts that an experiment consists of.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-
-    Returns
-    -------
-    list of Key
-        Unit by unit, each with the methods in the config's order.
-    """
+    """Return the keys of all parts that an experiment consists of."""
     return [key_of(config, unit, entry) for unit in units_of(config) for entry in config.methods]
 
 
@@ -191,40 +90,14 @@ def make_plan(
     *,
     part: Part = Everything,
     retry_failed: bool = False,
-    earlier: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Return what is left to do.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    folder : Path
-        Where its parts are; what is half-written there is removed.
-    part : Part, default=Everything
-        What of it is to be run.
-    retry_failed : bool, default=False
-        Whether methods that failed count as not done.
-    earlier : mapping of str to str or None, default=None
-        How parts ended that are about to be taken up into the folder, by their files' names.
-
-    Returns
-    -------
-    Plan
-        The work that is left.
-
-    Raises
-    ------
-    ValueError
-        If the config names a method that there is not, or the part names a method or a dataset
-        that the config hasn't.
-    """
+    """Return the work that is not done yet."""
     units = units_of(config)
     datasets = list(dict.fromkeys(unit.get("dataset") for unit in units))
     _check_names(config, "method", part.methods, [entry.name for entry in config.methods])
     _check_names(config, "dataset", part.datasets, datasets)
     clean(folder)
-    statuses = {**(earlier or {}), **status_of_parts(folder)}
+    statuses = status_of_parts(folder)
     n_known, n_failed, left = 0, 0, []
     for unit in filter(part.has_unit, units):
         open_entries = []
@@ -255,7 +128,7 @@ def _check_names(
 
 
 def _is_open(status: str | None, *, limited: bool, retry_failed: bool) -> bool:
-    """Return whether a method is to be run that has or hasn't ended before."""
+    """Return whether a method must be run."""
     if status == "failed":
         return retry_failed
     # A limit of the config may have been lifted since.

@@ -1,4 +1,4 @@
-"""What a method is given: incomplete training rows, and rows held out to select and to judge by."""
+"""A problem for a method: training rows with gaps, and rows to select and to test on."""
 
 from __future__ import annotations
 
@@ -9,58 +9,31 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Problem", "Rows", "Setting", "seed_of"]
-
 FloatArray = NDArray[np.float64]
 Mechanism = Literal["mcar", "mar", "mnar", "inherent"]
 
 
 def seed_of(*axes: object) -> int:
-    """Return a seed of 32 bits hashed from named axes, never from a method.
-
-    Parameters
-    ----------
-    *axes : object
-        What the draw may depend on, such as a dataset's name and a repetition.
-
-    Returns
-    -------
-    int
-        The seed; the same for the same axes on every machine.
-    """
+    """Return a seed of 32 bits hashed from named axes, never from a method."""
     return int.from_bytes(hashlib.sha256(repr(axes).encode()).digest()[:4], "big")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The axes of a problem.
+    """The axes of a problem."""
 
-    Parameters
-    ----------
-    dataset : str
-        Name of the dataset with its options, such as ``"wine[threshold=7]"``.
-    mechanism : {"mcar", "mar", "mnar", "inherent"}
-        What decides which cells are missing; "inherent" removes none beyond the table's own gaps.
-    missing_rate : float
-        Share of the training cells that are missing, in [0, 1); 0 for "inherent".
-    repetition : int
-        Which split and mask, from 0.
-    held_out : {"complete", "amputed"}
-        Whether holdout and test rows stay as they come or lose cells as the training rows do.
-    scaling : {"paper", "train"}
-        Whether a column's range is that of all rows before amputation, or of the observed
-        training cells.
-    splits : {"authors", "hashed"}
-        Whether the authors' own splits and masks are taken where there are any (australian), or
-        drawn from a hashed seed.
-    """
-
-    dataset: str
+    dataset: str  # Name of the dataset with its options, such as ``"wine[threshold=7]"``
+    # What decides which cells are missing; "inherent" removes none beyond the table's own gaps
     mechanism: Mechanism
-    missing_rate: float
-    repetition: int
+    missing_rate: float  # Share of the training cells that are missing, in [0, 1); 0 for "inherent"
+    repetition: int  # Which split and mask, from 0
+    # Whether holdout and test rows stay as they come or lose cells as the training rows do
     held_out: Literal["complete", "amputed"] = "complete"
+    # Whether a column's range is that of all rows before amputation, or of the observed training
+    # cells
     scaling: Literal["paper", "train"] = "paper"
+    # Whether the authors' own splits and masks are taken where there are any (australian), or drawn
+    # from a hashed seed
     splits: Literal["authors", "hashed"] = "authors"
 
     @property
@@ -71,56 +44,27 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows with gaps, what was there, and their labels.
+    """Rows with gaps, what was there, and their labels."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Scaled columns, NaN at the gaps.
-    truth : ndarray of shape (n_rows, n_features)
-        The same before cells were removed; NaN where the table has gaps of its own.
-    y : ndarray of shape (n_rows,)
-        Labels 0 to n_classes - 1.
-    """
-
-    X: FloatArray
-    truth: FloatArray
-    y: NDArray[np.int64]
+    X: FloatArray  # Scaled columns, NaN at the gaps
+    truth: FloatArray  # The same before cells were removed; NaN where the table has gaps of its own
+    y: NDArray[np.int64]  # Labels 0 to n_classes - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem: what to learn from, select by and be judged by.
+    """Training rows, rows to select settings on, and rows to test on.
 
-    Two problems are equal if they are the same object, so that what is computed once for all
-    methods of a problem can be kept by problem.
-
-    Parameters
-    ----------
-    setting : Setting
-        Its axes.
-    train, holdout, test : Rows
-        The rows to learn from, to select by and to be judged by.
+    Two problems are equal only if they are the same object, so that caches can use them as keys.
     """
 
-    setting: Setting
-    train: Rows
+    setting: Setting  # Its axes
+    train: Rows  # The rows to learn from, to select settings on, and to test on
     holdout: Rows
     test: Rows
 
     def seed(self, *purpose: object) -> int:
-        """Return a seed for a purpose, such as a method's own draws, on this problem.
-
-        Parameters
-        ----------
-        *purpose : object
-            What the draws are for.
-
-        Returns
-        -------
-        int
-            The seed.
-        """
+        """Return a seed for a purpose, such as a method's own draws, on this problem."""
         setting = self.setting
         return seed_of(
             *purpose, setting.dataset, setting.mechanism, setting.missing_rate, setting.repetition

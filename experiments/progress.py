@@ -1,4 +1,4 @@
-"""How far a run is, shown while its processes work."""
+"""Progress bars of a run."""
 
 from __future__ import annotations
 
@@ -19,27 +19,13 @@ from rich.progress import (
 
 from experiments.plan import Plan
 
-__all__ = ["shown"]
-
 EVERY = 1.0
 """Seconds between two looks at what is written."""
 
 
 @contextmanager
-def shown(plan: Plan) -> Iterator[None]:
-    """Show how many runs and units of a plan have rows, until the block ends.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is left to do.
-
-    Yields
-    ------
-    None
-        While the block runs, the parts in the plan's folder are counted from a thread: a run
-        is done when its part is there, whichever process wrote it.
-    """
+def progress_bars(plan: Plan) -> Iterator[None]:
+    """Show progress bars until the block ends, by counting the files that are written."""
     over = threading.Event()
     left = [plan.files_of(work) for work in plan.work]
     ready = _stamps(plan.folder)
@@ -74,5 +60,5 @@ def shown(plan: Plan) -> Iterator[None]:
 
 
 def _stamps(folder: Path) -> dict[str, int]:
-    """Return when each part was written; a part that is run anew was there before."""
+    """Return when each part was written, because a part that is run again existed before."""
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.parquet")}

@@ -1,7 +1,7 @@
 """The paper's tables as data, to be shown beside what is measured here.
 
 Datasets have the names they have in records, without options; methods the names that the paper
-gives them, as `experiments.method_names.paper_name` returns them, and "Ours".
+gives them, as `experiments.registry.paper_name` returns them, and "Ours".
 """
 
 from __future__ import annotations
@@ -9,47 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = [
-    "CLASSIFICATION",
-    "INHERENT",
-    "MLP",
-    "RATES",
-    "RECOVERY",
-    "SEPARATION",
-    "Recovery",
-    "Reading",
-    "Separation",
-    "published_accuracy",
-]
-
 
 @dataclass(frozen=True)
 class Reading:
-    """An accuracy as the paper prints it.
+    """An accuracy as the paper prints it."""
 
-    Parameters
-    ----------
-    mean : float
-        Mean over the repetitions.
-    std : float
-        Standard deviation; the paper doesn't say which, the released code's is the population's.
-    """
-
-    mean: float
+    mean: float  # Mean over the repetitions
+    # Standard deviation; the paper doesn't say which, the released code's is the population's
     std: float
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """Stage II's errors, largest and mean, of features and of the Gram matrix.
+    """Stage II's errors, largest and mean, of features and of the Gram matrix."""
 
-    Parameters
-    ----------
-    feature_max, feature_mean, gram_max, gram_mean : float
-        Absolute errors, in [0, 1] units.
-    """
-
-    feature_max: float
+    feature_max: float  # Absolute errors, in [0, 1] units
     feature_mean: float
     gram_max: float
     gram_mean: float
@@ -57,21 +31,12 @@ class Recovery:
 
 @dataclass(frozen=True)
 class Separation:
-    """The four measures of how far the filled classes lie apart.
+    """The four measures of how far the filled classes lie apart."""
 
-    Parameters
-    ----------
-    icd : float
-        Distance between the class means.
-    fdr : float
-        Fisher's ratio as the table has it: squared distance over the summed class variances.
-    chi, dbi : float
-        Calinski and Harabasz' index and Davies and Bouldin's.
-    """
-
-    icd: float
+    icd: float  # Distance between the class means
+    # Fisher's ratio as the table has it: squared distance over the summed class variances
     fdr: float
-    chi: float
+    chi: float  # Calinski and Harabasz' index and Davies and Bouldin's
     dbi: float
 
 
@@ -201,24 +166,7 @@ SEPARATION: Mapping[str, Mapping[str, Separation]] = {
 def published_accuracy(
     experiment: str, dataset: str, missing_rate: float, method: str
 ) -> Reading | None:
-    """Return the accuracy that the paper prints for a cell.
-
-    Parameters
-    ----------
-    experiment : str
-        "classification", "inherent" or "mlp"; the paper has no accuracies for others.
-    dataset : str
-        Name of the dataset without options.
-    missing_rate : float
-        Share of the cells that are missing; looked at by "classification" only.
-    method : str
-        The paper's name of the method.
-
-    Returns
-    -------
-    Reading or None
-        Mean and standard deviation; None where the paper prints none.
-    """
+    """Return the accuracy that the paper prints for a cell."""
     if experiment == "classification":
         rates = dict(zip(RATES, CLASSIFICATION.get(dataset, {}).get(method, ()), strict=False))
         return rates.get(round(missing_rate, 6))

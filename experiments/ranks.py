@@ -11,61 +11,34 @@ from scipy import stats
 
 from experiments.statistics import CELL, LEVEL, TIE
 
-__all__ = ["average_ranks", "critical_difference", "friedman"]
-
 
 def average_ranks(wide: pd.DataFrame) -> pd.DataFrame:
     """Rank methods by their mean in each cell, and average the ranks over the cells.
 
-    Every method is held against the same ones, those with every reading: its rank is half a place,
+    Every method is compared with the methods that have every reading: its rank is half a place,
     one place for each that is better and half a place for each that is equal. A method with every
     reading equals itself, so that these have the ranks 1 to k of Friedman's test, equal means the
-    average of theirs. A method that lacks readings moves no other: it is held against them on the
-    repetitions that it has, and lies between 1/2 and k + 1/2.
-
-    Parameters
-    ----------
-    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
-        What `readings` returns.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by method, best first: ``rank``; ``complete``, whether it has every reading;
-        ``cells``, in how many it was ranked; ``n``, its readings. Methods without any are left out.
+    average of theirs. A method that lacks readings does not change the ranks of others: it is
+    compared on the repetitions that it has, and ranks between 1/2 and k + 1/2.
     """
     gaps = wide.isna().sum().sort_values(kind="stable")
     complete = list(gaps.index[gaps == gaps.min()])
-    groups = [group for _, group in wide.groupby(level=list(CELL), sort=False, dropna=False)]
     rows = {}
     # Among equal ranks those with the most readings come first.
     for method in gaps.index:
-        places = [_place(g[method], g[complete]) for g in groups if g[method].notna().any()]
-        if places:
-            rows[method] = (np.mean(places), not gaps[method], len(places), wide[method].count())
+        known = wide[wide[method].notna()]
+        if known.empty:
+            continue
+        means = known.groupby(level=list(CELL), sort=False, dropna=False).mean()
+        ahead = means[complete].sub(means[method], axis="index").round(TIE)
+        places = 0.5 + (ahead > 0).sum(axis="columns") + (ahead == 0).sum(axis="columns") / 2
+        rows[method] = (places.mean(), not gaps[method], len(places), len(known))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["rank", "complete", "cells", "n"])
     return table.rename_axis("method").sort_values("rank", kind="stable")
 
 
-def _place(own: pd.Series, others: pd.DataFrame) -> float:
-    known = own.notna()
-    ahead = (others[known].mean() - own[known].mean()).round(TIE)
-    return 0.5 + (ahead > 0).sum() + (ahead == 0).sum() / 2
-
-
 def friedman(wide: pd.DataFrame) -> float:
-    """Return the p-value of Friedman's test that all methods rank the same over the cells.
-
-    Parameters
-    ----------
-    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
-        What `readings` returns; methods that lack readings are left out.
-
-    Returns
-    -------
-    float
-        The p-value; NaN below three methods or three cells.
-    """
+    """Return the p-value of Friedman's test that all methods rank the same over the cells."""
     means = wide.dropna(axis="columns").groupby(level=list(CELL), sort=False, dropna=False).mean()
     if min(means.shape) < 3:
         return np.nan
@@ -73,19 +46,6 @@ def friedman(wide: pd.DataFrame) -> float:
 
 
 def critical_difference(n_methods: int, n_cells: int) -> float:
-    """Return the difference of average ranks beyond which two methods differ at `LEVEL`.
-
-    Parameters
-    ----------
-    n_methods : int
-        Number of methods that were ranked, at least two.
-    n_cells : int
-        Number of cells.
-
-    Returns
-    -------
-    float
-        Nemenyi's critical difference (Demsar, JMLR 7, 2006), for cells that are independent.
-    """
+    """Return the difference of average ranks beyond which two methods differ at `LEVEL`."""
     quantile = stats.studentized_range.ppf(1 - LEVEL, n_methods, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_cells)))

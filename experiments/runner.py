@@ -1,4 +1,4 @@
-"""Doing what is left of an experiment, on several processes.
+"""Run an experiment on several processes.
 
 A unit of work is run by one process, one method after another, and each method's rows are written
 as soon as it ends. What is written is not done again; so a run may end at any point, and the next
@@ -11,56 +11,42 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
 from experiments.config import Config, MethodEntry
-from experiments.kind import Kind, kind_of
+from experiments.kinds import Kind, kind_of
+from experiments.make_problem import check_setting
 from experiments.measure import machine, measured, versions
 from experiments.plan import Plan, Work, key_of
-from experiments.problem import seed_of
+from experiments.problem import Setting, seed_of
 from experiments.records import OUTCOME, status_of
-
-__all__ = ["run"]
+from experiments.registry import needs_of
 
 
 def run(plan: Plan, *, data_dir: Path | None = None, jobs: int = 1) -> Iterator[list[str]]:
-    """Do what is left, on several processes.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is left.
-    data_dir : Path or None, default=None
-        The folder of the datasets.
-    jobs : int, default=1
-        Processes, each on one thread of linear algebra; 1 works in this process.
-
-    Yields
-    ------
-    list of str
-        How each method of a unit ended, as soon as the unit is done.
-    """
+    """Run the work of a plan; yield how the methods of each unit ended."""
     calls = (
         delayed(_do)(plan.config, work, plan.folder, data_dir, os.getpid()) for work in plan.work
     )
     # What workers load later than the limit is set is bound by their environment.
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
         parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        with _interruptions_held():
+        with _interrupts_blocked():
             finished = parallel(calls)
         yield from finished
 
 
 @contextmanager
-def _interruptions_held() -> Iterator[None]:
-    """Hold back Ctrl-C, in this process until the block ends, in those it starts for good.
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in this process until the block ends, and for good in those it starts.
 
-    Only the first process is to end by it, and ends the others: each of them would print where it
-    was.
+    Only the first process handles it and ends the others, which would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -98,7 +84,7 @@ def _is_abandoned(first_process: int) -> bool:
 def _rows(
     kind: Kind, config: Config, unit: dict[str, Any], entry: MethodEntry, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return the whole rows of one method in a unit, whatever becomes of it."""
+    """Return the complete rows of one method in a unit, also if it fails."""
     leading = {"experiment": config.name, **unit, "method": entry.name}
     names = list(dict.fromkeys([*leading, *kind.columns, *OUTCOME]))
     on = {"seed": seed_of(*unit.values()), "versions": versions(), "machine": machine()}
@@ -125,7 +111,7 @@ def _checked(
     data_dir: Path | None,
     names: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Return a kind's rows; refuse none at all, and columns that it does not announce."""
+    """Return a kind's rows, of which there must be one, with no unknown columns."""
     rows = kind.rows(config, unit, method, data_dir)
     if not rows:
         raise ValueError(f"{config.kind} must give at least one row for {method}; got none.")
@@ -133,3 +119,40 @@ def _checked(
     if unknown:
         raise ValueError(f"Rows of {config.kind} must keep to its columns; got also {unknown}.")
     return rows
+
+
+def check_conditions(plan: Plan, data_dir: Path | None) -> None:
+    """Refuse a run that lacks what its methods need, before any work."""
+    try:
+        for setting in _settings(plan):
+            check_setting(setting, data_dir)
+        for package, method in _needed_packages(plan):
+            if find_spec(package) is None:
+                raise ImportError(f"The method {method} needs {package}: pip install {package}.")
+    except (ValueError, OSError, ImportError) as error:
+        raise ValueError(f"{plan.config.name}: {' '.join(str(error).split())}") from None
+
+
+def _settings(plan: Plan) -> Iterator[Setting]:
+    """Yield the problems to be made, with only the last repetition of each."""
+    kind = kind_of(plan.config)
+    last: dict[Setting, Setting] = {}
+    for work in plan.work:
+        if all(entry.reason_to_skip(work.unit) for entry in work.methods):
+            continue
+        setting = kind.setting(plan.config, work.unit)
+        if setting is not None:
+            first = replace(setting, repetition=0)
+            last[first] = max(last.get(first, first), setting, key=lambda one: one.repetition)
+    yield from last.values()
+
+
+def _needed_packages(plan: Plan) -> set[tuple[str, str]]:
+    """Return the packages that the methods to be run need, with a method that needs each."""
+    methods = {
+        entry.name
+        for work in plan.work
+        for entry in work.methods
+        if entry.reason_to_skip(work.unit) is None
+    }
+    return {(package, name) for name in methods if (package := needs_of(name))}

@@ -1,4 +1,4 @@
-"""Means and paired tests of what methods reached on the same splits.
+"""Means and paired tests of methods on the same splits.
 
 A cell is a problem without its repetition: dataset, mechanism, missing rate, what is held out, how
 columns are scaled, whose splits. Readings are laid out with a row for each cell and repetition and
@@ -20,19 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-__all__ = [
-    "CELL",
-    "LEVEL",
-    "TEST_TO_TRAIN",
-    "TIE",
-    "PairedTest",
-    "best_stands_alone",
-    "gain",
-    "paired_test",
-    "readings",
-    "summary",
-    "versus",
-]
+from experiments.registry import family_of, paper_name
 
 CELL = ("dataset", "mechanism", "missing_rate", "held_out", "scaling", "splits")
 """The columns of records that make a cell."""
@@ -49,27 +37,14 @@ TIE = 12
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What a paired comparison found.
+    """The result of a paired comparison."""
 
-    Parameters
-    ----------
-    difference : float
-        Mean of the first minus the second; NaN without a pair.
-    standard_error : float
-        Its standard error over the pairs, taken as independent; NaN below two pairs.
-    n : int
-        Number of pairs.
-    p : float
-        Two-sided p-value of the paired t-test; NaN below two pairs.
-    p_corrected : float
-        The same with Nadeau and Bengio's variance.
-    """
-
-    difference: float
+    difference: float  # Mean of the first minus the second; NaN without a pair
+    # Its standard error over the pairs, taken as independent; NaN below two pairs
     standard_error: float
-    n: int
-    p: float
-    p_corrected: float
+    n: int  # Number of pairs
+    p: float  # Two-sided p-value of the paired t-test; NaN below two pairs
+    p_corrected: float  # The same with Nadeau and Bengio's variance
 
     @property
     def verdict(self) -> int:
@@ -80,21 +55,7 @@ class PairedTest:
 def paired_test(
     first: ArrayLike, second: ArrayLike, test_to_train: float = TEST_TO_TRAIN
 ) -> PairedTest:
-    """Compare two methods on the repetitions that both have.
-
-    Parameters
-    ----------
-    first, second : array-like of shape (n_repetitions,)
-        Readings in the same order, NaN where there is none.
-    test_to_train : float, default=`TEST_TO_TRAIN`
-        Ratio of test rows to training rows, for the corrected test.
-
-    Returns
-    -------
-    PairedTest
-        Mean difference and two-sided p-values: NaN below three repetitions; 1 where all differences
-        are zero, 0 where they are the same and not zero.
-    """
+    """Compare two methods on the repetitions that both have."""
     differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     differences = differences[~np.isnan(differences)]
     n = differences.size
@@ -117,23 +78,7 @@ def paired_test(
 
 
 def summary(records: pd.DataFrame, keys: list[str], value: str = "accuracy") -> pd.DataFrame:
-    """Return mean and standard deviation of a reading, and what is missing, by some columns.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records with the columns ``status`` and ``reason``.
-    keys : list of str
-        The columns to group by, in the order in which they first come.
-    value : str, default="accuracy"
-        The column of the reading.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by `keys`: ``mean``; ``std``, the population's, as in the released code; ``n`` of
-        done runs; ``failed`` and ``skipped`` runs; ``reasons``, a tuple of the reasons given.
-    """
+    """Return mean, standard deviation and missing runs of a reading, grouped by some columns."""
     rows: dict[Any, dict[str, Any]] = {}
     for key, group in records.groupby(keys, sort=False, dropna=False):
         found = group.loc[group["status"] == "done", value].dropna().to_numpy(float)
@@ -153,23 +98,7 @@ def summary(records: pd.DataFrame, keys: list[str], value: str = "accuracy") -> 
 def readings(
     records: pd.DataFrame, value: str = "accuracy", rule: str | None = "plain"
 ) -> pd.DataFrame:
-    """Lay readings out by cell and repetition, a column for each method.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-    value : str, default="accuracy"
-        The column of the reading.
-    rule : str or None, default="plain"
-        The selection rule whose rows are taken; None takes all, where there is one rule only.
-
-    Returns
-    -------
-    DataFrame of shape (n_cells * n_repetitions, n_methods)
-        Indexed by `CELL` and ``repetition``; columns in the order in which methods first come;
-        NaN where a run failed or was skipped.
-    """
+    """Lay readings out by cell and repetition, a column for each method."""
     rows = records if rule is None else records[records["rule"] == rule]
     methods = list(dict.fromkeys(rows["method"]))
     rows = rows.assign(**{value: rows[value].where(rows["status"] == "done").astype(float)})
@@ -179,29 +108,7 @@ def readings(
 
 
 def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """Hold every method against one of them, cell by cell.
-
-    Parameters
-    ----------
-    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
-        What `readings` returns.
-    baseline : str
-        The method that the others are held against.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by method: ``difference``, the mean over cells of the mean paired difference;
-        ``cells``; ``higher`` and ``lower``, in how many cells the difference is above or below
-        zero; ``better`` and ``worse``, in how many at `LEVEL` by the paired t-test;
-        ``better_corrected`` and ``worse_corrected``, the same by the corrected test; ``p``, of
-        Wilcoxon's signed-rank test over the cells' differences.
-
-    Raises
-    ------
-    ValueError
-        If the baseline is not among the methods.
-    """
+    """Compare every method with a baseline, cell by cell."""
     if baseline not in wide.columns:
         raise ValueError(
             f"The baseline must be one of the methods {', '.join(wide.columns)}; got {baseline!r}."
@@ -232,42 +139,13 @@ def versus(wide: pd.DataFrame, baseline: str) -> pd.DataFrame:
 
 
 def gain(wide: pd.DataFrame, first: str, second: str) -> PairedTest:
-    """Return how much one method is above another, over all cells, repetition by repetition.
-
-    Parameters
-    ----------
-    wide : DataFrame of shape (n_cells * n_repetitions, n_methods)
-        What `readings` returns.
-    first, second : str
-        The methods.
-
-    Returns
-    -------
-    PairedTest
-        Of the differences, averaged in each repetition over the cells that both have. A repetition
-        has the same number in every cell, but other rows, so ten numbers are what is independent
-        at most.
-    """
+    """Return how much one method is above another, over all cells, repetition by repetition."""
     averages = (wide[first] - wide[second]).groupby(level="repetition").mean()
     return paired_test(averages, np.zeros(len(averages)))
 
 
 def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
-    """Return whether a method is better than every other by the paired t-test at `LEVEL`.
-
-    Parameters
-    ----------
-    group : DataFrame of shape (n_repetitions, n_methods)
-        The readings of one cell.
-    best : str
-        The method.
-
-    Returns
-    -------
-    bool
-        True where it is better than each other with three repetitions in common at least, and there
-        is one. Methods that agree in all of them are one under two names.
-    """
+    """Return whether a method is better than every other by the paired t-test at `LEVEL`."""
     others = (group[[best, other]].dropna() for other in group.columns.drop(best))
     tests = [
         paired_test(common.iloc[:, 0], common.iloc[:, 1])
@@ -275,3 +153,35 @@ def best_stands_alone(group: pd.DataFrame, best: str) -> bool:
         if len(common) >= 3 and not common.iloc[:, 0].equals(common.iloc[:, 1])
     ]
     return bool(tests) and all(test.verdict > 0 for test in tests)
+
+
+_FAMILIES = ("rival", "field", "ours", "ablation")
+_RIVALS = ("MI", "GEOM", "KARMA", "genRBF", "NewImp", None)
+
+
+def in_order(records: pd.DataFrame) -> pd.DataFrame:
+    """Return records with a rule in every row, sorted by method.
+
+    Rivals come first, in the paper's order, then the field, ours, and the controls. A run that
+    ended before its selection has no rule: it gets a row for each rule that its method has
+    elsewhere, for "plain" where it has none.
+    """
+    if "rule" in records:
+        records = _with_rules(records)
+    order = {method: _place(method) for method in dict.fromkeys(records["method"])}
+    return records.sort_values("method", key=lambda m: m.map(order), kind="stable")
+
+
+def _place(method: str) -> str:
+    rival = _RIVALS.index(paper_name(method))
+    return f"{_FAMILIES.index(family_of(method))} {rival} {method}"
+
+
+def _with_rules(records: pd.DataFrame) -> pd.DataFrame:
+    known = records.dropna(subset=["rule"])
+    rules = known.groupby("method")["rule"].unique().to_dict()
+    lists = [
+        list(rules.get(method, ["plain"])) if pd.isna(rule) else [rule]
+        for method, rule in zip(records["method"], records["rule"], strict=True)
+    ]
+    return records.assign(rule=lists).explode("rule")

@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
-__all__ = ["draw_moons", "draw_synthetic"]
-
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
@@ -31,32 +29,6 @@ def draw_synthetic(
 
     The paper leaves open how large the classes are, which rows are outliers, and whether an
     outlier keeps its noise; here it does.
-
-    Parameters
-    ----------
-    generator : Generator
-        What draws. The same generator draws the same rows, directions and outliers at every
-        intensity, so that tables that differ in one parameter are comparable.
-    n, d : int, default=400, 30
-        Rows, at least 2, and columns, at least 1.
-    noise_intensity : float, default=0.2
-        Standard deviation of the noise, not negative.
-    outlier_fraction : float, default=0.1
-        Share of the rows that are outliers, in [0, 1].
-    non_uniformity : float, default=0.5
-        Largest excess of a column's variance over 1, not negative.
-
-    Returns
-    -------
-    X : ndarray of shape (n, d)
-        The table, class 0 first.
-    y : ndarray of shape (n,)
-        Labels 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
     """
     _check("n", n, n >= 2, "at least 2")
     _check("d", d, d >= 1, "at least 1")
@@ -78,29 +50,7 @@ def draw_synthetic(
 def draw_moons(
     generator: np.random.Generator, *, n: int = 200, noise: float = 0.1
 ) -> tuple[FloatArray, Labels]:
-    """Return two interleaving half circles.
-
-    Parameters
-    ----------
-    generator : Generator
-        What draws.
-    n : int, default=200
-        Rows, at least 2.
-    noise : float, default=0.1
-        Standard deviation of the noise, not negative.
-
-    Returns
-    -------
-    X : ndarray of shape (n, 2)
-        The table.
-    y : ndarray of shape (n,)
-        Labels 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-    """
+    """Return two interleaving half circles."""
     _check("n", n, n >= 2, "at least 2")
     _check_amount("noise", noise)
     X, y = make_moons(n, noise=noise, random_state=int(generator.integers(2**32)))

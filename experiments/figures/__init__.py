@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.arranged import arranged
 from experiments.figures.accuracy import life_figure, missing_rate_figure
-from experiments.figures.convergence import convergence_figure
+from experiments.figures.curves import (
+    convergence_figure,
+    ranks_figure,
+    subsets_figure,
+    synthetic_figure,
+)
 from experiments.figures.points import moons_figure, pca_figure
-from experiments.figures.ranks import ranks_figure
-from experiments.figures.subsets import subsets_figure
-from experiments.figures.synthetic import synthetic_figure
+from experiments.statistics import in_order
 from experiments.tables import Described
-
-__all__ = ["FIGURES", "figures_of", "write_figures"]
 
 Figures = Mapping[str, Callable[[pd.DataFrame, Path], Path]]
 
@@ -36,48 +36,16 @@ _CLASSIFIED = ("classification", "life", "synthetic", "subsets")
 
 
 def figures_of(config: Described) -> Figures:
-    """Return the figures of an experiment.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-
-    Returns
-    -------
-    mapping of str to callable
-        A file's name and what draws it; empty for an experiment that is shown as tables only, and
-        for one of another kind than the name has here.
-    """
+    """Return the figures of an experiment."""
     kind = "classification" if config.name in _CLASSIFIED else config.name
     return FIGURES.get(config.name, {}) if config.kind == kind else {}
 
 
 def write_figures(config: Described, records: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write the figures of an experiment as PNG.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    records : DataFrame
-        Its records.
-    folder : Path
-        They go into its folder ``figures``, which is made if need be.
-
-    Returns
-    -------
-    list of Path
-        The files; empty for an experiment that is shown as tables only.
-
-    Raises
-    ------
-    ValueError
-        If no run of the records is done.
-    """
+    """Write the figures of an experiment as PNG."""
     if records.empty or not (records["status"] == "done").any():
         raise ValueError(f"The records of {config.name} must have at least one run done; got none.")
-    rows = arranged(records)
+    rows = in_order(records)
     figures = figures_of(config)
     if figures:
         (folder / "figures").mkdir(parents=True, exist_ok=True)

@@ -12,20 +12,11 @@ from matplotlib.figure import Figure
 from pandas.api.typing import DataFrameGroupBy
 
 from experiments.figures.style import draw, panels, style_of
-from experiments.method_names import family_of, label_of
 from experiments.naming import parse_name
 from experiments.published import CLASSIFICATION, RATES
 from experiments.ranks import average_ranks
+from experiments.registry import family_of, label_of
 from experiments.statistics import readings
-
-__all__ = [
-    "MEAN_AND_STD",
-    "draw_lines",
-    "life_figure",
-    "lines_of",
-    "missing_rate_figure",
-    "shown_methods",
-]
 
 _ALWAYS = ("mean+svc", "mean+logistic", "mean+mlp")
 _PLACES = {"rival": 1, "field": 1, "ours": 2}
@@ -44,16 +35,6 @@ def shown_methods(records: pd.DataFrame) -> list[str]:
 
     Mean imputation with its usual classifiers, then those of each family with the best average
     rank: one rival, one of the field, two of ours. Which they are follows from the records.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    list of str
-        Their names, at most seven.
     """
     ranks = average_ranks(readings(records))
     always = [method for method in _ALWAYS if method in ranks.index]
@@ -66,17 +47,7 @@ def shown_methods(records: pd.DataFrame) -> list[str]:
 
 
 def draw_lines(axes: Axes, lines: Sequence[Line], spread: float = 0.0) -> None:
-    """Draw means with their standard deviations as error bars.
-
-    Parameters
-    ----------
-    axes : Axes
-        The panel.
-    lines : sequence of (str, Series, Series)
-        Label, means by place, standard deviations by place.
-    spread : float, default=0.0
-        How far the lines are moved apart sideways, so that their bars can be told apart.
-    """
+    """Draw means with their standard deviations as error bars."""
     middle = (len(lines) - 1) / 2
     for place, (label, mean, std) in enumerate(lines):
         style = style_of(place)
@@ -94,18 +65,7 @@ def draw_lines(axes: Axes, lines: Sequence[Line], spread: float = 0.0) -> None:
 
 
 def lines_of(groups: DataFrameGroupBy) -> list[Line]:
-    """Return the line of each method, as `draw_lines` takes them.
-
-    Parameters
-    ----------
-    groups : DataFrameGroupBy
-        Readings, a column a method, grouped by their place on the horizontal axis.
-
-    Returns
-    -------
-    list of (str, Series, Series)
-        Label, means, standard deviations.
-    """
+    """Return the line of each method, as `draw_lines` takes them."""
     mean, std = groups.mean(), groups.std(ddof=0)
     return [(label_of(method), mean[method], std[method]) for method in mean.columns]
 
@@ -116,20 +76,7 @@ def _legend(figure: Figure, axes: Axes, n_columns: int = 2) -> None:
 
 
 def missing_rate_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw accuracy against the missing rate, a panel for each dataset.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw accuracy against the missing rate, a panel for each dataset."""
     wide = readings(records)[shown_methods(records)]
     n_rows = -(-records["dataset"].nunique() // 2)
     return draw(path, 1.5 * n_rows + 0.9, partial(_by_dataset, wide=wide))
@@ -156,20 +103,7 @@ def _by_dataset(figure: Figure, wide: pd.DataFrame) -> None:
 
 
 def life_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw accuracy against the missing rate, a panel for each mechanism, over all datasets.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw accuracy against the missing rate, a panel for each mechanism, over all datasets."""
     wide = readings(records)[shown_methods(records)]
     return draw(path, 2.5, partial(_by_mechanism, wide=wide))
 

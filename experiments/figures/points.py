@@ -10,9 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.style import WIDTH, Style, draw, panels
-from experiments.method_names import label_of
-
-__all__ = ["class_style", "moons_figure", "pca_figure"]
+from experiments.registry import label_of
 
 _COLUMNS = 2
 
@@ -26,36 +24,12 @@ _CLASSES = (
 
 
 def class_style(label: int) -> Style:
-    """Return the style of a class.
-
-    Parameters
-    ----------
-    label : int
-        The class, from 0.
-
-    Returns
-    -------
-    Style
-        The style; begins anew after the fourth.
-    """
+    """Return the style of a class."""
     return _CLASSES[label % len(_CLASSES)]
 
 
 def pca_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw the filled training rows, a panel for each method, classes by marker and colour.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "pca"; the first repetition is drawn.
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw the filled training rows, a panel for each method, classes by marker and colour."""
     rows = _first_repetition(records)
     n_rows = -(-rows["method"].nunique() // _COLUMNS)
     return draw(path, 1.6 * n_rows + 0.3, partial(_clouds, rows=rows))
@@ -77,20 +51,7 @@ def _clouds(figure: Figure, rows: pd.DataFrame) -> None:
 
 
 def moons_figure(records: pd.DataFrame, path: Path) -> Path:
-    """Draw where each method puts the missing cells of two moons, and the boundary then.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "moons"; the first repetition is drawn.
-    path : Path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Draw where each method puts the missing cells of two moons, and the boundary then."""
     rows = _first_repetition(records)
     n_methods = rows["method"].nunique()
     height = 0.7 + WIDTH / n_methods

@@ -11,8 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "WIDTH", "Style", "draw", "panels", "style_of"]
-
 WIDTH = 3.4
 """Inches of a column."""
 
@@ -34,15 +32,9 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Style:
-    """How one method is drawn.
+    """How one method is drawn."""
 
-    Parameters
-    ----------
-    color, marker, linestyle : str
-        As matplotlib takes them.
-    """
-
-    color: str
+    color: str  # As matplotlib takes them
     marker: str
     linestyle: str
 
@@ -61,38 +53,12 @@ STYLES = (
 
 
 def style_of(place: int) -> Style:
-    """Return the style of a method by its place.
-
-    Parameters
-    ----------
-    place : int
-        Its place in the legend, from 0; styles begin anew after the last.
-
-    Returns
-    -------
-    Style
-        The style.
-    """
+    """Return the style of a method by its place."""
     return STYLES[place % len(STYLES)]
 
 
 def panels(figure: Figure, n_panels: int, n_columns: int, **shared: bool) -> list[Axes]:
-    """Return panels row by row, as many as are needed.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure.
-    n_panels, n_columns : int
-        How many panels, and how many of them side by side.
-    **shared : bool
-        ``sharex`` and ``sharey``, as in matplotlib.
-
-    Returns
-    -------
-    list of Axes
-        The panels.
-    """
+    """Return panels row by row, as many as are needed."""
     n_rows = -(-n_panels // n_columns)
     axes = list(np.ravel(figure.subplots(n_rows, n_columns, squeeze=False, **shared)))
     for spare in axes[n_panels:]:
@@ -101,22 +67,7 @@ def panels(figure: Figure, n_panels: int, n_columns: int, **shared: bool) -> lis
 
 
 def draw(path: Path, height: float, fill: Callable[[Figure], None], width: float = WIDTH) -> Path:
-    """Draw a figure and write it as PNG.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    height, width : float
-        Inches.
-    fill : callable
-        Draws into the figure.
-
-    Returns
-    -------
-    Path
-        The file; the same picture gives the same bytes.
-    """
+    """Draw a figure and write it as PNG."""
     with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=(width, height), layout="constrained")
         fill(figure)

@@ -10,9 +10,9 @@ from typing import Any
 
 from experiments.config import ClassificationConfig
 from experiments.make_problem import make_problem
-from experiments.methods.candidates import Rule
-from experiments.methods.registry import method
-from experiments.methods.scores import (
+from experiments.methods.candidates import Chosen, Rule, choose
+from experiments.methods.named import method
+from experiments.metrics import (
     FILLING_SCORES,
     PREDICTION_SCORES,
     SEPARATION_SCORES,
@@ -20,10 +20,7 @@ from experiments.methods.scores import (
     prediction_scores,
     separation_scores,
 )
-from experiments.methods.selection import Chosen, choose
 from experiments.problem import Problem, Setting
-
-__all__ = ["columns", "rows", "setting", "units"]
 
 columns = (
     "rule",
@@ -39,23 +36,7 @@ columns = (
 
 
 def units(config: ClassificationConfig) -> list[dict[str, Any]]:
-    """Return the axes of each unit of work: those of a `Setting`.
-
-    Parameters
-    ----------
-    config : ClassificationConfig
-        The experiment.
-
-    Returns
-    -------
-    list of dict
-        Repetition by repetition, so that a run that is cut short has something of everything.
-
-    Raises
-    ------
-    ValueError
-        If there is no such method.
-    """
+    """Return the axes of each unit of work: those of a `Setting`."""
     for entry in config.methods:
         method(entry.name)
     return [
@@ -75,44 +56,14 @@ def units(config: ClassificationConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: ClassificationConfig, unit: dict[str, Any]) -> Setting:
-    """Return the problem that a unit is of.
-
-    Parameters
-    ----------
-    config : ClassificationConfig
-        The experiment.
-    unit : dict of str to object
-        Its axes.
-
-    Returns
-    -------
-    Setting
-        The axes of the problem.
-    """
+    """Return the problem that a unit is of."""
     return Setting(**unit)
 
 
 def rows(
     config: ClassificationConfig, unit: dict[str, Any], method_name: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return what a method reaches on a unit, a row for each selection rule.
-
-    Parameters
-    ----------
-    config : ClassificationConfig
-        The experiment.
-    unit : dict of str to object
-        The axes of the problem.
-    method_name : str
-        The method.
-    data_dir : Path or None
-        The folder of the datasets.
-
-    Returns
-    -------
-    list of dict
-        The columns of each rule; a failed row where no candidate passes the rule.
-    """
+    """Return what a method reaches on a unit, a row for each selection rule."""
     compared = method(method_name)
     problem = _problem(setting(config, unit), data_dir)
     selected = choose(compared.candidates(problem), problem, compared.rules)

@@ -14,8 +14,6 @@ from experiments.problem import Setting
 from kernimpute import VARIANTS, impute
 from kernimpute.kernels import Gaussian
 
-__all__ = ["columns", "rows", "setting", "units"]
-
 columns = (
     "stage",
     "iteration",
@@ -35,23 +33,7 @@ ALL_ROUNDS = 300
 
 
 def units(config: ConvergenceConfig) -> list[dict[str, Any]]:
-    """Return the axes: each repetition.
-
-    Parameters
-    ----------
-    config : ConvergenceConfig
-        The experiment.
-
-    Returns
-    -------
-    list of dict
-        One mapping a unit.
-
-    Raises
-    ------
-    ValueError
-        If a method is no variant.
-    """
+    """Return the axes: each repetition."""
     check_methods(config, VARIANTS)
     return [
         {
@@ -66,45 +48,14 @@ def units(config: ConvergenceConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: ConvergenceConfig, unit: dict[str, Any]) -> Setting:
-    """Return the problem that a unit is of.
-
-    Parameters
-    ----------
-    config : ConvergenceConfig
-        The experiment.
-    unit : dict of str to object
-        Its axes.
-
-    Returns
-    -------
-    Setting
-        The axes of the problem.
-    """
+    """Return the problem that a unit is of."""
     return Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
 
 
 def rows(
     config: ConvergenceConfig, unit: dict[str, Any], method: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return the rounds of one variant.
-
-    Parameters
-    ----------
-    config : ConvergenceConfig
-        The experiment.
-    unit : dict of str to object
-        Dataset, missing rate, C, gamma and repetition.
-    method : str
-        A variant of `kernimpute.VARIANTS`.
-    data_dir : Path or None
-        The folder of the datasets.
-
-    Returns
-    -------
-    list of dict
-        One row a round, Stage I's before Stage II's; beyond the first `ALL_ROUNDS` of a stage every
-        tenth and the last.
-    """
+    """Return the rounds of one variant."""
     problem = make_problem(setting(config, unit), data_dir)
     result = impute(
         problem.train.X,

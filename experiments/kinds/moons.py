@@ -15,8 +15,6 @@ from experiments.synthetic import draw_moons
 from kernimpute import impute
 from kernimpute.kernels import Gaussian
 
-__all__ = ["columns", "rows", "setting", "units"]
-
 FloatArray = NDArray[np.float64]
 
 VARIANTS: dict[str, tuple[str, float | None]] = {
@@ -24,7 +22,7 @@ VARIANTS: dict[str, tuple[str, float | None]] = {
     "direct": ("direct", None),
     "anchored": ("anchored", None),
 }
-"""Variant and eta of each method: held with infinite weight, cells stay at their means."""
+"""Variant and eta of each method: with infinite weight the cells stay at their means."""
 
 columns = (
     "what",
@@ -43,23 +41,7 @@ a point of a grid over the plane ("grid": its place and its decision value)."""
 
 
 def units(config: MoonsConfig) -> list[dict[str, Any]]:
-    """Return the axes: each repetition.
-
-    Parameters
-    ----------
-    config : MoonsConfig
-        The experiment.
-
-    Returns
-    -------
-    list of dict
-        One mapping a unit.
-
-    Raises
-    ------
-    ValueError
-        If a method is another than those there are.
-    """
+    """Return the axes: each repetition."""
     check_methods(config, VARIANTS)
     fixed = {name: getattr(config, name) for name in ("n_samples", "noise", "n_missing")}
     machine = {name: getattr(config, name) for name in ("C", "gamma", "grid")}
@@ -70,49 +52,14 @@ def units(config: MoonsConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: MoonsConfig, unit: dict[str, Any]) -> None:
-    """Return that a unit is of no problem with a dataset.
-
-    Parameters
-    ----------
-    config : MoonsConfig
-        The experiment.
-    unit : dict of str to object
-        Its axes.
-
-    Returns
-    -------
-    None
-        The moons are drawn, and no dataset is needed.
-    """
+    """Return None: the moons are drawn, and need no dataset."""
     return None
 
 
 def rows(
     config: MoonsConfig, unit: dict[str, Any], method: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return one method's filled points, and the decision function of a machine on them.
-
-    Parameters
-    ----------
-    config : MoonsConfig
-        The experiment.
-    unit : dict of str to object
-        The moons' and the machine's parameters, and the repetition.
-    method : {"mean", "direct", "anchored"}
-        What fills.
-    data_dir : Path or None
-        Not needed: the moons are drawn.
-
-    Returns
-    -------
-    list of dict
-        One row a point of the table, then one a point of the grid.
-
-    Raises
-    ------
-    ValueError
-        If the method is another.
-    """
+    """Return one method's filled points, and the decision function of a machine on them."""
     if method not in VARIANTS:
         raise ValueError(
             f"A method of moons must be one of: {', '.join(VARIANTS)}; got {method!r}."

@@ -12,13 +12,10 @@ from sklearn.decomposition import PCA
 
 from experiments.config import PcaConfig
 from experiments.make_problem import make_problem
-from experiments.method_names import parts_of
-from experiments.methods.candidates import Rule
-from experiments.methods.registry import method as method_named
-from experiments.methods.selection import choose
+from experiments.methods.candidates import Rule, choose
+from experiments.methods.named import method as method_named
 from experiments.problem import Problem, Setting
-
-__all__ = ["COMPLETE", "columns", "rows", "setting", "units"]
+from experiments.registry import parts_of
 
 COMPLETE = "complete"
 """The method that is the rows before cells were removed."""
@@ -28,23 +25,7 @@ columns = ("point", "label", "component_1", "component_2", "parameters")
 
 
 def units(config: PcaConfig) -> list[dict[str, Any]]:
-    """Return the axes: each repetition.
-
-    Parameters
-    ----------
-    config : PcaConfig
-        The experiment.
-
-    Returns
-    -------
-    list of dict
-        One mapping a unit.
-
-    Raises
-    ------
-    ValueError
-        If a method is none that classification has, or one that fills nothing.
-    """
+    """Return the axes: each repetition."""
     for entry in config.methods:
         if entry.name != COMPLETE:
             method_named(entry.name)
@@ -61,50 +42,14 @@ def units(config: PcaConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: PcaConfig, unit: dict[str, Any]) -> Setting:
-    """Return the problem that a unit is of.
-
-    Parameters
-    ----------
-    config : PcaConfig
-        The experiment.
-    unit : dict of str to object
-        Its axes.
-
-    Returns
-    -------
-    Setting
-        The axes of the problem.
-    """
+    """Return the problem that a unit is of."""
     return Setting(unit["dataset"], "mcar", unit["missing_rate"], unit["repetition"])
 
 
 def rows(
     config: PcaConfig, unit: dict[str, Any], method: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return the filled training rows of one method in the plane.
-
-    Parameters
-    ----------
-    config : PcaConfig
-        The experiment.
-    unit : dict of str to object
-        Dataset, missing rate and repetition.
-    method : str
-        ``"complete"``, or a method that fills; of its settings the one that the plain rule
-        selects.
-    data_dir : Path or None
-        The folder of the datasets.
-
-    Returns
-    -------
-    list of dict
-        One row a training row.
-
-    Raises
-    ------
-    ValueError
-        If the method fills nothing.
-    """
+    """Return the filled training rows of one method in the plane."""
     problem = make_problem(setting(config, unit), data_dir)
     filled, parameters = _filled(problem, method)
     # The plane is that of the complete rows for every method, as in the paper.

@@ -15,8 +15,6 @@ from experiments.problem import Setting, seed_of
 from kernimpute import recover_features
 from kernimpute.kernels import Gaussian
 
-__all__ = ["METHODS", "columns", "rows", "setting", "units"]
-
 METHODS = ("recover_features",)
 """The methods there are."""
 
@@ -33,23 +31,7 @@ the solver did. `seconds` are those of the recovery itself."""
 
 
 def units(config: RecoveryConfig) -> list[dict[str, Any]]:
-    """Return the axes: every gamma at every missing rate, each repetition.
-
-    Parameters
-    ----------
-    config : RecoveryConfig
-        The experiment.
-
-    Returns
-    -------
-    list of dict
-        One mapping a unit.
-
-    Raises
-    ------
-    ValueError
-        If a method is another than the one there is.
-    """
+    """Return the axes: every gamma at every missing rate, each repetition."""
     check_methods(config, METHODS)
     return [
         {"dataset": config.dataset, "gamma": gamma, "missing_rate": rate, "repetition": repetition}
@@ -60,44 +42,14 @@ def units(config: RecoveryConfig) -> list[dict[str, Any]]:
 
 
 def setting(config: RecoveryConfig, unit: dict[str, Any]) -> Setting:
-    """Return the problem that a unit is of.
-
-    Parameters
-    ----------
-    config : RecoveryConfig
-        The experiment.
-    unit : dict of str to object
-        Its axes.
-
-    Returns
-    -------
-    Setting
-        The axes of the problem; the first repetition's, for all its rows are taken.
-    """
+    """Return the problem that a unit is of."""
     return Setting(unit["dataset"], "mcar", unit["missing_rate"], 0, splits="hashed")
 
 
 def rows(
     config: RecoveryConfig, unit: dict[str, Any], method: str, data_dir: Path | None
 ) -> list[dict[str, Any]]:
-    """Return the errors of one recovery.
-
-    Parameters
-    ----------
-    config : RecoveryConfig
-        The experiment.
-    unit : dict of str to object
-        Dataset, gamma, missing rate and repetition.
-    method : {"recover_features"}
-        What recovers.
-    data_dir : Path or None
-        The folder of the datasets.
-
-    Returns
-    -------
-    list of dict
-        One row.
-    """
+    """Return the errors of one recovery."""
     rate, repetition = unit["missing_rate"], unit["repetition"]
     whole = make_problem(setting(config, unit), data_dir)
     X = np.vstack([whole.train.truth, whole.holdout.truth, whole.test.truth])

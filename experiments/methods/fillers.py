@@ -1,10 +1,10 @@
-"""Imputers of other libraries and of the baselines, ready for a problem; and ours by default."""
+"""Imputers of scikit-learn and of the library, ready for a problem."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Self
 
@@ -16,27 +16,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
+from experiments.baselines.class_mean import ClassMeanImputer
 from experiments.methods.filling import Filling, filling_by
-from experiments.methods.options import Values, checked_options, positive_number, whole_number
-from experiments.naming import Name, Option, parse_name
+from experiments.naming import Name, Option, checked_options, parse_name
 from experiments.problem import Problem
+from experiments.registry import FILLERS
 from kernimpute import KernelImputer
-from kernimpute.baselines import ClassMeanImputer, NewImpImputer
-
-__all__ = ["IMPUTERS", "LabelAppended", "imputer_filling", "imputer_fillings", "imputer_options"]
 
 FloatArray = NDArray[np.float64]
-Make = Callable[[Problem, Mapping[str, Option]], Any]
+Options = Mapping[str, Option]
 
 
 class LabelAppended(TransformerMixin, BaseEstimator):
-    """An imputer that sees the label as further columns, unknown for new rows.
-
-    Parameters
-    ----------
-    imputer : transformer
-        The imputer; fitted in place.
-    """
+    """An imputer that sees the label as further columns, unknown for new rows."""
 
     def __init__(self, imputer: Any) -> None:
         self.imputer = imputer
@@ -59,104 +51,50 @@ class LabelAppended(TransformerMixin, BaseEstimator):
         return self.imputer.transform(np.hstack([X, labels]))[:, : X.shape[1]]
 
 
-def _iterative(problem: Problem) -> IterativeImputer:
+def mean(problem: Problem, options: Options) -> SimpleImputer:
+    """Return column means."""
+    return SimpleImputer()
+
+
+def class_mean(problem: Problem, options: Options) -> ClassMeanImputer:
+    """Return column means by class."""
+    return ClassMeanImputer()
+
+
+def knn(problem: Problem, options: Options) -> KNNImputer:
+    """Return nearest neighbours."""
+    return KNNImputer(n_neighbors=int(options["k"]))
+
+
+def iterative(problem: Problem, options: Options) -> IterativeImputer:
     """Return chained Bayesian ridge regressions, kept in the columns' range [0, 1]."""
     return IterativeImputer(
         max_iter=10, min_value=0.0, max_value=1.0, random_state=problem.seed("iterative")
     )
 
 
-def _missforest(problem: Problem) -> IterativeImputer:
+def iterative_label(problem: Problem, options: Options) -> LabelAppended:
+    """Return the same with the label as one more column."""
+    return LabelAppended(iterative(problem, options))
+
+
+def missforest(problem: Problem, options: Options) -> IterativeImputer:
     """Return chained extra trees: 50 trees a column and 5 rounds at the most."""
     seed = problem.seed("missforest")
     trees = ExtraTreesRegressor(n_estimators=50, max_features="sqrt", random_state=seed)
     return IterativeImputer(trees, max_iter=5, random_state=seed)
 
 
-def _newimp(problem: Problem, options: Mapping[str, Option]) -> NewImpImputer:
-    """Return NewImp, its network on a GPU where torch sees one."""
-    import torch
-
-    return NewImpImputer(
-        bandwidth=float(options["bandwidth"]),
-        random_state=problem.seed("newimp"),
-        device="cuda" if torch.cuda.is_available() else "cpu",
-    )
-
-
-def _library_default(problem: Problem, options: Mapping[str, Option]) -> KernelImputer:
+def kernel_imputer(problem: Problem, options: Options) -> KernelImputer:
+    """Return the library's imputer with its defaults, the rows in one subset or more."""
     subsets = int(options["subsets"])
     size = None if subsets == 1 else math.ceil(problem.train.y.size / subsets)
-    return KernelImputer(
-        subset_size=size,
-        random_state=problem.seed("subsets"),
-    )
+    return KernelImputer(subset_size=size, random_state=problem.seed("subsets"))
 
 
-IMPUTERS: Mapping[str, tuple[Make, Mapping[str, Values]]] = {
-    "mean": (lambda problem, options: SimpleImputer(), {}),
-    "class_mean": (lambda problem, options: ClassMeanImputer(), {}),
-    "knn": (
-        lambda problem, options: KNNImputer(n_neighbors=int(options["k"])),
-        {"k": whole_number(5)},
-    ),
-    "iterative": (lambda problem, options: _iterative(problem), {}),
-    "iterative_label": (lambda problem, options: LabelAppended(_iterative(problem)), {}),
-    "missforest": (lambda problem, options: _missforest(problem), {}),
-    "newimp": (_newimp, {"bandwidth": positive_number(0.5)}),
-    "kernel_imputer": (_library_default, {"subsets": whole_number(1)}),
-}
-"""Imputers by name: a function of problem and options, and the options with their values."""
-
-SELECTED: Mapping[str, tuple[str, Sequence[Option]]] = {
-    "knn": ("k", (5, 10, 20)),
-    "newimp": ("bandwidth", (0.5, 1.0, 2.0)),
-}
-"""Options that are selected on the holdout rows unless the name gives them. Of NewImp's, the
-bandwidth of the flow's kernel matters most; a part of what its authors tune."""
-
-
-def imputer_options(name: Name) -> dict[str, Option]:
-    """Return the options of an imputer, refusing what it does not have.
-
-    Parameters
-    ----------
-    name : Name
-        Its name, one of `IMPUTERS`, and its options.
-
-    Returns
-    -------
-    dict
-        A value for each option it has.
-
-    Raises
-    ------
-    ValueError
-        If it has no such option, or the option no such value.
-    """
-    return checked_options(name, IMPUTERS[name.base][1])
-
-
-def imputer_fillings(
-    problem: Problem, name: Name
-) -> Iterator[tuple[Mapping[str, Option], Filling]]:
-    """Yield the fillings by an imputer: one, or one a value of the option that is selected.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    name : Name
-        The imputer's name with its options.
-
-    Yields
-    ------
-    parameters : mapping of str to bool, int, float or str
-        The value of the selected option; empty where there is none.
-    filling : Filling
-        The filling.
-    """
-    option, values = SELECTED.get(name.base, ("", ()))
+def imputer_fillings(problem: Problem, name: Name) -> Iterator[tuple[Options, Filling]]:
+    """Yield the fillings by an imputer: one, or one a value of the option that is selected."""
+    option, values = FILLERS[name.base].selected or ("", ())
     if not option or option in name.options:
         yield {}, imputer_filling(problem, str(name))
         return
@@ -167,22 +105,10 @@ def imputer_fillings(
 
 @lru_cache(maxsize=16)
 def imputer_filling(problem: Problem, written: str) -> Filling:
-    """Return the filling by an imputer, the same for every classifier of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    written : str
-        The imputer's name with its options.
-
-    Returns
-    -------
-    Filling
-        The filling.
-    """
+    """Return the filling by an imputer, the same for every classifier of a problem."""
     name = parse_name(written)
-    imputer = IMPUTERS[name.base][0](problem, imputer_options(name))
+    entry = FILLERS[name.base]
+    imputer = entry.load()(problem, checked_options(name, entry.options))
     with warnings.catch_warnings():
         # How the imputer ended goes into the record instead.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -10,17 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from experiments.methods.kept import RowFunction, kept
+from experiments.methods.candidates import RowFunction, memoized
 from experiments.problem import Problem
-
-__all__ = [
-    "NOTHING_KNOWN",
-    "FittedBehind",
-    "Filling",
-    "decided",
-    "filling_by",
-    "with_indicators",
-]
 
 FloatArray = NDArray[np.float64]
 
@@ -30,40 +21,22 @@ NOTHING_KNOWN = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """What a classifier sees of rows with gaps.
+    """What a classifier sees of rows with gaps."""
 
-    Parameters
-    ----------
-    train : ndarray of shape (n_train, n_inputs)
-        Of the training rows: the filled table, and indicators of gaps where they are asked for.
-    new_rows : callable
-        Gives the same of other rows, of shape (n_rows, n_inputs).
-    filled : ndarray of shape (n_train, n_features) or None
-        The filled training table; None where gaps are left to the classifier.
-    status : str, default=""
-        How the filling ended, where it iterates.
-    """
-
+    # Of the training rows: the filled table, and indicators of gaps where they are asked for
     train: FloatArray
-    new_rows: RowFunction
+    new_rows: RowFunction  # Gives the same of other rows, of shape (n_rows, n_inputs)
+    # The filled training table; None where gaps are left to the classifier
     filled: FloatArray | None
-    status: str = ""
+    status: str = ""  # How the filling ended, where it iterates
 
 
 @dataclass(frozen=True, eq=False)
 class FittedBehind:
-    """A fitted classifier behind what it sees of rows.
+    """A fitted classifier behind what it sees of rows."""
 
-    Parameters
-    ----------
-    classifier : object
-        A fitted scikit-learn classifier.
-    inputs : callable
-        What it takes, from rows with gaps.
-    """
-
-    classifier: Any
-    inputs: RowFunction
+    classifier: Any  # A fitted scikit-learn classifier
+    inputs: RowFunction  # What it takes, from rows with gaps
 
     @property
     def classes_(self) -> NDArray[np.int64]:
@@ -71,18 +44,7 @@ class FittedBehind:
         return self.classifier.classes_
 
     def predict(self, X: FloatArray) -> NDArray[np.int64]:
-        """Return the labels of rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Labels.
-        """
+        """Return the labels of rows."""
         return self.classifier.predict(self.inputs(X))
 
     @available_if(lambda self: hasattr(self.classifier, "decision_function"))
@@ -96,45 +58,12 @@ class FittedBehind:
         return self.classifier.predict_proba(self.inputs(X))
 
 
-def decided(classes: NDArray[np.int64], values: FloatArray) -> NDArray[np.int64]:
-    """Return the labels that decision values stand for.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    values : ndarray of shape (n_rows,) or (n_rows, n_classes)
-        Positive for the second of two classes; of more, the largest is its class's.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Labels.
-    """
-    return classes[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
-
-
 def filling_by(
     imputer: Any, problem: Problem, status: Callable[[Any], str] = lambda imputer: ""
 ) -> Filling:
     """Return the filling by an imputer, which may use the training rows' labels.
 
-    Columns without any observed training cell are kept from the imputer, which may drop them, and
-    filled with 0.5.
-
-    Parameters
-    ----------
-    imputer : transformer
-        Has ``fit_transform(X, y)`` for the training rows and ``transform(X)`` for others.
-    problem : Problem
-        The problem.
-    status : callable, default=empty
-        Says of the fitted imputer how it ended.
-
-    Returns
-    -------
-    Filling
-        The filling; observed cells are those that came.
+    Columns without any observed training cell are filled with 0.5, because imputers drop them.
     """
     X = problem.train.X
     known = ~np.isnan(X).all(axis=0)
@@ -158,24 +87,11 @@ def filling_by(
         return filled
 
     train = completed(X, imputer.fit_transform(given(X), problem.train.y))
-    return Filling(train, kept(new_rows), train, status(imputer))
+    return Filling(train, memoized(new_rows), train, status(imputer))
 
 
 def with_indicators(filling: Filling, X: FloatArray) -> Filling:
-    """Return the filling with a column of 0 and 1 for each training column that has gaps.
-
-    Parameters
-    ----------
-    filling : Filling
-        The filling.
-    X : ndarray of shape (n_train, n_features)
-        The training rows with NaN at the gaps.
-
-    Returns
-    -------
-    Filling
-        The same filled cells, the indicators (1 where a cell was missing) appended.
-    """
+    """Return the filling with a column of 0 and 1 for each training column that has gaps."""
     gappy = np.isnan(X).any(axis=0)
 
     def appended(rows: FloatArray, filled: FloatArray) -> FloatArray:
@@ -183,7 +99,7 @@ def with_indicators(filling: Filling, X: FloatArray) -> Filling:
 
     return Filling(
         appended(X, filling.train),
-        kept(lambda rows: appended(rows, filling.new_rows(rows))),
+        memoized(lambda rows: appended(rows, filling.new_rows(rows))),
         filling.filled,
         filling.status,
     )

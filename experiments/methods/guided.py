@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.methods.filling import Filling, decided
-from experiments.methods.kept import kept
-from experiments.methods.options import (
+from experiments.methods.candidates import Candidate, Decider, choose, memoized
+from experiments.methods.fillers import imputer_filling
+from experiments.methods.filling import Filling, FittedBehind
+from experiments.methods.machines import gaussian_svc, near
+from experiments.naming import (
     ETA,
     SWITCH,
+    Name,
     Values,
     checked_options,
     one_of,
     positive_number,
     whole_number,
 )
-from experiments.naming import Name
 from experiments.problem import Problem
-from kernimpute import ImputationResult, impute, recover_features, recover_new_rows
+from kernimpute import ImputationResult, impute, recover_features
 from kernimpute.kernels import Gaussian
-
-__all__ = ["GUIDED", "GuidedFilling", "Guidance", "OwnMachine", "guidance", "guided_filling"]
+from kernimpute.methods.new_rows import fill_from_similar
 
 FloatArray = NDArray[np.float64]
 
@@ -44,31 +47,16 @@ SELECTED_ETAS = (1.0, 4.0, 16.0, math.inf)
 
 @dataclass(frozen=True)
 class Guidance:
-    """How the library fills, beside C and gamma.
+    """The variant and its options, without C and gamma."""
 
-    Parameters
-    ----------
-    name : str
-        One of `GUIDED`.
-    etas : tuple of float or None
-        Weights of the anchor in units of C, ascending; None is the variant's default. More than
-        one are selected among on the holdout rows.
-    shuffled : bool
-        Whether the filling sees the training labels permuted.
-    perturbed : bool
-        Whether a variant that has a perturbation of the kernel uses it.
-    max_iter : int or None
-        Rounds at the most; None is the variant's default.
-    C, gamma : float or None
-        Fixed settings; None takes them from mean imputation's choice.
-    """
-
-    name: str
+    name: str  # One of `GUIDED`
+    # Weights of the anchor in units of C, ascending; None is the variant's default. More than one
+    # are selected among on the holdout rows.
     etas: tuple[float | None, ...]
-    shuffled: bool
-    perturbed: bool
-    max_iter: int | None
-    C: float | None
+    shuffled: bool  # Whether the filling sees the training labels permuted
+    perturbed: bool  # Whether a variant that has a perturbation of the kernel uses it
+    max_iter: int | None  # Rounds at the most; None is the variant's default
+    C: float | None  # Fixed settings; None takes them from mean imputation's choice
     gamma: float | None
 
     @property
@@ -88,24 +76,7 @@ class Guidance:
 
 
 def guidance(name: Name) -> Guidance:
-    """Return what a name with options says of the filling.
-
-    Parameters
-    ----------
-    name : Name
-        One of `GUIDED`, with the options eta (units of C, inf or select), labels (true or
-        shuffled), perturbation (yes or no), max_iter, C and gamma.
-
-    Returns
-    -------
-    Guidance
-        The same, checked.
-
-    Raises
-    ------
-    ValueError
-        If an option is not there for this filling, or has another value.
-    """
+    """Return the guidance that a name with options stands for."""
     perturbed = name.base in PERTURBED
     known: dict[str, Values] = {"C": positive_number(), "gamma": positive_number()}
     if name.base != "K_o":
@@ -127,59 +98,15 @@ def guidance(name: Name) -> Guidance:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnMachine:
-    """The machine that guided a filling.
-
-    Parameters
-    ----------
-    kernel : Gaussian
-        Its kernel.
-    train : ndarray of shape (n_rows, n_features)
-        The filled training rows.
-    dual_coef : ndarray of shape (n_rows,) or (n_rows, n_classes)
-        Signed coefficients.
-    intercept : float or ndarray of shape (n_classes,)
-        Intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    """
-
-    kernel: Gaussian
-    train: FloatArray
-    dual_coef: FloatArray
-    intercept: float | FloatArray
-    classes_: NDArray[np.int64]
-
-    def decision_function(self, rows: FloatArray) -> FloatArray:
-        """Return the decision values of filled rows, one column a class beyond two classes."""
-        return self.kernel(rows, self.train) @ self.dual_coef + self.intercept
-
-    def predict(self, rows: FloatArray) -> NDArray[np.int64]:
-        """Return the labels of filled rows."""
-        return decided(self.classes_, self.decision_function(rows))
-
-
-@dataclass(frozen=True, eq=False)
 class GuidedFilling:
-    """A filling at one C and gamma.
+    """A filling at one C and gamma."""
 
-    Parameters
-    ----------
-    C, gamma : float
-        Where it was filled.
-    eta : float or None
-        With which weight of the anchor, in units of C; None is the variant's default.
-    filling : Filling
-        The filled rows.
-    machine : OwnMachine or None
-        What guided it; None for Stage II alone.
-    """
-
-    C: float
+    C: float  # Where it was filled
     gamma: float
+    # With which weight of the anchor, in units of C; None is the variant's default
     eta: float | None
-    filling: Filling
-    machine: OwnMachine | None
+    filling: Filling  # The filled rows
+    machine: Decider | None  # What guided it; None for Stage II alone
 
 
 @lru_cache(maxsize=64)
@@ -189,22 +116,6 @@ def guided_filling(
     """Return a filling by the library, the same for every classifier of a problem.
 
     New rows are filled as `KernelImputer` fills them, by similar filled training rows.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    how : Guidance
-        The variant and its options.
-    C, gamma : float
-        The machine's penalty and the kernel's gamma.
-    eta : float or None
-        The anchor's weight in units of C; None is the variant's default.
-
-    Returns
-    -------
-    GuidedFilling
-        The filling and its machine.
     """
     kernel = Gaussian(gamma=gamma)
     if how.name == "K_o":
@@ -214,7 +125,11 @@ def guided_filling(
         y = np.random.default_rng(problem.seed("shuffled labels")).permutation(y)
     result = _impute(X, y, how, kernel, C, eta)
     filling = _filling(result.X, result.status.name)
-    machine = OwnMachine(kernel, result.X, result.dual_coef, result.intercept, result.classes)
+
+    def decision(rows: FloatArray) -> FloatArray:
+        return kernel(rows, result.X) @ result.dual_coef + result.intercept
+
+    machine = Decider(result.classes, decision)
     return GuidedFilling(C, gamma, eta, filling, machine)
 
 
@@ -258,5 +173,55 @@ def _stage_two_alone(problem: Problem) -> Filling:
 
 
 def _filling(filled: FloatArray, status: str) -> Filling:
-    new_rows = kept(lambda X: recover_new_rows(X, filled, kernel=Gaussian()).X)
+    new_rows = memoized(lambda X: fill_from_similar(X, filled, Gaussian()))
     return Filling(filled, new_rows, filled, status)
+
+
+@lru_cache(maxsize=4)
+def mean_choice(problem: Problem) -> tuple[float, float]:
+    """Return the C and gamma that the plain rule selects for mean imputation with an SVM."""
+    candidates = gaussian_svc(problem, imputer_filling(problem, "mean"))
+    parameters = choose(candidates, problem, ("plain",))["plain"].candidate.parameters
+    return parameters["C"], parameters["gamma"]
+
+
+def svc_near(problem: Problem, filling: Filling) -> Iterator[Candidate]:
+    """Yield the machines around mean imputation's choice of C and gamma."""
+    C, gamma = mean_choice(problem)
+    return gaussian_svc(problem, filling, near(C), near(gamma))
+
+
+def own(problem: Problem, how: Guidance) -> Iterator[Candidate]:
+    """Yield the machines that guided the fillings."""
+    for guided in _around_choice(problem, how):
+        filling = guided.filling
+        right = guided.machine.predict(filling.train) == problem.train.y
+        yield Candidate(
+            how.parameters(guided),
+            FittedBehind(guided.machine, filling.new_rows),
+            float(np.mean(right)),
+            filled=filling.filled,
+            solver_status=filling.status,
+        )
+
+
+def refit(problem: Problem, how: Guidance) -> Iterator[Candidate]:
+    """Yield machines learned anew on the filled rows, at the C and gamma they were filled at."""
+    for guided in _around_choice(problem, how):
+        for candidate in gaussian_svc(problem, guided.filling, (guided.C,), (guided.gamma,)):
+            yield replace(candidate, parameters=how.parameters(guided))
+
+
+def filling_at_choice(problem: Problem, how: Guidance) -> Filling:
+    """Return the filling at mean imputation's choice of C and gamma, for any classifier."""
+    C, gamma = mean_choice(problem)
+    return guided_filling(problem, how, how.C or C, how.gamma or gamma, *how.etas).filling
+
+
+def _around_choice(problem: Problem, how: Guidance) -> Iterator[GuidedFilling]:
+    C, gamma = mean_choice(problem)
+    Cs, gammas = ((C,), (gamma,)) if how.one_setting else (near(C), near(gamma))
+    Cs = Cs if how.C is None else (how.C,)
+    gammas = gammas if how.gamma is None else (how.gamma,)
+    for settings in product(Cs, gammas, how.etas):
+        yield guided_filling(problem, how, *settings)

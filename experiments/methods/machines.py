@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -15,32 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
-from experiments.methods.candidates import Candidate
+from experiments.methods.candidates import GRID, Candidate, RowFunction, memoized
 from experiments.methods.filling import Filling, FittedBehind
-from experiments.methods.kept import kept
 from experiments.problem import Problem
 from kernimpute.kernels import Gaussian
 
-__all__ = [
-    "GRID",
-    "WIDE",
-    "Machine",
-    "boosted_trees",
-    "gaussian_svc",
-    "logistic",
-    "near",
-    "perceptron",
-]
-
 FloatArray = NDArray[np.float64]
 Machine = Callable[[Problem, Filling], Iterator[Candidate]]
-
-GRID = tuple(2.0**power for power in range(-5, 6))
-"""The paper's grid of C and of gamma, for the machines of every method alike."""
-
-
-WIDE = tuple(2.0**power for power in range(-12, 6))
-"""The same and smaller values, for methods that choose at the grid's lower edge."""
 
 
 def near(value: float) -> tuple[float, float, float]:
@@ -58,24 +39,10 @@ def gaussian_svc(
 
     The squared distances are computed once for all settings, so that a setting costs an
     exponential and libsvm's own work, a quarter of what libsvm takes with a kernel of its own.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels.
-    filling : Filling
-        What the machines see.
-    Cs, gammas : iterable of float, default=2^-5 ... 2^5
-        The settings, ascending.
-
-    Yields
-    ------
-    Candidate
-        Smallest C first, then smallest gamma.
     """
     metric = Gaussian()
     among = metric.sums(filling.train, filling.train)
-    distances = kept(lambda X: metric.sums(filling.new_rows(X), filling.train))
+    distances = memoized(lambda X: metric.sums(filling.new_rows(X), filling.train))
     for C, gamma in product(Cs, gammas):
         gram = np.exp(-gamma * among)
         machine = SVC(C=C, kernel="precomputed").fit(gram, problem.train.y)
@@ -88,23 +55,23 @@ def gaussian_svc(
         )
 
 
-def logistic(problem: Problem, filling: Filling, Cs: Iterable[float] = GRID) -> Iterator[Candidate]:
-    """Yield logistic regressions, smallest C first.
+def precomputed(
+    problem: Problem, gammas: Sequence[float], grams: Sequence[FloatArray], to_train: RowFunction
+) -> Iterator[Candidate]:
+    """Yield support vector machines on kernel matrices, one of each gamma, over C.
 
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels.
-    filling : Filling
-        What they see.
-    Cs : iterable of float, default=2^-5 ... 2^5
-        The settings, ascending.
-
-    Yields
-    ------
-    Candidate
-        The fitted settings.
+    `to_train` returns the kernel matrices between other rows and the training rows.
     """
+    y = problem.train.y
+    for C, (which, gamma) in product(GRID, enumerate(gammas)):
+        machine = SVC(C=C, kernel="precomputed").fit(grams[which], y)
+        right = machine.predict(grams[which]) == y
+        model = FittedBehind(machine, lambda rows, which=which: to_train(rows)[which])
+        yield Candidate({"C": C, "gamma": gamma}, model, float(np.mean(right)))
+
+
+def logistic(problem: Problem, filling: Filling, Cs: Iterable[float] = GRID) -> Iterator[Candidate]:
+    """Yield logistic regressions, smallest C first."""
     return _over(
         problem, filling, ({"C": C} for C in Cs), lambda C: LogisticRegression(C=C, max_iter=1000)
     )
@@ -116,18 +83,6 @@ def perceptron(problem: Problem, filling: Filling) -> Iterator[Candidate]:
     Full-batch L-BFGS for 200 steps at the most: on some hundred rows it takes hundredths of a
     second and needs no part of them to decide when to stop; the penalty is chosen instead, among
     10, 3, 1, 0.3, 0.1 and 0.01, with 32 hidden units.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels, and the seed of the start.
-    filling : Filling
-        What they see.
-
-    Yields
-    ------
-    Candidate
-        The fitted settings.
     """
     seed = problem.seed("mlp")
     return _over(
@@ -141,22 +96,7 @@ def perceptron(problem: Problem, filling: Filling) -> Iterator[Candidate]:
 
 
 def boosted_trees(problem: Problem, filling: Filling) -> Iterator[Candidate]:
-    """Yield histogram-based gradient boosting, fewest trees first, then fewest leaves.
-
-    Parameters
-    ----------
-    problem : Problem
-        Has the labels.
-    filling : Filling
-        What they see; gaps may be left in it.
-
-    Yields
-    ------
-    Candidate
-        The fitted settings: 20, 50 or 100 trees of 2, 4 or 15 leaves at the most, each of 20 or 5
-        rows at least (20 are all that show a cell where few rows have few cells); the other
-        parameters scikit-learn's own.
-    """
+    """Yield histogram-based gradient boosting, fewest trees first, then fewest leaves."""
     return _over(
         problem,
         filling,

@@ -7,20 +7,16 @@ from typing import Protocol
 
 import pandas as pd
 
-from experiments.arranged import arranged
+from experiments.statistics import in_order
 from experiments.tables.accuracy import accuracy_tables
 from experiments.tables.fills import fills_table
 from experiments.tables.grid import Table, latex, markdown
 from experiments.tables.ranks import rank_table
-from experiments.tables.recovery import recovery_table
-from experiments.tables.separation import separation_table
-from experiments.tables.subsets import subsets_table
-
-__all__ = ["Described", "has_tables", "make_tables", "write_tables"]
+from experiments.tables.reproduced import recovery_table, separation_table, subsets_table
 
 
 class Described(Protocol):
-    """A config, as far as its tables go."""
+    """What tables need to know of a config."""
 
     @property
     def name(self) -> str:
@@ -36,39 +32,15 @@ class Described(Protocol):
 
 
 def has_tables(config: Described) -> bool:
-    """Return whether an experiment is shown as tables.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-
-    Returns
-    -------
-    bool
-        False for kinds that are shown as figures only.
-    """
+    """Return whether an experiment is shown as tables."""
     return config.kind in ("classification", "recovery")
 
 
 def make_tables(config: Described, records: pd.DataFrame) -> list[Table]:
-    """Return the tables of an experiment.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    records : DataFrame
-        Its records, at least one.
-
-    Returns
-    -------
-    list of Table
-        The tables; none for kinds that are shown as figures only.
-    """
+    """Return the tables of an experiment."""
     if not has_tables(config):
         return []
-    records, repetitions = arranged(records), config.repetitions
+    records, repetitions = in_order(records), config.repetitions
     if config.kind == "recovery":
         return [recovery_table(config.name, records, repetitions)]
     if config.name == "subsets":
@@ -84,27 +56,7 @@ def make_tables(config: Described, records: pd.DataFrame) -> list[Table]:
 
 
 def write_tables(config: Described, records: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write the tables of an experiment, each as Markdown and as LaTeX.
-
-    Parameters
-    ----------
-    config : Config
-        The experiment.
-    records : DataFrame
-        Its records.
-    folder : Path
-        They go into its folder ``tables``, which is made if need be.
-
-    Returns
-    -------
-    list of Path
-        The files; empty for an experiment that is shown as figures only.
-
-    Raises
-    ------
-    ValueError
-        If there are no records.
-    """
+    """Write the tables of an experiment, each as Markdown and as LaTeX."""
     if records.empty:
         raise ValueError(f"The records of {config.name} must have at least one row; got none.")
     tables = make_tables(config, records)

@@ -1,4 +1,4 @@
-"""Accuracy by method, in the paper's arrangement and with the paper's own numbers between."""
+"""Accuracy by method, in_order as in the paper, with the paper's own numbers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from experiments.method_names import family_of, label_of, paper_name
 from experiments.naming import parse_name
 from experiments.published import published_accuracy
+from experiments.registry import family_of, label_of, paper_name
 from experiments.statistics import CELL, LEVEL, best_stands_alone, readings, summary
-from experiments.tables.grid import Entry, Row, Table
-from experiments.tables.notes import notes_on_gaps
-
-__all__ = ["accuracy_tables", "with_deviation", "written_rate"]
+from experiments.tables.grid import Entry, Row, Table, notes_on_gaps
 
 _WIDEST = 6
 """The most datasets that stand as columns, where there is one missing rate."""
@@ -24,34 +21,12 @@ Cell = tuple[str, float]
 
 
 def written_rate(missing_rate: float) -> str:
-    """Return a missing rate in percent.
-
-    Parameters
-    ----------
-    missing_rate : float
-        The rate, in [0, 1).
-
-    Returns
-    -------
-    str
-        Such as "20 %".
-    """
+    """Return a missing rate in percent."""
     return f"{100 * missing_rate:g} %"
 
 
 def with_deviation(row: pd.Series) -> str:
-    """Return a mean and its standard deviation; of one repetition there is none.
-
-    Parameters
-    ----------
-    row : Series
-        A row of `experiments.statistics.summary` with one repetition at least.
-
-    Returns
-    -------
-    str
-        Such as "0.812 ± 0.021".
-    """
+    """Return a mean and its standard deviation; of one repetition there is none."""
     deviation = f" ± {row['std']:.3f}" if row["n"] > 1 else ""
     return f"{row['mean']:.3f}{deviation}"
 
@@ -62,20 +37,6 @@ def accuracy_tables(experiment: str, records: pd.DataFrame, repetitions: int) ->
     Missing rates are the columns and datasets the blocks; with one missing rate the datasets are
     the columns. Beside a rival stand its accuracy under the released code's selection, where that
     was run, and the paper's own; before our methods the paper's "Ours".
-
-    Parameters
-    ----------
-    experiment : str
-        The experiment, which says what of the paper stands beside it.
-    records : DataFrame
-        Records of the kind "classification".
-    repetitions : int
-        How many the experiment asks for.
-
-    Returns
-    -------
-    list of Table
-        The tables, in the order of the records.
     """
     others = [column for column in CELL if column not in ("dataset", "missing_rate")]
     groups = list(records.groupby(others, sort=False, dropna=False))
@@ -100,8 +61,10 @@ def _table(body: _Body, records: pd.DataFrame, axes: dict, *, is_one_of_several:
         columns = tuple(map(written_rate, rates))
         blocks = [(dataset, [(dataset, rate) for rate in rates]) for dataset in datasets]
     caption = f"Accuracy on test rows, mean ± standard deviation ({experiment}"
-    caption += f", {axes['mechanism'].upper()}" if axes["mechanism"] != "inherent" else ""
-    caption += f", held-out rows {axes['held_out']}"
+    if axes["mechanism"] == "inherent":
+        caption += ", all rows with the gaps they have"
+    else:
+        caption += f", {axes['mechanism'].upper()}, held-out rows {axes['held_out']}"
     caption += f", {written_rate(rates[0])} missing)." if len(rates) == 1 and rates[0] else ")."
     has_blocks = blocks[0][0] != ""
     rows = [tuple(body.rows(cells, (block,) if has_blocks else ())) for block, cells in blocks]
@@ -111,7 +74,7 @@ def _table(body: _Body, records: pd.DataFrame, axes: dict, *, is_one_of_several:
 
 
 class _Body:
-    """The rows of a table, and what was found on the way."""
+    """The rows of a table; the notes depend on what they contain."""
 
     def __init__(self, experiment: str, records: pd.DataFrame, repetitions: int) -> None:
         self.experiment = experiment

@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import pandas as pd
 
-from experiments.method_names import family_of, label_of, parts_of
-from experiments.naming import parse_name
+from experiments.registry import label_of, parts_of, uses_labels
 from experiments.tables.accuracy import written_rate
 from experiments.tables.grid import Entry, Row, Table
-
-__all__ = ["MEASURES", "fill_errors", "fills_table", "uses_labels"]
 
 MEASURES = {"mae": "MAE", "rmse": "RMSE", "wasserstein": "Wasserstein"}
 """The errors of filled cells, by their columns."""
 
-_LABELLED = ("class_mean", "iterative_label")
-
-
-def uses_labels(method: str) -> bool:
-    """Return whether the true labels have a part in the filled values.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-
-    Returns
-    -------
-    bool
-        Of our methods all but those whose labels are permuted, Stage II alone, and those that
-        fill by column means or not at all.
-    """
-    filler = parse_name(parts_of(method).filler)
-    options = filler.options
-    if (
-        filler.base in ("K_o", "expected_kernel")
-        or options.get("labels") == "shuffled"
-        or options.get("eta") == inf
-    ):
-        return False
-    return filler.base in _LABELLED or family_of(method) in ("ours", "ablation")
-
 
 def fill_errors(records: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean errors of the filled training cells by filling and missing rate.
-
-    Parameters
-    ----------
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    DataFrame
-        Indexed by method and missing rate, a column for each of `MEASURES`; means over datasets,
-        mechanisms and the repetitions that each has. Methods behind the same filled values are
-        one, under the first one's name.
-    """
+    """Return the mean errors of the filled training cells by filling and missing rate."""
     rows = records[(records["rule"] == "plain") & (records["status"] == "done")]
     rows = rows.dropna(subset=list(MEASURES))
     axes = ["dataset", "mechanism", "missing_rate", "repetition"]
@@ -81,20 +36,7 @@ def _same(first: pd.Series, second: pd.Series) -> bool:
 
 
 def fills_table(experiment: str, records: pd.DataFrame) -> Table | None:
-    """Return the errors of filled cells, a row a filling.
-
-    Parameters
-    ----------
-    experiment : str
-        The experiment.
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    Table or None
-        The table; None where no removed value is known.
-    """
+    """Return the errors of filled cells, a row a filling."""
     shown = records[(records["rule"] == "plain") & (records["status"] == "done")]
     if shown[list(MEASURES)].isna().all(axis=None):
         return None

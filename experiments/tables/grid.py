@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Entry", "Row", "Table", "latex", "markdown"]
+import pandas as pd
+
+from experiments.registry import label_of
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -28,21 +30,11 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a table.
+    """One entry of a table."""
 
-    Parameters
-    ----------
-    text : str
-        What it says.
-    bold : bool, default=False
-        Whether it is the best of its column and block.
-    bullet : bool, default=False
-        Whether it is marked as significantly better than all others.
-    """
-
-    text: str
-    bold: bool = False
-    bullet: bool = False
+    text: str  # What it says
+    bold: bool = False  # Whether it is the best of its column and block
+    bullet: bool = False  # Whether it is marked as significantly better than all others
 
 
 Row = tuple[Entry | str, ...]
@@ -50,42 +42,17 @@ Row = tuple[Entry | str, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its caption and notes.
+    """A table with its caption and notes."""
 
-    Parameters
-    ----------
-    name : str
-        The name of its files.
-    caption : str
-        What it shows, in one or two sentences.
-    header : tuple of str
-        The columns' names.
-    blocks : tuple of tuples of rows
-        The rows, in blocks that a line parts.
-    notes : tuple of str, default=()
-        Sentences below the table.
-    """
-
-    name: str
-    caption: str
-    header: tuple[str, ...]
-    blocks: tuple[tuple[Row, ...], ...]
-    notes: tuple[str, ...] = ()
+    name: str  # The name of its files
+    caption: str  # What it shows, in one or two sentences
+    header: tuple[str, ...]  # The columns' names
+    blocks: tuple[tuple[Row, ...], ...]  # The rows, in blocks that a line parts
+    notes: tuple[str, ...] = ()  # Sentences below the table
 
 
 def markdown(table: Table) -> str:
-    """Return a table in Markdown: caption, table, notes as a list.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-        The text, with a line break at its end.
-    """
+    """Return a table in Markdown: caption, table, notes as a list."""
     alignment = ["---", *["---:" if one else "---" for one in _is_numeric(table)[1:]]]
     lines = [table.caption, "", _markdown_line(table.header), _markdown_line(alignment)]
     lines += [_markdown_line(map(_markdown_entry, row)) for block in table.blocks for row in block]
@@ -94,18 +61,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table in LaTeX, with the rules of booktabs.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-        The text of a ``table`` environment, with a line break at its end.
-    """
+    """Return a table in LaTeX, with the rules of booktabs."""
     columns = "".join("r" if one else "l" for one in _is_numeric(table))
     lines = [
         r"\begin{table}",
@@ -155,3 +111,20 @@ def _latex_entry(entry: Entry | str) -> str:
 
 def _escaped(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
+
+
+def notes_on_gaps(records: pd.DataFrame) -> list[str]:
+    """Return a sentence for each method and rule with failed or skipped runs."""
+    keys = ["method", "rule"] if "rule" in records else ["method"]
+    notes = []
+    for key, group in records.groupby(keys, sort=False):
+        for status in ("failed", "skipped"):
+            gone = group[group["status"] == status]
+            if gone.empty:
+                continue
+            rule = f", {key[1]} selection" if key[1:] == ("released",) else ""
+            reasons = "; ".join(dict.fromkeys(str(one).rstrip(".") for one in gone["reason"]))
+            notes.append(
+                f"{label_of(key[0])}{rule}: {len(gone)} of {len(group)} runs {status}: {reasons}."
+            )
+    return notes

@@ -1,36 +1,21 @@
-"""Average ranks over all cells, and every method held against two simple ones."""
+"""Average ranks over all cells, and every method compared with simple ones."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from experiments.method_names import family_of, label_of
 from experiments.ranks import average_ranks, critical_difference, friedman
+from experiments.registry import family_of, label_of
 from experiments.statistics import CELL, LEVEL, readings, versus
 from experiments.tables.grid import Entry, Row, Table
-from experiments.wording import counted
-
-__all__ = ["BASELINES", "rank_table"]
+from experiments.words import counted
 
 BASELINES = ("mean+svc", "mean+logistic", "mean+mlp")
-"""The methods that others are held against, those of them that were run."""
+"""The methods that others are compared with, if they were run."""
 
 
 def rank_table(experiment: str, records: pd.DataFrame) -> Table | None:
-    """Return the methods by average rank, with their differences to the simple methods.
-
-    Parameters
-    ----------
-    experiment : str
-        The experiment.
-    records : DataFrame
-        Records of the kind "classification".
-
-    Returns
-    -------
-    Table or None
-        A row a method, best first, under plain selection; None where no run is done.
-    """
+    """Return the methods by average rank, with their differences to the simple methods."""
     wide = readings(records)
     ranks = average_ranks(wide)
     if ranks.empty:

@@ -15,11 +15,8 @@ __all__ = [
     "VARIANTS",
     "ImputationResult",
     "KernelImputationClassifier",
-    "KernelImputationClassifierCV",
     "KernelImputationRegressor",
-    "KernelImputationRegressorCV",
     "KernelImputer",
-    "KernelImputerCV",
     "LearnedKernel",
     "Record",
     "RecoveredFeatures",
@@ -27,13 +24,13 @@ __all__ = [
     "TableImputation",
     "TableWarning",
     "Trace",
+    "default_grid",
     "impute",
     "impute_table",
     "kernels",
     "learn_kernel",
     "load",
     "recover_features",
-    "recover_new_rows",
     "save",
 ]
 
@@ -42,19 +39,21 @@ if TYPE_CHECKING:
     from kernimpute.core.status import Record, Status, Trace
     from kernimpute.estimators import (
         KernelImputationClassifier,
-        KernelImputationClassifierCV,
         KernelImputationRegressor,
-        KernelImputationRegressorCV,
         KernelImputer,
-        KernelImputerCV,
+        default_grid,
         load,
         save,
     )
     from kernimpute.estimators.impute_table import TableImputation, TableWarning, impute_table
-    from kernimpute.imputation import VARIANTS, ImputationResult, impute
-    from kernimpute.methods.new_rows import recover_new_rows
+    from kernimpute.methods.impute import (
+        VARIANTS,
+        ImputationResult,
+        LearnedKernel,
+        impute,
+        learn_kernel,
+    )
     from kernimpute.methods.recover import RecoveredFeatures, recover_features
-    from kernimpute.stage_one import LearnedKernel, learn_kernel
 else:
     from importlib import import_module as _import_module
 
@@ -62,19 +61,21 @@ else:
         "core.status": ("Record", "Status", "Trace"),
         "estimators": (
             "KernelImputationClassifier",
-            "KernelImputationClassifierCV",
             "KernelImputationRegressor",
-            "KernelImputationRegressorCV",
             "KernelImputer",
-            "KernelImputerCV",
+            "default_grid",
             "load",
             "save",
         ),
-        "imputation": ("VARIANTS", "ImputationResult", "impute"),
         "kernels": (),
-        "stage_one": ("LearnedKernel", "learn_kernel"),
+        "methods.impute": (
+            "VARIANTS",
+            "ImputationResult",
+            "LearnedKernel",
+            "impute",
+            "learn_kernel",
+        ),
         "methods.recover": ("RecoveredFeatures", "recover_features"),
-        "methods.new_rows": ("recover_new_rows",),
         "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
     }
 

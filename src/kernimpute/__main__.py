@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import signal
 import sys
-import threading
 
 __all__ = ["main"]
 
@@ -25,13 +23,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("kernimpute: interrupted; no output was written.", file=sys.stderr)
         code = 130
-    if threading.current_thread() is threading.main_thread():
-        # Whatever the code says is done: to interrupt the process's end would change no file.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # CPython remembers an interrupt that has passed through a text in `exec`, as dataclasses and
-    # named tuples are made, and would end by the signal and not by the code. A text forgets it.
-    exec("")
-    # Else Python looks through every object once more at its end, for a third of a second.
+    # Without this, Python visits every object once more at its end, for a third of a second.
     gc.freeze()
     return code
 

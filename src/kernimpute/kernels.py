@@ -1,28 +1,9 @@
-"""The six kernels, by their public address.
+"""The kernels, by their public address.
 
->>> from kernimpute.core.kernels import Gaussian
+>>> from kernimpute.kernels import Gaussian
 """
 
-from kernimpute.core.kernels import (
-    KERNELS,
-    Chi2,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-    make_kernel,
-)
+from kernimpute.core import kernels as _home
+from kernimpute.core.kernels import *  # noqa: F403
 
-__all__ = [
-    "KERNELS",
-    "Chi2",
-    "Gaussian",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "Sigmoid",
-    "make_kernel",
-]
+__all__ = list(_home.__all__)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import numpy as np
 import pytest
 
 from kernimpute.cli import run
-from kernimpute.core.status import Record, Status, Trace
-from kernimpute.imputation import ImputationResult
-from kernimpute.kernels import Gaussian
 
-
-@pytest.fixture
-def data(data_dir):
-    """Return the directory of the real tables."""
-    return data_dir
+FEATURES = ["age", "height", "score", "pet", "code"]
+FIT = ("fit", "t.csv", "-t", "y", "--ignore", "id", "--drop", "junk", "--categorical", "code")
 
 
 @pytest.fixture
@@ -39,20 +36,13 @@ def program(folder, capsys):
 
 
 @pytest.fixture
-def impute(program):
-    """Return `kernimpute impute` as a function: exit code, stdout and stderr."""
-    return lambda *arguments: program("impute", *arguments)
-
-
-@pytest.fixture
-def program_refused(program, folder):
+def refused(program, folder):
     """Return a function that expects a refusal: it returns the one line on stderr."""
 
     def command(*arguments, code=1):
         before = contents(folder)
         got, out, err = program(*arguments)
-        assert got == code, err
-        assert out == ""
+        assert (got, out) == (code, ""), err
         assert len(err.splitlines()) == 1
         assert err.startswith("kernimpute: ")
         assert contents(folder) == before
@@ -61,42 +51,84 @@ def program_refused(program, folder):
     return command
 
 
-@pytest.fixture
-def refused(program_refused):
-    """Return the same for `kernimpute impute`."""
-    return lambda *arguments, code=1: program_refused("impute", *arguments, code=code)
-
-
 def contents(folder):
     """Return every file below a folder with its bytes."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def example_text(n_rows=40, seed=0, label=True):
+    """Return a CSV with gaps: whole numbers, decimals, whole decimals, categories, codes."""
+    generator = np.random.default_rng(seed)
+    side = np.arange(n_rows) % 2
+    columns = {
+        "id": [f"{row:03d}" for row in range(n_rows)],
+        "age": [str(age) for age in generator.integers(20, 80, n_rows) + 10 * side],
+        "height": [f"{height:.2f}" for height in generator.normal(1.7, 0.1, n_rows) + 0.1 * side],
+        "score": [f"{score}.0" for score in generator.integers(0, 9, n_rows)],
+        "pet": [['"dog, big"', "cat"][at] for at in generator.integers(0, 2, n_rows)],
+        "code": [str(code) for code in generator.integers(1, 4, n_rows)],
+        "junk": ["x"] * n_rows,
+    }
+    for name in FEATURES:
+        for row in np.flatnonzero(generator.random(n_rows) < 0.25):
+            columns[name][row] = ""
+    if label:
+        columns["y"] = [["no", "yes"][at] for at in side]
+        columns["y"][3] = columns["y"][8] = ""
+    rows = [",".join(cells) for cells in zip(*columns.values(), strict=True)]
+    return "\n".join([",".join(columns), *rows]) + "\n"
+
+
 @pytest.fixture
-def typical(monkeypatch):
-    """Put the mean or the most frequent category in place of the solvers."""
+def table(folder):
+    """Return a folder with the table `t.csv`, and new rows without labels in `new.csv`."""
+    (folder / "t.csv").write_text(example_text())
+    (folder / "new.csv").write_text(example_text(12, seed=1, label=False))
+    return folder
 
-    def fill(X, known, categorical):
-        X = X.copy()
-        for p in range(X.shape[1]):
-            values = known[~np.isnan(known[:, p]), p]
-            typical = np.bincount(values.astype(int)).argmax() if categorical[p] else values.mean()
-            X[np.isnan(X[:, p]), p] = typical
-        return X
 
-    def impute(X, y, *, categorical, callback, **options):
-        record = Record(iteration=3, objective=1.5, gap=1e-4, stage="direct")
-        callback(record)
-        return ImputationResult(
-            X=fill(X, X, categorical),
-            dual_coef=np.zeros(len(y)),
-            intercept=0.0,
-            classes=np.unique(y) if options["task"] == "classification" else None,
-            kernel=Gaussian(),
-            status=Status.CONVERGED,
-            trace=Trace((record,)),
-            stage_one=None,
-            stage_two=None,
-        )
+@pytest.fixture(scope="session")
+def model_bytes(tmp_path_factory):
+    """Return the model of the example table, as bytes."""
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "t.csv").write_text(example_text())
+    assert run(["fit", str(folder / "t.csv"), *FIT[2:], "-o", str(folder / "m"), "-q"]) == 0
+    return (folder / "m.skops").read_bytes()
 
-    monkeypatch.setattr("kernimpute.estimators.impute_table.impute", impute)
+
+@pytest.fixture
+def fitted(table, model_bytes):
+    """Return that folder with the model `m.skops` in it."""
+    (table / "m.skops").write_bytes(model_bytes)
+    return table
+
+
+def cells_of(text, delimiter=","):
+    """Return the rows of a CSV, the header first."""
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter))
+
+
+def check_filled(before, after, *, dropped=(), unused=(), gap="", delimiter=","):
+    """Check that gaps are filled and all other cells kept their text; return the fills' number."""
+    header, *rows = cells_of(before, delimiter)
+    kept = [place for place, name in enumerate(header) if name not in dropped]
+    new_header, *new_rows = cells_of(after, delimiter)
+    assert new_header == [header[place] for place in kept]
+    assert len(new_rows) == len(rows)
+    n_filled = 0
+    for row, new in zip(rows, new_rows, strict=True):
+        for place, value in zip(kept, new, strict=True):
+            if row[place] != gap or header[place] in unused:
+                assert value == row[place]
+                continue
+            n_filled += 1
+            known = {other[place] for other in rows} - {gap}
+            numeric = all(text.replace(".", "").replace("-", "").isdigit() for text in known)
+            if numeric:
+                # As many decimals as the longest of the column.
+                assert len(value.partition(".")[2]) == max(
+                    len(text.partition(".")[2]) for text in known
+                )
+            else:
+                assert value in known
+    return n_filled

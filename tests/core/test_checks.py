@@ -1,4 +1,4 @@
-"""Checks: what each lets pass, the one sentence of every refusal, the map to [0, 1] and back."""
+"""Checks: what each lets pass, the sentence of every refusal, and the map to [0, 1] and back."""
 
 from __future__ import annotations
 

@@ -9,15 +9,6 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 
-QUICK_SEARCH = {
-    "kernels": ("linear", "gaussian"),
-    "Cs": [0.3, 3.0],
-    "gammas": [0.5],
-    "etas": [20.0, np.inf],
-    "cv": 3,
-}
-"""A search of a few candidates, for tests of what surrounds it."""
-
 
 def amputed(X, share, generator):
     """Return a copy of X in which each cell is NaN with probability `share`."""

@@ -10,12 +10,10 @@ from threadpoolctl import threadpool_limits
 
 from kernimpute import (
     KernelImputationClassifier,
-    KernelImputationClassifierCV,
     KernelImputationRegressor,
     KernelImputer,
 )
 from tests.estimators.problems import (
-    QUICK_SEARCH,
     amputed,
     collected_warnings,
     global_generators,
@@ -80,9 +78,6 @@ def test_case_14_two_of_a_class_reduce_the_folds_with_a_warning(rows):
         machine.fit(X, y)
     shares = machine.predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    with pytest.warns(UserWarning, match=r"(?i)fold|cv"):
-        search = KernelImputationClassifierCV(**QUICK_SEARCH).fit(X, y)
-    assert search.n_splits_ == 2
     assert np.isfinite(KernelImputer().fit_transform(X, y)).all()
 
 
@@ -95,11 +90,6 @@ def test_case_14_one_of_a_class_has_a_documented_fallback(rows):
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     decisions = machine.decision_function(X)
     assert (np.diff(shares[np.argsort(decisions), 1]) >= 0.0).all()
-    with collected_warnings() as collected:
-        search = KernelImputationClassifierCV(**QUICK_SEARCH).fit(X, y)
-    assert {warning.category for warning in collected} == {UserWarning}
-    assert any("default" in str(warning.message) for warning in collected)
-    assert search.best_params_["C"] == machine.C
     assert np.isfinite(KernelImputer().fit_transform(X, y)).all()
 
 
@@ -108,7 +98,6 @@ def test_case_14_one_of_a_class_has_a_documented_fallback(rows):
     [
         KernelImputer(task="classification"),
         KernelImputationClassifier(),
-        KernelImputationClassifierCV(**QUICK_SEARCH),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )

@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from kernimpute import (
-    KernelImputationClassifier,
-    KernelImputationClassifierCV,
-    KernelImputationRegressorCV,
-    KernelImputer,
-    KernelImputerCV,
-)
+from kernimpute import KernelImputationClassifier
 from kernimpute.estimators._folds import folds_of
-from kernimpute.estimators._labels import read_labels
+from kernimpute.estimators._subsets import read_labels
 from kernimpute.table.frames import to_pandas
-from tests.estimators.problems import QUICK_SEARCH, regression_rows, related_rows
-
-FOLDED = [KernelImputationClassifier, KernelImputationClassifierCV, KernelImputerCV]
-folded = pytest.mark.parametrize("estimator_class", FOLDED, ids=lambda value: value.__name__)
+from tests.estimators.problems import related_rows
 
 FIRST, SECOND = np.arange(30), np.arange(30, 60)
 
@@ -44,22 +35,9 @@ def nothing_is_fitted(monkeypatch):
         raise AssertionError("a table was coded")
 
     monkeypatch.setattr(KernelImputationClassifier, "_learn_code", fail)
-    monkeypatch.setattr(KernelImputer, "_learn_code", fail)
-
-
-@pytest.mark.parametrize(("n_samples", "n_folds"), [(4, 2), (7, 3), (9, 4), (10, 5), (11, 5)])
-def test_a_regression_holds_out_two_rows_at_least(n_samples, n_folds):
-    folds, said = folds_and_warnings(5, np.arange(float(n_samples)), task="regression")
-    assert len(folds) == n_folds
-    assert min(fold.test.size for fold in folds) >= 2
-    assert len(said) == (n_folds < 5)
-    for message in said:
-        assert f"there are {n_samples} rows" in message
-        assert f"{n_folds} folds instead of 5" in message
 
 
 def test_too_few_rows_make_no_folds():
-    assert folds_and_warnings(5, [1.0, 2.0, 4.0], task="regression") == ([], [])
     assert folds_and_warnings(5, [0, 1, 1, 1]) == ([], [])
 
 
@@ -75,17 +53,6 @@ def test_a_number_of_folds_is_of_the_rows_that_have_weight():
         np.testing.assert_array_equal(fold.test, 20 + expected.test)
 
 
-def test_rows_of_weight_zero_are_as_good_as_left_out_of_a_search():
-    X, y = regression_rows()
-    weight = (np.arange(60) >= 20).astype(float)
-    search = KernelImputationRegressorCV(**QUICK_SEARCH).fit(X, y, sample_weight=weight)
-    without = KernelImputationRegressorCV(**QUICK_SEARCH).fit(X[20:], y[20:])
-    np.testing.assert_allclose(
-        search.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"]
-    )
-    assert search.best_params_ == without.best_params_
-
-
 def test_masks_and_places_are_the_same_splits():
     y = np.arange(60) % 2
     masks = [(np.arange(60) < 30, np.arange(60) >= 30)]
@@ -96,7 +63,6 @@ def test_masks_and_places_are_the_same_splits():
         np.testing.assert_array_equal(fold.test, SECOND)
 
 
-@folded
 @pytest.mark.usefixtures("nothing_is_fitted")
 @pytest.mark.parametrize(
     ("cv", "message"),
@@ -121,34 +87,30 @@ def test_masks_and_places_are_the_same_splits():
     ],
     ids=["no folds", "no pairs", "beyond", "below", "not whole", "short", "no train", "no test"],
 )
-def test_splits_that_are_none_are_refused(estimator_class, cv, message):
+def test_splits_that_are_none_are_refused(cv, message):
     X, y = related_rows()
-    message = f"The 'cv' parameter of {estimator_class.__name__} must {message}"
+    message = f"The 'cv' parameter of KernelImputationClassifier must {message}"
     with pytest.raises(ValueError, match=message):
-        estimator_class(cv=cv).fit(X, y)
+        KernelImputationClassifier(cv=cv).fit(X, y)
 
 
-@folded
 @pytest.mark.usefixtures("nothing_is_fitted")
-def test_a_fold_that_trains_on_one_class_is_refused(estimator_class):
+def test_a_fold_that_trains_on_one_class_is_refused():
     X, y = related_rows()
-    name = estimator_class.__name__
-    message = rf"The 'cv' parameter of {name} must .*: the rows that train in fold 0 hold 1 class\."
+    message = r"'cv' parameter of KernelImputationClassifier must .*: .* in fold 0 hold 1 class\."
     with pytest.raises(ValueError, match=message):
-        estimator_class(cv=KFold(2)).fit(X, np.sort(y))
+        KernelImputationClassifier(cv=KFold(2)).fit(X, np.sort(y))
     # A class of weight zero is not there.
     weight = np.where((y == 1) & (np.arange(60) >= 30), 0.0, 1.0)
     with pytest.raises(ValueError, match=message):
-        estimator_class(cv=[(SECOND, FIRST)]).fit(X, y, sample_weight=weight)
+        KernelImputationClassifier(cv=[(SECOND, FIRST)]).fit(X, y, sample_weight=weight)
 
 
-@folded
 @pytest.mark.usefixtures("nothing_is_fitted")
-def test_a_fold_without_weight_is_refused(estimator_class):
+def test_a_fold_without_weight_is_refused():
     X, y = related_rows()
     weight = np.repeat([1.0, 0.0], 30)
     message = "the rows held out in fold 1 have weight zero"
-    with pytest.raises(
-        ValueError, match=f"'cv' parameter of {estimator_class.__name__}.*{message}"
-    ):
-        estimator_class(cv=[(FIRST, FIRST), (FIRST, SECOND)]).fit(X, y, sample_weight=weight)
+    machine = KernelImputationClassifier(cv=[(FIRST, FIRST), (FIRST, SECOND)])
+    with pytest.raises(ValueError, match=f"'cv' parameter of {type(machine).__name__}.*{message}"):
+        machine.fit(X, y, sample_weight=weight)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from kernimpute import KernelImputationClassifier, KernelImputer
 from tests.estimators.tables import gappier, labelled_tables
 
-MANY = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(MANY, max_examples=120)
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(MANY, max_examples=40)
 
 OUR_REFUSALS = ("/kernimpute/", "sklearn/utils/validation", "sklearn/utils/multiclass")
 """Whose code may raise: ours, and scikit-learn's checks of input, which users know."""

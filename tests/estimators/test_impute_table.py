@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernimpute.core.status import Status
-from kernimpute.estimators.impute_table import TableWarning, impute_table, infer_task
-from kernimpute.kernels import Laplacian, Polynomial
+from kernimpute import KernelImputer, Status, TableWarning, impute_table
+from kernimpute.estimators.impute_table import fit_table
+from kernimpute.kernels import Laplacian
 from kernimpute.table.columns import TableError
+from kernimpute.table.roles import infer_task
 
 
 @pytest.fixture
@@ -55,9 +56,87 @@ def test_the_table_comes_back_filled_and_otherwise_the_same(table):
     assert imputation.n_rows == 40
     assert imputation.n_unlabelled == 0
     assert imputation.task == "classification"
-    assert imputation.status is imputation.result.status
-    assert imputation.result.classes.tolist() == ["ill", "well"]
-    assert imputation.new_rows is None
+    assert imputation.status is Status.CONVERGED
+    assert imputation.imputer.classes_.tolist() == ["ill", "well"]
+
+
+def features_of(table):
+    """Return what the pipeline gives its imputer."""
+    return table.drop(columns=["id", "outcome"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kernel": "linear"},
+        {"kernel": "polynomial", "C": 2.0, "eta": 3.0},
+        {"variant": "released", "max_iter": 2},
+        {"variant": "anchored", "reference": "expected"},
+        {"subset_size": 12, "random_state": 3},
+        {"eta": np.inf, "new_rows": "similar"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*Stopped at max_iter")
+def test_it_is_the_imputer_on_the_columns_that_are_used(table, options):
+    labelled = np.arange(40) % 5 > 0
+    given = table.assign(outcome=table["outcome"].astype(object).where(labelled))
+    imputation = impute_table(given, "outcome", ignore=["id"], **options)
+    imputer = KernelImputer(**options)
+    known = imputer.fit_transform(features_of(table[labelled]), table["outcome"][labelled])
+    new = imputer.set_params(handle_unknown="missing").transform(features_of(table[~labelled]))
+    pd.testing.assert_frame_equal(features_of(imputation.table[labelled]), known)
+    pd.testing.assert_frame_equal(features_of(imputation.table[~labelled]), new)
+    assert imputation.table["outcome"].equals(given["outcome"])
+    assert imputation.n_unlabelled == 8
+    assert any("rows without a label: 8, filled as new rows" in n for n in imputation.notes)
+    assert dict(imputation.facts)["rows without a label"] == "8, filled as new rows"
+    assert imputation.settings["kernel"] == imputer.kernel_
+
+
+def test_gaps_only_in_rows_without_a_label():
+    frame = pd.DataFrame(
+        {"a": [0.0, 1.0, 2.0, 3.5, np.nan], "b": [1.0, 0.5, 3.0, 2.0, 1.5], "y": [0, 1, 0, 1, None]}
+    )
+    imputation = impute_table(frame, "y")
+    assert imputation.status is Status.CONVERGED
+    assert imputation.imputer.status_ is Status.NOTHING_MISSING
+    assert 0.0 <= imputation.table["a"].iloc[4] <= 3.5
+
+
+def test_a_category_of_unlabelled_rows_alone_is_kept(table):
+    table["outcome"] = table["outcome"].astype(object).where(np.arange(40) < 32)
+    table.iloc[35, table.columns.get_loc("town")] = "elsewhere"
+    with pytest.warns(TableWarning, match="'elsewhere' of 'town', .* are kept and not used"):
+        imputation = impute_table(table, "outcome", ignore=["id"])
+    assert imputation.table["town"].iloc[35] == "elsewhere"
+    assert not imputation.table.drop(columns="outcome").isna().any(axis=None)
+
+
+def test_a_fitted_table_is_what_the_command_line_saves(table):
+    table["void"] = np.nan
+    table.iloc[0, table.columns.get_loc("outcome")] = None
+    fitted = fit_table(table, "outcome", ignore=["id"], drop=["weight"])
+    assert fitted.unseen == ("void",)
+    assert fitted.roles.features == ("age", "height", "pet", "smoker", "town")
+    assert fitted.imputer.feature_names_in_.tolist() == list(fitted.roles.features)
+    facts = dict(fitted.facts)
+    assert list(facts) == [
+        "table",
+        "label",
+        "rows without a label",
+        "gaps",
+        "method",
+        "solver",
+        "status",
+        "seconds",
+    ]
+    assert facts["label"] == "outcome (classification, 2 classes)"
+    assert facts["rows without a label"] == "1, not used"
+    n_gaps = table.iloc[1:][[*fitted.roles.features]].isna().sum().sum()
+    assert facts["gaps"].startswith(f"{n_gaps} of 195 cells")
+    assert any("void" in caution for caution in fitted.warnings)
 
 
 def test_ignored_and_dropped_columns_change_nothing_else(table):
@@ -67,68 +146,28 @@ def test_ignored_and_dropped_columns_change_nothing_else(table):
     pd.testing.assert_series_equal(kept["town"], table["town"])
 
 
-def test_rows_without_a_label_are_filled_and_their_label_is_left_missing(table):
-    complete = impute_table(table.iloc[:32], "outcome", ignore=["id"])
-    table.iloc[32:, -1] = None
-    imputation = impute_table(table, "outcome", ignore=["id"])
-    assert imputation.n_unlabelled == 8
-    assert imputation.table["outcome"].isna().tolist() == [False] * 32 + [True] * 8
-    assert not imputation.table.drop(columns="outcome").isna().any(axis=None)
-    assert imputation.new_rows is not None
-    assert any("rows without a label: 8, filled as new rows" in n for n in imputation.notes)
-    assert "outcome" not in imputation.filled
-    assert complete.n_unlabelled == 0
-
-
-def test_gaps_only_in_rows_without_a_label():
-    frame = pd.DataFrame(
-        {"a": [0.0, 1.0, 2.0, 3.5, np.nan], "b": [1.0, 0.5, 3.0, 2.0, 1.5], "y": [0, 1, 0, 1, None]}
-    )
-    imputation = impute_table(frame, "y")
-    assert imputation.status.success
-    assert 0.0 <= imputation.table["a"].iloc[4] <= 3.5
-
-
-def test_nothing_missing_is_returned_unchanged_with_a_note(table):
-    complete = table.dropna()
-    imputation = impute_table(complete, "outcome")
-    pd.testing.assert_frame_equal(imputation.table, complete)
-    assert imputation.result is None
-    assert imputation.status is Status.NOTHING_MISSING
-    assert imputation.notes == ("the table has no gap to fill: it is returned unchanged",)
-    assert imputation.filled == {}
-
-
-def test_gaps_of_ignored_columns_stay_and_are_told_of(table):
+def test_nothing_missing_is_returned_unchanged_with_a_note_and_needs_no_memory(table):
     table["note"] = ["seen", None] * 20
-    imputation = impute_table(table, "outcome", ignore=["id", "note"])
-    assert imputation.table["note"].equals(table["note"])
-    assert "empty cells stay in columns that are ignored: note (20)" in imputation.notes
-    rest = table.dropna(subset=table.columns.drop("note"))
-    assert impute_table(rest, "outcome", ignore=["id", "note"]).notes == (
-        "the table has no other gap to fill: it is returned unchanged",
-        f"empty cells stay in columns that are ignored: note ({rest['note'].isna().sum()})",
-    )
-
-
-def test_rows_without_a_label_and_without_gaps(table):
-    complete = table.dropna().astype({"outcome": object})
-    complete.iloc[0, -1] = None
-    imputation = impute_table(complete, "outcome")
+    complete = table.dropna(subset=table.columns.drop("note")).astype({"outcome": object})
+    complete.iloc[0] = complete.iloc[1].where(complete.columns != "outcome", None)
+    n_empty = complete["note"].isna().sum()
+    imputation = impute_table(complete, "outcome", ignore=["id", "note"], max_memory=1)
     pd.testing.assert_frame_equal(imputation.table, complete)
-    assert imputation.notes == (
-        "the table has no gap to fill: it is returned unchanged",
-        "rows without a label: 1; the label is left missing",
+    assert imputation.status is Status.NOTHING_MISSING
+    assert imputation.filled == {}
+    assert imputation.notes[:3] == (
+        "the table has no other gap to fill: it is returned unchanged",
+        f"empty cells stay in columns that are ignored: note ({n_empty})",
+        "rows without a label: 1, filled as new rows; the label is left missing",
     )
 
 
-def test_gaps_in_constant_columns_need_no_solver():
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "k": [7.5, None, 7.5], "y": [0, 1, 0]})
-    imputation = impute_table(frame, "y")
-    assert imputation.result is None
-    assert imputation.table["k"].tolist() == [7.5, 7.5, 7.5]
-    assert imputation.filled == {"k": 1}
-    assert "columns with one observed value were not used: k = 7.5" in imputation.notes
+def test_the_kernel_and_the_options_are_in_the_settings(table):
+    kernel = Laplacian(gamma=0.25)
+    imputation = impute_table(table, "outcome", ignore=["id"], kernel=kernel, C=2.0, eta=np.inf)
+    assert imputation.imputer.kernel_.gamma == imputation.settings["kernel"].gamma == 0.25
+    assert imputation.settings["C"] == 2.0
+    assert imputation.settings["ignore"] == ("id",)
 
 
 def test_a_constant_column_changes_nothing(table):
@@ -142,7 +181,9 @@ def test_a_constant_column_changes_nothing(table):
 def test_an_empty_column_is_left_with_a_warning_and_changes_nothing(table):
     without = impute_table(table, "outcome", ignore=["id"])
     table["void"] = np.nan
-    with pytest.warns(TableWarning, match="column left as found, for nothing is observed: 'void'"):
+    with pytest.warns(
+        TableWarning, match="column left as found, because nothing is observed: 'void'"
+    ):
         with_it = impute_table(table, "outcome", ignore=["id"])
     pd.testing.assert_frame_equal(with_it.table.drop(columns="void"), without.table)
     assert with_it.table["void"].isna().all()
@@ -204,23 +245,31 @@ def test_the_task_is_inferred_by_the_stated_rule(labels, task):
 
 
 @pytest.mark.parametrize(
-    "labels",
+    ("labels", "categorical", "task", "classes"),
     [
-        np.array(["no", "yes"]),
-        np.array([False, True]),
-        np.array([-1, 1]),
-        np.array([5, 9]),
-        np.array([0.0, 1.0]),
+        (np.array([False, True]), [], "classification", [False, True]),
+        (np.array([5, 9]), [], "classification", [5, 9]),
+        (np.array([0.5, 1.5]), [], "regression", None),
+        (np.array([0.5, 1.5]), ["outcome"], "classification", ["0.5", "1.5"]),
+        (
+            pd.Categorical(pd.interval_range(0, 2, 2)),
+            [],
+            "classification",
+            ["(0, 1]", "(1, 2]"],
+        ),
     ],
     ids=str,
 )
-def test_the_encoding_of_the_labels_does_not_matter(table, labels):
+def test_labels_of_any_kind_guide_alike(table, labels, categorical, task, classes):
     codes = (table["outcome"] == "well").to_numpy().astype(int)
-    expected = impute_table(table, "outcome", ignore=["id"]).table.drop(columns="outcome")
+    expected = impute_table(table, "outcome", ignore=["id"])
     table["outcome"] = labels[codes]
-    imputation = impute_table(table, "outcome", ignore=["id"])
-    pd.testing.assert_frame_equal(imputation.table.drop(columns="outcome"), expected)
-    assert imputation.result.classes.tolist() == labels.tolist()
+    imputation = impute_table(table, "outcome", ignore=["id"], categorical=categorical)
+    assert imputation.task == task
+    pd.testing.assert_series_equal(imputation.table["outcome"], table["outcome"])
+    if classes is not None:
+        assert imputation.imputer.classes_.tolist() == classes
+        pd.testing.assert_frame_equal(features_of(imputation.table), features_of(expected.table))
 
 
 def test_regression_does_not_depend_on_the_unit_of_the_label(table):
@@ -235,20 +284,10 @@ def test_regression_does_not_depend_on_the_unit_of_the_label(table):
     )
 
 
-def test_the_options_reach_the_solver(table):
-    imputation = impute_table(
-        table, "outcome", ignore=["id"], kernel=Laplacian(gamma=0.25), C=2.0, eta=np.inf
-    )
-    assert imputation.result.kernel.gamma == 0.25
-    assert isinstance(imputation.result.kernel, Laplacian)
-    assert imputation.settings["C"] == 2.0
-    assert imputation.settings["ignore"] == ("id",)
-
-
 def test_a_solver_that_stops_early_is_a_warning(table):
     with pytest.warns(TableWarning, match="Stopped at max_iter"):
         imputation = impute_table(table, "outcome", ignore=["id"], max_iter=1)
-    assert Status.MAX_ITER.value in imputation.warnings
+    assert f"direct: {Status.MAX_ITER.value}" in imputation.warnings
     assert not imputation.table.isna().any(axis=None)
 
 
@@ -259,39 +298,11 @@ def test_numbers_can_be_named_as_categories(table):
     assert imputation.settings["categorical"] == ("code",)
 
 
-def test_a_label_named_as_categorical_is_for_classification(table):
-    table["outcome"] = [0.5, 1.5] * 20
-    assert impute_table(table, "outcome", ignore=["id"]).task == "regression"
-    imputation = impute_table(table, "outcome", ignore=["id"], categorical=["outcome"])
-    assert imputation.task == "classification"
-    assert imputation.result.classes.tolist() == ["0.5", "1.5"]
-
-
-def test_labels_may_be_categories_of_anything(table):
-    table["outcome"] = pd.cut(np.arange(40), 3)
-    imputation = impute_table(table, "outcome", ignore=["id"])
-    assert imputation.task == "classification"
-    assert len(imputation.result.classes) == 3
-    pd.testing.assert_series_equal(imputation.table["outcome"], table["outcome"])
-
-
 def test_float_columns_of_whole_numbers_are_rounded_and_noted(table):
     table["count"] = [1.0, 2.0, np.nan, 7.0] * 10
     imputation = impute_table(table, "outcome", ignore=["id"])
     assert (imputation.table["count"] % 1 == 0).all()
     assert any("every observed value is one: count" in note for note in imputation.notes)
-
-
-def test_a_kernel_without_a_categorical_term_names_the_columns(table):
-    message = "polynomial kernel has no term.*'pet', 'smoker', 'town'"
-    with pytest.raises(TableError, match=message):
-        impute_table(table, "outcome", kernel=Polynomial())
-    with pytest.raises(TableError, match=message):
-        impute_table(table, "outcome", kernel="polynomial")
-    imputation = impute_table(
-        table, "outcome", kernel="polynomial", drop=["id", "pet", "smoker", "town"]
-    )
-    assert not imputation.table.isna().any(axis=None)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +318,9 @@ def test_a_kernel_without_a_categorical_term_names_the_columns(table):
         ({"target": "id"}, "'id' must hold classes that recur|quantity"),
         ({"task": "regression"}, "'outcome' must hold numbers for regression"),
         ({"task": "ranking"}, "The 'task' parameter of impute_table must be one of"),
-        ({"C": -1.0}, "'C' parameter of"),
+        ({"C": -1.0}, "'C' parameter of KernelImputer"),
+        ({"max_memory": 1.5}, "'max_memory' parameter of KernelImputer"),
+        ({"subset_size": 9}, "'subset_size' parameter of KernelImputer"),
         ({"kernel": "cubic"}, "'kernel' parameter of"),
         ({"variant": "best"}, "'variant' parameter of"),
     ],
@@ -339,22 +352,10 @@ def test_tables_and_labels_that_cannot_be_used_are_refused(table):
         impute_table(table.assign(outcome=[np.inf] + [1.0] * 39), "outcome")
     with pytest.raises(TableError, match="'age' column .* finite numbers. Got inf"):
         impute_table(table.assign(age=[np.inf] + [1.0] * 39), "outcome")
-    with pytest.raises(TableError, match="'when' column .* Got datetime64.*--drop, --ignore"):
+    with pytest.raises(TableError, match="'when' column .* Got datetime64.*Drop it or ignore it"):
         impute_table(table.assign(when=pd.Timestamp("2020-01-01")), "outcome")
     with pytest.raises(TableError, match="an observed value in a row that has a label"):
         impute_table(pd.DataFrame({"a": [np.nan] * 3, "y": [0, 1, 0]}), "y")
-
-
-def test_dates_may_be_kept_unused(table):
-    table["when"] = pd.Timestamp("2020-01-01")
-    imputation = impute_table(table, "outcome", ignore=["id", "when"])
-    pd.testing.assert_series_equal(imputation.table["when"], table["when"])
-
-
-def test_released_refuses_categories_before_any_work():
-    table = pd.DataFrame({"a": [0.1, None, 0.3, 0.4], "b": list("xyxy"), "y": [0, 1, 0, 1]})
-    with pytest.raises(TableError, match="released variant has no categories. Got .* 'b'"):
-        impute_table(table, "y", variant="released")
 
 
 def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
@@ -369,26 +370,4 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
 def test_few_whole_numbers_get_a_note():
     table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
     notes = impute_table(table, "y").notes
-    assert any("name those that are codes as categorical" in note for note in notes)
-
-
-def test_a_table_that_would_not_fit_is_refused_before_any_work():
-    table = pd.DataFrame({"a": np.linspace(0.0, 1.0, 400), "y": np.arange(400) % 2})
-    table.loc[::3, "a"] = np.nan
-    with pytest.raises(ValueError, match=r"^impute_table with N = 400 rows, 400 at once, needs"):
-        impute_table(table, "y", variant="anchored", max_memory=10**6)
-    with pytest.raises(ValueError, match="Impute by subsets, such as subset_size="):
-        impute_table(table, "y", variant="anchored", max_memory=5 * 10**6)
-    impute_table(table, "y", variant="anchored", max_memory=10**7, subset_size=100, n_jobs=1)
-
-
-@pytest.mark.parametrize("max_memory", [0, 0.0, 1.5, -1, "all"])
-def test_a_bound_on_memory_is_a_share_or_bytes(max_memory):
-    table = pd.DataFrame({"a": [0.0, 1.0, None, 0.5], "y": [0, 1, 0, 1]})
-    with pytest.raises((TypeError, ValueError), match="'max_memory' parameter of impute_table"):
-        impute_table(table, "y", max_memory=max_memory)
-
-
-def test_a_table_without_a_gap_needs_no_memory():
-    table = pd.DataFrame({"a": np.linspace(0.0, 1.0, 400), "y": np.arange(400) % 2})
-    assert impute_table(table, "y", max_memory=1).status is Status.NOTHING_MISSING
+    assert any("name the columns of codes as categorical" in note for note in notes)

@@ -5,26 +5,40 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
-from kernimpute import (
-    KernelImputationClassifier,
-    KernelImputationClassifierCV,
-    KernelImputer,
-)
-from tests.estimators.leakage import accuracies, noise
+from kernimpute import KernelImputationClassifier, KernelImputer
+from tests.estimators.problems import amputed
 
-SEARCH = KernelImputationClassifierCV(
-    kernels=("gaussian",), Cs=[1.0], gammas=[0.5], etas=[1.0], cv=3
-)
-"""A search between the reference alone and a weak anchor."""
-
-N_SEEDS = 8
+N_SEEDS = 6
 CHANCE = 0.5
 BAND = 4.0 * 0.5 / np.sqrt(100 * N_SEEDS)
-"""Four standard errors of the share of right guesses among all rows of all seeds: .071. (Folds
+"""Four standard errors of the share of right guesses among all rows of all seeds: .082. (Folds
 share rows, which widens the spread of a fold's accuracy and hardly that of the mean.)"""
+
+
+def noise(seed, n_samples=100, n_features=30, share=0.5):
+    """Return uniform rows with gaps, and balanced labels that have nothing to do with them."""
+    generator = np.random.default_rng(seed)
+    X = amputed(generator.random((n_samples, n_features)), share, generator)
+    return X, generator.permutation(np.arange(n_samples) % 2)
+
+
+def accuracies(imputer, seed):
+    """Return the cross-validated accuracy of a machine on noise, imputed properly and not.
+
+    The first with the imputer fitted in each fold on its training rows; the second with all rows
+    imputed at once, their labels in hand, before the folds are made.
+    """
+    X, y = noise(seed)
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    pipeline = make_pipeline(clone(imputer), SVC())
+    inside = cross_val_score(pipeline, X, y, cv=folds, error_score="raise").mean()
+    filled = clone(imputer).fit_transform(X, y)
+    outside = cross_val_score(SVC(), filled, y, cv=folds).mean()
+    return inside, outside
 
 
 @pytest.fixture(scope="module")
@@ -53,32 +67,14 @@ def test_at_the_defaults_the_pipeline_is_honest():
     assert abs(np.mean(inside) - CHANCE) < BAND
 
 
-def test_an_imputer_that_sees_no_labels_scores_chance_either_way():
-    scores = np.mean([accuracies(SimpleImputer(), seed) for seed in range(N_SEEDS)], 0)
-    assert (np.abs(scores - CHANCE) < BAND).all()
-
-
-@pytest.mark.parametrize(
-    "machine",
-    [KernelImputationClassifier(eta=1.0, cv=None), SEARCH],
-    ids=lambda machine: type(machine).__name__,
-)
-def test_the_classifiers_score_chance(machine):
+def test_the_classifier_scores_chance():
     scores = []
     for seed in range(N_SEEDS):
         X, y = noise(seed)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        machine = KernelImputationClassifier(eta=1.0, cv=None)
         scores.append(cross_val_score(machine, X, y, cv=folds, error_score="raise").mean())
     assert abs(np.mean(scores) - CHANCE) < BAND
-
-
-def test_the_searchs_own_score_is_that_of_its_better_guess():
-    """The better of two candidates at chance: .56 standard errors of .05 above it, on average."""
-    scores = []
-    for seed in range(N_SEEDS):
-        X, y = noise(seed)
-        scores.append(clone(SEARCH).fit(X, y).best_score_)
-    assert np.mean(scores) < CHANCE + 0.03 + BAND
 
 
 def test_probabilities_learned_on_noise_are_those_of_the_classes():

@@ -53,12 +53,20 @@ def test_an_infinite_anchor_is_mean_imputation_and_a_machine():
     )
 
 
-def test_predictions_follow_the_targets_units():
+@pytest.mark.parametrize(
+    ("scale", "shift"), [(1e-6, 0.0), (-2.0, 1e3), (1e200, 0.0), (1e-300, 0.0)]
+)
+def test_predictions_follow_the_targets_units(scale, shift):
     X, y = regression_rows()
     plain = KernelImputationRegressor().fit(X, y).predict(X)
-    for scale, shift in ((1e-6, 0.0), (1e6, -3.0), (-2.0, 1e3)):
-        mapped = KernelImputationRegressor().fit(X, scale * y + shift).predict(X)
-        np.testing.assert_allclose((mapped - shift) / scale, plain, atol=2e-3 * y.std())
+    mapped = KernelImputationRegressor().fit(X, scale * y + shift).predict(X)
+    np.testing.assert_allclose((mapped - shift) / scale, plain, atol=2e-3 * y.std())
+
+
+def test_a_target_that_predictions_would_overflow_is_refused():
+    X, y = regression_rows()
+    with pytest.raises(ValueError, match="'y' parameter of KernelImputationRegressor"):
+        KernelImputationRegressor().fit(X, y * 1e306)
 
 
 def test_it_predicts_a_quantity_from_rows_with_gaps():
@@ -71,33 +79,12 @@ def test_it_predicts_a_quantity_from_rows_with_gaps():
     assert not hasattr(machine, "classes_")
 
 
-def test_a_column_of_a_wide_tube_has_no_machine_and_predicts_a_constant():
-    X, y = regression_rows()
-    machine = KernelImputationRegressor(epsilon=100.0).fit(X, y)
-    predictions = machine.predict(X)
-    assert np.ptp(predictions) == pytest.approx(0.0, abs=1e-9)
-    assert y.min() <= predictions[0] <= y.max()
-
-
 def test_a_constant_target_is_refused_or_predicted():
     """scikit-learn's regressors take a constant target, and predict it."""
     X, _ = regression_rows()
     machine = KernelImputationRegressor().fit(X, np.full(60, 3.5))
     np.testing.assert_allclose(machine.predict(X), 3.5)
     assert_filled(X, KernelImputer(task="regression").fit_transform(X, np.full(60, 3.5)))
-
-
-@pytest.mark.parametrize("y_kind", [int, np.float32, str, object])
-def test_targets_of_every_numeric_kind_are_taken(y_kind):
-    X, y = regression_rows()
-    whole = np.round(y).astype(int)
-    if y_kind is str:
-        with pytest.raises((ValueError, TypeError), match=r"(?i)string|numbers?|numeric|float"):
-            KernelImputationRegressor().fit(X, np.array(["a", "b", "c"] * 20))
-        return
-    expected = KernelImputationRegressor().fit(X, whole.astype(float)).predict(X)
-    got = KernelImputationRegressor().fit(X, whole.astype(y_kind)).predict(X)
-    np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
 def test_the_imputer_takes_a_quantity_for_one_and_a_class_for_one():

@@ -9,37 +9,24 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernimpute import (
     KernelImputationClassifier,
-    KernelImputationClassifierCV,
     KernelImputationRegressor,
-    KernelImputationRegressorCV,
     KernelImputer,
-    KernelImputerCV,
 )
 
 # Some checks fit a class of one row, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:.*a class with a single row:UserWarning")
 
-SEARCH = {
-    "kernels": ("linear", "gaussian"),
-    "Cs": [1.0],
-    "gammas": [0.5],
-    "etas": [16.0, np.inf],
-    "cv": 3,
-}
 
 ESTIMATORS = [
     KernelImputer(),
     KernelImputationClassifier(cv=3),
     KernelImputationRegressor(),
-    KernelImputerCV(**SEARCH),
-    KernelImputationClassifierCV(**SEARCH),
-    KernelImputationRegressorCV(**SEARCH),
     KernelImputer(variant="anchored"),
     KernelImputer(kernel="linear", subset_size=15, add_indicator=True, keep_empty_features=True),
     KernelImputationClassifier(kernel="laplacian", eta=np.inf, cv=None),
     KernelImputationRegressor(kernel="polynomial", reference=SimpleImputer()),
 ]
-"""All six, quick to search, and some in other settings."""
+"""All three, and some in other settings."""
 
 
 @parametrize_with_checks(ESTIMATORS)

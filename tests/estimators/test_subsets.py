@@ -1,24 +1,32 @@
-"""Subsets: how many models are kept, what runs them, and what does not grow with the table."""
+"""Labels and weights of rows, and subsets: which are kept, what runs them, what they equal."""
 
-import os
-import subprocess
-import sys
+from __future__ import annotations
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import KNNImputer
+from sklearn.svm import SVC, SVR
+from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_info
 
-import kernimpute
-from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
-from kernimpute.core.status import Status
-from kernimpute.estimators import _filling
-from kernimpute.estimators._filling import _with_own_codes
-from kernimpute.estimators._labels import read_labels
-from kernimpute.estimators._subsets import kept_subsets, stratified_subsets
-from kernimpute.estimators.impute_table import impute_table
+from kernimpute import (
+    KernelImputationClassifier,
+    KernelImputationRegressor,
+    KernelImputer,
+    Status,
+    impute_table,
+)
+from kernimpute.estimators import _subsets
+from kernimpute.estimators._subsets import (
+    _with_own_codes,
+    kept_subsets,
+    read_labels,
+    stratified_subsets,
+)
 from kernimpute.kernels import Gaussian
+from tests.estimators.problems import regression_rows, related_rows
 
 
 def problem(n_rows=200, seed=0):
@@ -30,11 +38,10 @@ def problem(n_rows=200, seed=0):
 
 
 @pytest.mark.parametrize("n_subsets", [1, 2, 7, 10, 2000])
-@pytest.mark.parametrize("max_models", [1, 3, 10, None])
-def test_the_kept_subsets_are_spread_evenly(n_subsets, max_models):
-    kept = kept_subsets(n_subsets, max_models)
-    assert kept.size == min(n_subsets, max_models or n_subsets)
-    assert np.unique(kept).size == kept.size
+@pytest.mark.parametrize("most", [1, 3, 10])
+def test_the_kept_subsets_are_spread_evenly(n_subsets, most):
+    kept = kept_subsets(n_subsets, most)
+    assert kept.size == np.unique(kept).size == min(n_subsets, most)
     # As far from the first as from the last, up to one.
     assert abs(kept[0] - (n_subsets - 1 - kept[-1])) <= 1
     assert np.ptp(np.diff(kept)) <= 1 if kept.size > 1 else True
@@ -60,61 +67,35 @@ def test_rare_classes_are_lent_to_every_subset():
         assert np.bincount(y[rows], minlength=4)[1:3].tolist() in ([2, 1], [3, 1])
 
 
-@pytest.mark.parametrize("max_models", [1, 3])
-def test_predictions_are_the_mean_of_the_kept_machines(max_models):
+def test_new_rows_see_the_kept_subsets_alone(monkeypatch):
     X, y = problem()
     new, _ = problem(30, seed=1)
-    some = KernelImputationClassifier(subset_size=20, max_models=max_models, cv=None).fit(X, y)
-    every = KernelImputationClassifier(subset_size=20, max_models=None, cv=None).fit(X, y)
-    kept = kept_subsets(10, max_models)
-    assert len(some._machines.members) == max_models and len(every._machines.members) == 10
-    filled = some._new_rows.fill(some._matrix(some._encode(_frame(some, new))))
-    mean = np.mean([every._machines.members[k].decision(filled)[:, 0] for k in kept], axis=0)
+    every = KernelImputationClassifier(subset_size=20, cv=None).fit(X, y)
+    filled = KernelImputer(subset_size=20).fit_transform(X, y)
+    kept = kept_subsets(10, 2)
+    monkeypatch.setattr(_subsets, "kept_subsets", lambda n_subsets: kept_subsets(n_subsets, 2))
+    some = KernelImputationClassifier(subset_size=20, cv=None).fit(X, y)
+    rows = some._new_rows.fill(some._coding.matrix(some._encode(pd.DataFrame(new)).matrix))
+    mean = np.mean([every._machines[k].decision(rows)[:, 0] for k in kept], axis=0)
     np.testing.assert_allclose(some.decision_function(new), mean, rtol=0.0, atol=1e-12)
-
-
-def _frame(estimator, X):
-    return estimator._read(X, reset=False)[1]
-
-
-def test_new_rows_are_filled_from_the_kept_rows_alone():
-    X, y = problem()
-    new, _ = problem(30, seed=1)
-    imputer = KernelImputer(subset_size=20, max_models=2)
-    filled = imputer.fit_transform(X, y)
-    assert imputer._new_rows.training.shape == (40, 5) and imputer.n_subsets_ == 10
-    # Every training row is filled all the same, and by its own subset.
-    assert np.array_equal(
-        filled, KernelImputer(subset_size=20, max_models=None).fit_transform(X, y)
-    )
-    assert not np.isnan(imputer.transform(new)).any()
+    # The imputer fills every training row, but new rows from those of the kept subsets.
+    few = KernelImputer(subset_size=20)
+    assert np.array_equal(few.fit_transform(X, y), filled)
     labels = read_labels(y, X, None, task="auto", class_weight=None, owner="test")
     subsets = stratified_subsets(labels, 20, 0)
-    rows = np.sort(np.concatenate([subsets[k] for k in kept_subsets(10, 2)]))
+    members = np.sort(np.concatenate([subsets[k] for k in kept]))
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     np.testing.assert_allclose(
-        imputer._new_rows.training, (filled[rows] - low) / (high - low), rtol=0.0, atol=1e-12
+        few._new_rows.training, (filled[members] - low) / (high - low), rtol=0.0, atol=1e-12
     )
 
 
-@pytest.mark.parametrize("factor", [2, 4])
-def test_what_is_saved_does_not_grow_with_the_table(tmp_path, factor):
-    sizes = []
-    for n_rows in (200, 200 * factor):
-        X, y = problem(n_rows)
-        imputer = KernelImputer(subset_size=20, max_models=3, tol=0.9).fit(X, y)
-        kernimpute.save(imputer, tmp_path / "imputer.skops")
-        sizes.append((tmp_path / "imputer.skops").stat().st_size)
-        same = kernimpute.load(tmp_path / "imputer.skops")
-        assert np.array_equal(same.transform(X[:20]), imputer.transform(X[:20]))
-    # The number of rounds differs, that of support vectors too.
-    assert abs(sizes[1] - sizes[0]) < 0.2 * sizes[0]
-
-
-def test_the_number_of_models_is_checked():
-    X, y = problem(40)
-    with pytest.raises(ValueError, match="'max_models' parameter of KernelImputer"):
-        KernelImputer(max_models=0).fit(X, y)
+def test_complete_subsets_do_not_say_that_nothing_was_missing():
+    X, y = problem()
+    X = np.nan_to_num(X)
+    X[-1, 0] = np.nan
+    assert KernelImputer(subset_size=20).fit(X, y).status_ is Status.CONVERGED
+    assert KernelImputer(subset_size=20).fit(X[:-1], y[:-1]).status_ is Status.NOTHING_MISSING
 
 
 def test_disjoint_pairs_are_counted_within_subsets():
@@ -146,26 +127,6 @@ def test_jobs_and_backends_give_the_same_bits(backend, given):
     assert np.array_equal(regressor.predict(X), predicted)
 
 
-def test_the_context_says_how_many_jobs(monkeypatch):
-    X, y = problem(60)
-    told = []
-
-    class Counting(joblib.Parallel):
-        def __init__(self, **options):
-            super().__init__(**options)
-            told.append(self.n_jobs)
-
-    monkeypatch.setattr("kernimpute.estimators._parallel.Parallel", Counting)
-    KernelImputer(subset_size=20).fit(X, y)
-    assert told == []
-    with joblib.parallel_config(backend="threading", n_jobs=3):
-        KernelImputer(subset_size=20).fit(X, y)
-        assert told == [3]
-        KernelImputer(subset_size=20, n_jobs=1).fit(X, y)
-        KernelImputer().fit(X, y)
-    assert told == [3]
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_every_subset_has_one_thread_of_blas(monkeypatch, n_jobs):
     seen = []
@@ -176,8 +137,8 @@ def test_every_subset_has_one_thread_of_blas(monkeypatch, n_jobs):
         )
         return original(*arguments)
 
-    original = _filling.fill_subset
-    monkeypatch.setattr(_filling, "fill_subset", watching)
+    original = _subsets.fill_subset
+    monkeypatch.setattr(_subsets, "fill_subset", watching)
     before = [library["num_threads"] for library in threadpool_info()]
     X, y = problem(60)
     with joblib.parallel_config(backend="threading"):
@@ -188,103 +149,13 @@ def test_every_subset_has_one_thread_of_blas(monkeypatch, n_jobs):
 
 def test_progress_is_told_only_where_subsets_take_turns():
     X, y = problem(60)
-    table = _table(X, y)
+    table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     told = []
     with joblib.parallel_config(backend="threading"):
         impute_table(table, "y", subset_size=20, n_jobs=2, callback=told.append)
         assert not told
         impute_table(table, "y", subset_size=20, n_jobs=1, callback=told.append)
     assert told
-
-
-def _table(X, y):
-    import pandas as pd
-
-    return pd.DataFrame(X, columns=list("abcde")).assign(y=y)
-
-
-@pytest.mark.parametrize("kind", ["classes", "text", "quantity"])
-def test_a_table_is_filled_as_by_the_imputer(kind):
-    X, y = problem()
-    labels = {"classes": y, "text": np.array(["b", "a"])[y], "quantity": np.nansum(X, axis=1)}
-    table = _table(X, labels[kind])
-    done = impute_table(table, "y", subset_size=30, random_state=5)
-    imputer = KernelImputer(subset_size=30, random_state=5)
-    expected = imputer.fit_transform(table.drop(columns="y"), table["y"])
-    np.testing.assert_allclose(done.table.drop(columns="y"), expected, rtol=0.0, atol=1e-10)
-    assert done.result is None and done.filling.n_subsets == imputer.n_subsets_ == 7
-    assert done.status.success
-
-
-def test_unlabelled_rows_of_a_table_are_new_rows_to_the_kept_subsets():
-    X, y = problem()
-    # The labelled rows have the range of all, so that both tables are scaled alike.
-    has = np.arange(200) % 5 > 0
-    X[~has] = np.clip(X[~has], np.nanmin(X[has], axis=0), np.nanmax(X[has], axis=0))
-    done = impute_table(_table(X, np.where(has, y, np.nan)), "y", subset_size=30, max_models=2)
-    imputer = KernelImputer(subset_size=30, max_models=2)
-    known = imputer.fit_transform(X[has], y[has])
-    got = done.table.drop(columns="y").to_numpy()
-    np.testing.assert_allclose(got[has], known, rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(got[~has], imputer.transform(X[~has]), rtol=0.0, atol=1e-10)
-    assert done.table["y"].isna().sum() == done.n_unlabelled == 40
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"subset_size": 9}, "'subset_size' parameter of impute_table"),
-        ({"subset_size": 10.5}, "'subset_size' parameter of impute_table"),
-        ({"max_models": 0}, "'max_models' parameter of impute_table"),
-        ({"random_state": -1}, "'random_state' parameter of impute_table"),
-    ],
-)
-def test_options_of_subsets_are_checked(options, match):
-    with pytest.raises((TypeError, ValueError), match=match):
-        impute_table(_table(*problem(40)), "y", **options)
-
-
-def test_complete_subsets_do_not_say_that_nothing_was_missing():
-    X, y = problem()
-    X = np.nan_to_num(X)
-    X[-1, 0] = np.nan
-    imputer = KernelImputer(subset_size=20).fit(X, y)
-    assert imputer.status_ is Status.CONVERGED
-    assert impute_table(_table(X, y), "y", subset_size=20).status is Status.CONVERGED
-    labels = y.astype(float)
-    labels[-1] = np.nan
-    assert impute_table(_table(X, labels), "y", subset_size=20).status is Status.CONVERGED
-    assert impute_table(_table(X, labels), "y").status is Status.CONVERGED
-    labels[-2:] = np.nan, 1.0
-    assert KernelImputer(subset_size=20).fit(X[:-1], y[:-1]).status_ is Status.NOTHING_MISSING
-
-
-def test_threads_do_not_lift_the_limit_of_each_other():
-    """The first to come leaves first: the other keeps its one thread, and none keeps it after."""
-    # In a process of its own, for this one's limit is held by the tests.
-    script = """
-import threading
-from threadpoolctl import ThreadpoolController
-from kernimpute.estimators._parallel import on_one_thread
-libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-blas = lambda: {library.num_threads for library in libraries}
-came, goes = threading.Event(), threading.Event()
-first = threading.Thread(target=on_one_thread, args=(lambda: came.set() or goes.wait(10), ()))
-
-def second():
-    goes.set()
-    first.join(10)
-    return blas()
-
-before = blas()
-first.start()
-assert came.wait(10)
-print(before, on_one_thread(second, ()), blas())
-"""
-    threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
-    run = [sys.executable, "-c", script]
-    said = subprocess.run(run, env={**os.environ, **threads}, text=True, stdout=-1, check=True)
-    assert said.stdout.split() == ["{2}", "{1}", "{2}"]
 
 
 @pytest.mark.parametrize("variant", ["direct", "anchored"])
@@ -312,3 +183,214 @@ def test_a_subset_is_held_at_its_own_most_frequent_category():
     empty[:, 1] = np.nan
     X, reference = _with_own_codes(empty, np.full((4, 2), 1.0), kernel, np.ones(4))
     np.testing.assert_array_equal(X[:, 1], np.ones(4))
+
+
+# ------------------------------------------------------------------- labels and weights
+
+TIGHT = {"tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
+"""A descent near its end: what remains is below what the tests allow."""
+
+AGREE = 1e-3
+"""In units of the columns' ranges, of the margin, and of the target's spread."""
+
+N_ROWS = 40
+WEIGHTS = np.random.default_rng(0).integers(0, 4, N_ROWS).astype(float)
+
+
+def in_ranges(filled, X):
+    """Return filled values in units of the columns' ranges."""
+    return filled / (np.nanmax(X, axis=0) - np.nanmin(X, axis=0))
+
+
+# -------------------------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    "container", [list, pd.Series, pd.Categorical, lambda y: y.astype(object), pd.array]
+)
+def test_labels_come_in_any_container(container):
+    X, y = related_rows(N_ROWS)
+    labels = np.array(["no", "yes"])[y]
+    expected = KernelImputationClassifier(cv=None).fit(X, labels)
+    got = KernelImputationClassifier(cv=None).fit(X, container(labels))
+    assert got.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(got.predict(X), expected.predict(X))
+    filled = KernelImputer().fit_transform(X, container(labels))
+    np.testing.assert_array_equal(filled, KernelImputer().fit_transform(X, y))
+
+
+def test_a_label_is_required():
+    X, _ = related_rows(N_ROWS)
+    for estimator in (KernelImputer(), KernelImputationClassifier(), KernelImputationRegressor()):
+        with pytest.raises((ValueError, TypeError), match=r"\by\b"):
+            estimator.fit(X, None)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            estimator.fit(X, np.arange(N_ROWS - 1) % 2)
+
+
+# --------------------------------------------------------------------------- row weights
+
+
+def weighted_and_repeated(estimator_class, X, y, **options):
+    """Return the estimator fitted with weights, and on repeated rows; and the weights."""
+    weights = WEIGHTS
+    times = weights.astype(int)
+    weighted = estimator_class(**options).fit(X, y, sample_weight=weights)
+    repeated = estimator_class(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    return weighted, repeated
+
+
+@pytest.mark.parametrize("gamma", ["scale", 0.8])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_weight_is_so_many_equal_rows_for_the_machine(n_classes, gamma):
+    X, y = related_rows(N_ROWS, n_classes=n_classes)
+    X_new = related_rows(N_ROWS, seed=1)[0]
+    options = {**TIGHT, "gamma": gamma, "cv": None}
+    weighted, repeated = weighted_and_repeated(KernelImputationClassifier, X, y, **options)
+    one, other = (fitted.decision_function(X_new) for fitted in (weighted, repeated))
+    np.testing.assert_allclose(one, other, atol=AGREE)
+
+
+def test_a_weight_is_so_many_equal_rows_for_the_regressor():
+    X, y = regression_rows(N_ROWS)
+    weighted, repeated = weighted_and_repeated(KernelImputationRegressor, X, y, **TIGHT)
+    one, other = (fitted.predict(X) for fitted in (weighted, repeated))
+    np.testing.assert_allclose(one, other, atol=AGREE * y.std())
+
+
+@pytest.mark.parametrize("gamma", ["scale", 0.8])
+def test_a_weight_is_so_many_equal_rows_for_the_fills(gamma):
+    X, y = related_rows(N_ROWS)
+    weights = WEIGHTS
+    times = weights.astype(int)
+    options = {**TIGHT, "gamma": gamma}
+    weighted = KernelImputer(**options).fit_transform(X, y, sample_weight=weights)
+    repeated = KernelImputer(**options).fit_transform(
+        np.repeat(X, times, axis=0), np.repeat(y, times)
+    )
+    expected = np.repeat(weighted, times, axis=0)
+    np.testing.assert_allclose(in_ranges(repeated, X), in_ranges(expected, X), atol=AGREE)
+
+
+@pytest.mark.parametrize("new_rows", ["auto", "similar", "reference"])
+def test_a_weight_is_so_many_equal_rows_for_new_rows(new_rows):
+    X, y = related_rows(N_ROWS)
+    X_new = related_rows(N_ROWS, seed=1)[0]
+    options = {**TIGHT, "new_rows": new_rows}
+    weighted, repeated = weighted_and_repeated(KernelImputer, X, y, **options)
+    one, other = (in_ranges(fitted.transform(X_new), X) for fitted in (weighted, repeated))
+    np.testing.assert_allclose(one, other, atol=AGREE)
+
+
+@pytest.mark.parametrize("new_rows", ["auto", "similar", "reference"])
+def test_rows_of_weight_zero_count_for_nothing(new_rows):
+    X, y = related_rows(N_ROWS)
+    X_new = related_rows(N_ROWS, seed=1)[0]
+    weights = np.where(np.arange(N_ROWS) % 4 == 1, 0.0, 1.0)
+    # What weighs nothing may be as far out as it likes.
+    X[weights == 0.0] *= 100.0
+    kept = weights > 0.0
+    options = {**TIGHT, "new_rows": new_rows}
+    weighted = KernelImputer(**options).fit(X, y, sample_weight=weights)
+    without = KernelImputer(**options).fit(X[kept], y[kept])
+    one, other = (in_ranges(fitted.transform(X_new), X_new) for fitted in (weighted, without))
+    np.testing.assert_allclose(one, other, atol=AGREE)
+    options = {**TIGHT, "cv": None}
+    weighted = KernelImputationClassifier(**options).fit(X, y, sample_weight=weights)
+    without = KernelImputationClassifier(**options).fit(X[kept], y[kept])
+    one, other = (fitted.decision_function(X_new) for fitted in (weighted, without))
+    np.testing.assert_allclose(one, other, atol=AGREE)
+
+
+def test_an_imputer_for_a_reference_does_not_see_rows_of_weight_zero():
+    X, y = related_rows(N_ROWS)
+    weights = np.where(np.arange(N_ROWS) % 4 == 1, 0.0, 1.0)
+    X[weights == 0.0] *= 100.0
+    kept = weights > 0.0
+    imputer = KernelImputer(reference=KNNImputer(), new_rows="reference", eta=np.inf)
+    weighted = imputer.fit_transform(X, y, sample_weight=weights)[kept]
+    new = imputer.transform(X[:5])
+    np.testing.assert_allclose(weighted, imputer.fit_transform(X[kept], y[kept]), rtol=1e-10)
+    np.testing.assert_allclose(new, imputer.transform(X[:5]), rtol=1e-10)
+
+
+def test_without_gaps_weights_are_scikit_learns():
+    generator = np.random.default_rng(0)
+    weights = generator.random(N_ROWS) + 0.1
+    X, y = related_rows(N_ROWS, share=0.0)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    ours = KernelImputationClassifier(C=1.0, gamma=0.8, cv=None)
+    ours.fit(X, y, sample_weight=weights)
+    theirs = SVC(gamma=0.8, tol=1e-9).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    X, y = regression_rows(N_ROWS, share=0.0)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    mean = np.average(y, weights=weights)
+    spread = np.sqrt(np.average((y - mean) ** 2, weights=weights))
+    ours = KernelImputationRegressor(gamma=0.8).fit(X, y, sample_weight=weights)
+    theirs = SVR(gamma=0.8, tol=1e-9).fit(X, (y - mean) / spread, sample_weight=weights)
+    expected = mean + spread * theirs.predict(X)
+    np.testing.assert_allclose(ours.predict(X), expected, atol=1e-4 * spread)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.zeros(N_ROWS),
+        np.full(N_ROWS, -1.0),
+        np.full(N_ROWS, np.nan),
+        np.ones(N_ROWS - 1),
+        np.ones((N_ROWS, 2)),
+    ],
+)
+def test_weights_that_cannot_be_are_refused(weights):
+    X, y = related_rows(N_ROWS)
+    for estimator in (KernelImputer(), KernelImputationClassifier(), KernelImputationRegressor()):
+        with pytest.raises(ValueError, match=r"(?i)weight"):
+            estimator.fit(X, y, sample_weight=weights)
+
+
+# ------------------------------------------------------------------------- class weights
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 5.0}], ids=str)
+def test_without_gaps_class_weights_are_scikit_learns(class_weight):
+    X, y = related_rows(N_ROWS, share=0.0)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    y[:12] = 0
+    options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
+    ours = KernelImputationClassifier(**options, cv=None).fit(X, y)
+    theirs = SVC(**options, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("estimator_class", [KernelImputer, KernelImputationClassifier])
+def test_balanced_is_the_dict_that_it_stands_for(estimator_class):
+    X, y = related_rows(N_ROWS)
+    y[:12] = 0
+    counts = np.bincount(y)
+    named = {label: N_ROWS / (2 * count) for label, count in enumerate(counts)}
+    np.testing.assert_allclose(compute_sample_weight("balanced", y), [named[c] for c in y])
+    results = []
+    for class_weight in ("balanced", named):
+        fitted = estimator_class(class_weight=class_weight)
+        filled = getattr(fitted, "fit_transform", fitted.fit)(X, y)
+        results.append(filled if isinstance(filled, np.ndarray) else fitted.decision_function(X))
+    np.testing.assert_allclose(*results, rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("class_weight", ["even", {0: -1.0, 1: 1.0}, 3.0], ids=str)
+def test_class_weights_that_cannot_be_are_refused(class_weight):
+    X, y = related_rows(N_ROWS)
+    for estimator_class in (KernelImputer, KernelImputationClassifier):
+        with pytest.raises((ValueError, TypeError), match="weight"):
+            estimator_class(class_weight=class_weight).fit(X, y)
+
+
+def test_the_default_anchor_holds_against_the_machines_of_all_classes():
+    X, _ = related_rows(N_ROWS)
+    observed = float((~np.isnan(X)).mean())
+    y = np.arange(X.shape[0]) % 5
+    assert KernelImputer().fit(X, y).eta_ == pytest.approx(16.0 * 5 / observed)
+    assert KernelImputer().fit(X, y % 2).eta_ == pytest.approx(16.0 / observed)
+    assert KernelImputer(task="regression").fit(X, y).eta_ == pytest.approx(256.0 / observed)

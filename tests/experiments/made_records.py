@@ -7,8 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 
-__all__ = ["METHODS", "classification_records", "recovery_records", "subsets_records"]
-
 METHODS = {
     "mean+svc": 0.80,
     "mean+logistic": 0.82,
@@ -110,38 +108,3 @@ def _status(method, rule, dataset, rate, repetition) -> dict:
     if (method, rule, dataset, rate, repetition) == ("geom", "released", "heart", 0.8, 4):
         return {"status": "failed", "reason": "no setting has training accuracy above holdout's"}
     return {"status": "done", "reason": ""}
-
-
-def recovery_records() -> pd.DataFrame:
-    """Return errors of 1e-12 times the place of the cell, ten repetitions each."""
-    errors = ("feature_error_max", "feature_error_mean", "gram_error_max", "gram_error_mean")
-    cells = [(gamma, rate) for gamma in (1 / 32, 1.0, 32.0) for rate in (0.1, 0.9)]
-    return pd.DataFrame(
-        {
-            "experiment": "recovery",
-            "dataset": "heart",
-            "gamma": gamma,
-            "missing_rate": rate,
-            "repetition": repetition,
-            "method": "recover_features",
-            "status": "done",
-            "reason": None,
-            "seconds": 0.1,
-            "peak_memory_mib": 200.0,
-            "warnings": None,
-            "seed": 7,
-            "versions": json.dumps({"kernimpute": "0.1.0", "numpy": "2.0"}),
-            "machine": "two cores",
-            **dict.fromkeys(errors, 1e-12 * (1 + place + repetition)),
-        }
-        for place, (gamma, rate) in enumerate(cells)
-        for repetition in range(10)
-    )
-
-
-def subsets_records() -> pd.DataFrame:
-    """Return records in which accuracy falls with the number of subsets."""
-    levels = {f"kernel_imputer[subsets={s}]+mlp": 0.75 - 0.001 * s for s in (1, 2, 5, 10, 20)}
-    return classification_records(
-        "subsets", ("wine",), (0.5,), methods={"mean+mlp": 0.74, "newimp+mlp": 0.75, **levels}
-    )

@@ -1,14 +1,19 @@
+"""The commands: what they say, write and refuse, and with which exit code."""
+
+from __future__ import annotations
+
+import shutil
 import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from experiments import __main__ as program
-from experiments.committed import read_csv
-from experiments.config_files import config_names, load_config
-from experiments.records import read_parts
+from experiments.config import config_names, load_config
+from experiments.kinds import moons
+from experiments.records import read_csv, read_parts
 
 MOONS = """
 kind: moons
@@ -33,7 +38,9 @@ def trial(tmp_path):
 
 @pytest.fixture
 def places(tmp_path):
-    return SimpleNamespace(records=tmp_path / "records", results=tmp_path / "results")
+    records, results = tmp_path / "records", tmp_path / "results"
+    where = ("--records", records, "--results", results)
+    return SimpleNamespace(records=records, results=results, both=where)
 
 
 def said(*arguments, code=0):
@@ -48,34 +55,16 @@ def run(trial, places, *arguments, code=0):
 
 
 def test_run_says_what_there_is_to_do_and_what_was_done(trial, places):
+    output = run(trial, places, "--methods", "mean", "--datasets", "moons", "--repetitions", 1)
+    assert "trial: 1 run to do (1 method in 1 unit), 0 known" in output
     output = run(trial, places)
-    assert "trial: 4 runs to do (2 methods in 2 units), 0 known" in output
-    assert "trial: 4 done, 0 failed, 0 skipped in" in output
-    rows = read_parts(places.records / "trial")
-    assert set(rows["method"]) == {"mean", "direct"}
+    assert "trial: 3 runs to do (2 methods in 2 units), 1 known" in output
+    assert "trial: 3 done, 0 failed, 0 skipped in" in output
+    assert set(read_parts(places.records / "trial")["method"]) == {"mean", "direct"}
     assert "trial: nothing to do, 4 known" in run(trial, places)
 
 
-def test_run_takes_a_part(trial, places):
-    run(trial, places, "--methods", "mean", "--datasets", "moons", "--repetitions", 1)
-    rows = read_parts(places.records / "trial")
-    assert rows["method"].unique().tolist() == ["mean"]
-    assert rows["repetition"].unique().tolist() == [0]
-
-
-def test_run_goes_on_from_what_export_wrote(trial, places, tmp_path):
-    run(trial, places, "--repetitions", 1)
-    where = ("--records", places.records, "--results", places.results)
-    assert "98 rows written to" in said("export", trial, *where)
-    other = SimpleNamespace(records=tmp_path / "elsewhere")
-    output = run(trial, other, "--known", places.results / "trial.csv")
-    assert "2 runs taken from" in output
-    assert "2 runs to do (2 methods in 1 unit), 2 known" in output
-
-
 def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, monkeypatch):
-    from experiments.kinds import moons
-
     def refuse(*_):
         raise ValueError("no moon tonight")
 
@@ -84,36 +73,11 @@ def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, 
         output = run(trial, places, code=1)
     assert "0 done, 4 failed" in output
     assert "direct: ValueError: no moon tonight (2 rows)" in output
-    again = run(trial, places)
-    assert "trial: nothing to do, 4 known" in again
-    assert "Of the known runs 4 failed; --retry-failed runs these again." in again
-    output = run(trial, places, "--retry-failed")
-    assert "4 done, 0 failed" in output and "Of the known" not in output
+    assert "Of the known runs 4 failed; --retry-failed runs these again." in run(trial, places)
+    assert "4 done, 0 failed" in run(trial, places, "--retry-failed")
 
 
-def test_what_failed_is_told_of_what_the_config_asks_for_now_and_is_code_0(
-    trial, places, monkeypatch
-):
-    from experiments.kinds import moons
-
-    real = moons.rows
-
-    def refuse(config, unit, method, data_dir):
-        if method != "mean" and unit["repetition"] == 0:
-            raise ValueError("no moon tonight")
-        return real(config, unit, method, data_dir)
-
-    monkeypatch.setattr(moons, "rows", refuse)
-    run(trial, places)
-    trial.write_text(MOONS.replace("[mean, direct]", "[mean, anchored]"))
-    output = run(trial, places)
-    assert "1 done, 1 failed" in output
-    assert "anchored: ValueError: no moon tonight (1 row)" in output and "direct" not in output
-
-
-def test_runs_of_which_a_rule_is_done_have_not_all_failed(trial, places, monkeypatch):
-    from experiments.kinds import moons
-
+def test_a_run_of_which_a_rule_is_done_has_not_failed(trial, places, monkeypatch):
     refused = {"what": "grid", "status": "failed", "reason": "no candidate passes"}
     monkeypatch.setattr(moons, "rows", lambda *_: [{"what": "point"}, refused])
     assert "0 done, 4 failed" in run(trial, places)
@@ -126,19 +90,16 @@ def test_runs_of_which_a_rule_is_done_have_not_all_failed(trial, places, monkeyp
         (("table", "nowhere"), "A config must be a file or one of:"),
         (("run", "moons", "--methods", "x"), "A method of moons to run must be one of: mean"),
         (("run", "moons", "--data-dir", "/nowhere"), "must be a directory; got '/nowhere'"),
-        (("export", "moons"), "moons must be run first: there are neither records in"),
+        (("run", "moons", "--records", "/proc/records"), "/proc/records"),
+        (("export", "moons", "--records", "/none", "--results", "/none"), "moons must be run firs"),
     ],
 )
-def test_a_refusal_is_one_sentence_and_code_1(arguments, complaint, tmp_path):
-    folders = ("--records", tmp_path) if arguments[0] == "run" else ("--results", tmp_path)
-    if arguments[0] == "export":
-        folders += ("--records", tmp_path)
-    output = said(*arguments, *folders, code=1)
-    assert complaint in output and output.count("\n") == 1
+def test_a_refusal_is_one_sentence_and_code_1(arguments, complaint):
+    output = said(*arguments, code=1)
+    assert complaint in output and output.count("\n") == 1 and "Errno" not in output
 
 
 def test_a_wrong_command_line_is_code_2():
-    said("run", code=2)
     said("run", "moons", "--jobs", 0, code=2)
     said("sing", code=2)
 
@@ -149,144 +110,99 @@ def test_list_names_every_config_with_its_description():
     assert load_config("moons").description in said("list")
 
 
-def fake_module(monkeypatch, name, function):
-    module = ModuleType(name)
-    setattr(module, function.__name__, function)
-    monkeypatch.setitem(sys.modules, name, module)
-    return module
-
-
-@pytest.mark.parametrize("command", ["table", "figure"])
-def test_tables_and_figures_are_of_the_records_else_of_the_committed_rows(
-    trial, places, monkeypatch, command
-):
-    seen = []
-
-    def write(config, records, folder):
-        seen.append((config.name, records))
-        return [folder / "written.md"]
-
-    write.__name__ = f"write_{command}s"
-    module = fake_module(monkeypatch, f"experiments.{command}s", write)
-    module.has_tables, module.figures_of = lambda config: True, lambda config: {"trial": None}
-    module.FIGURES = {}
-    where = ("--records", places.records, "--results", places.results)
-    assert "trial must be run first" in said(command, trial, *where, code=1)
+def test_export_writes_what_the_config_asks_for_and_drops_rows_only_if_told(trial, places):
     run(trial, places)
-    assert f"Written: {places.results / 'written.md'}." in said(command, trial, *where)
-    said("export", trial, *where)
-    elsewhere = ("--records", places.records / "none", "--results", places.results)
-    said(command, trial, *elsewhere)
-    (first, of_records), (second, of_results) = seen
-    assert first == second == "trial"
-    pd.testing.assert_frame_equal(of_records, of_results, check_dtype=False, check_exact=True)
-
-
-def test_rows_that_the_config_does_not_ask_for_any_more_are_left_out(trial, places):
-    run(trial, places)
-    trial.write_text(MOONS.replace("[mean, direct]", "[mean]").replace("repetitions: 2", ""))
-    where = ("--records", places.records, "--results", places.results)
-    said("export", trial, *where)
-    rows = read_csv(places.results / "trial.csv")
-    assert set(rows["method"]) == {"mean"} and set(rows["repetition"]) == {0}
-
-
-@pytest.mark.parametrize("command", ["export", "table", "figure"])
-def test_where_no_row_is_asked_for_the_sentence_says_so(trial, places, command):
-    named = trial.with_name("recovery.yaml" if command == "table" else "moons.yaml")
-    named.write_text(trial.read_text())
-    run(named, places)
-    named.write_text(MOONS.replace("n_samples: 40", "n_samples: 50"))
-    if command == "table":
-        named.write_text(
-            "kind: recovery\ndescription: A trial.\ndataset: heart\ngammas: [1]\n"
-            "missing_rates: [0.1]\n"
-        )
-    where = ("--records", places.records, "--results", places.results)
-    output = said(command, named, *where, code=1)
-    folder = places.records / named.stem
-    assert output == (
-        f"{named.stem} must be run first: no row that the config asks for is in {folder}.\n"
-    )
-    assert not places.results.exists()
-
-
-@pytest.mark.parametrize("command", ["table", "figure"])
-def test_what_has_no_tables_or_figures_says_so_and_leaves_no_folder(places, command):
-    name, complaint = {
-        "table": ("moons", "moons has no tables: the kind moons is shown as figures."),
-        "figure": ("mlp", "mlp has no figures; those that have: classification, life, "),
-    }[command]
-    where = ("--records", places.records, "--results", places.results)
-    output = said(command, name, *where)
-    assert output.startswith(complaint) and output.count("\n") == 1
-    assert not places.results.exists()
-
-
-def test_committed_rows_that_the_config_does_not_ask_for_are_dropped_only_if_asked(trial, places):
-    where = ("--records", places.records, "--results", places.results)
-    run(trial, places)
-    said("export", trial, *where)
+    assert "196 rows written to" in said("export", trial, *places.both)
     path = places.results / "trial.csv"
     before = path.read_bytes()
     trial.write_text(MOONS.replace("[mean, direct]", "[mean]"))
-    output = said("export", trial, *where, code=1)
+    output = said("export", trial, *places.both, code=1)
     assert f"{path} holds 98 rows that the config {trial} does not ask for" in output
     assert "of direct on moons; --drop leaves them out." in output
     assert path.read_bytes() == before
-    assert "98 rows written to" in said("export", trial, *where, "--drop")
+    said("export", trial, *places.both, "--drop")
     assert set(read_csv(path)["method"]) == {"mean"}
 
 
-@pytest.mark.parametrize(
-    ("command", "option"),
-    [("run", "--records"), ("run", "--known"), ("export", "--results"), ("page", "--results")],
-)
-def test_a_place_that_is_none_is_refused_by_its_option(trial, tmp_path, command, option):
-    file = tmp_path / "file"
-    file.write_text("")
-    given = () if command == "page" else (trial,)
-    wrong = [tmp_path, tmp_path / "absent"] if option == "--known" else [file, file / "within"]
-    for place in wrong:
-        output = said(command, *given, option, place, code=1)
-        assert option in output and str(place) in output
-        assert "Errno" not in output and output.count("\n") == 1
-
-
-def test_records_that_can_not_be_made_are_refused_before_any_work(trial):
-    output = said("run", trial, "--records", "/proc/records", code=1)
-    assert "/proc/records" in output and output.count("\n") == 1
-    assert "Errno" not in output
-
-
-def test_a_known_file_that_is_no_csv_of_records_is_named(trial, places, tmp_path):
-    file = tmp_path / "known.csv"
-    for text in ("", "a,b\n1\n", "a,b\n1,2\n"):
-        file.write_text(text)
-        output = run(trial, places, "--known", file, code=1)
-        assert output.startswith(f"{file} must ") and output.count("\n") == 1
-    assert not places.records.exists()
-
-
-def test_page_is_written_from_what_is_committed(places, tmp_path, monkeypatch):
-    seen = []
-
-    def write_page(results, path):
-        seen.append((results, path))
-
-    fake_module(monkeypatch, "experiments.page", write_page)
-    page = tmp_path / "results.md"
-    assert f"Written: {page}." in said("page", "--results", places.results, "--output", page)
-    assert seen == [(places.results, page)]
-
-
-def test_a_part_of_the_records_takes_nothing_from_what_is_committed(trial, places):
+def test_export_takes_from_the_csv_what_the_records_lack(trial, places, tmp_path):
     run(trial, places)
-    said("export", trial, "--records", places.records, "--results", places.results)
+    said("export", trial, *places.both)
     whole = read_csv(places.results / "trial.csv")
-    fewer = places.records.with_name("fewer")
-    said("run", trial, "--jobs", 1, "--records", fewer, "--methods", "mean", "--repetitions", 1)
-    said("export", trial, "--records", fewer, "--results", places.results)
+    fewer = SimpleNamespace(records=tmp_path / "fewer")
+    run(trial, fewer, "--methods", "mean", "--repetitions", 1)
+    said("export", trial, "--records", fewer.records, "--results", places.results)
     again = read_csv(places.results / "trial.csv")
     lasting = [name for name in whole if name not in ("seconds", "peak_memory_mib")]
     pd.testing.assert_frame_equal(again[lasting], whole[lasting])
+
+
+def test_figures_are_drawn_from_the_records_or_else_from_the_csv(trial, places):
+    named = trial.rename(trial.with_name("moons.yaml"))
+    run(named, places)
+    said("figure", named, *places.both)
+    figure = places.results / "figures" / "moons.png"
+    drawn = figure.read_bytes()
+    said("export", named, *places.both)
+    said("figure", named, "--records", places.records / "none", "--results", places.results)
+    assert figure.read_bytes() == drawn
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "complaint"),
+    [
+        ("table", "moons", "moons has no tables: the kind moons is shown as figures."),
+        ("figure", "mlp", "mlp has no figures; those that have: classification, life, "),
+    ],
+)
+def test_what_has_no_tables_or_figures_says_so(places, command, name, complaint):
+    assert said(command, name, *places.both).startswith(complaint)
+    assert not places.results.exists()
+
+
+# ------------------------------------------------------------------ refused before any work
+
+
+def refused(tmp_path, data, **keys):
+    given = {
+        "kind": "classification",
+        "description": "A trial.",
+        "datasets": "[synthetic]",
+        "missing_rates": "[0.2]",
+        "methods": "[mean+logistic]",
+    } | keys
+    path = tmp_path / "trial.yaml"
+    path.write_text("".join(f"{key}: {value}\n" for key, value in given.items()))
+    places = SimpleNamespace(records=tmp_path / "records")
+    output = run(path, places, "--data-dir", data, code=1)
+    assert output.count("\n") == 1 and not places.records.exists()
+    return output
+
+
+@pytest.mark.parametrize(
+    ("keys", "complaint"),
+    [
+        ({"datasets": "[mars]"}, "trial: A dataset must be one of: australian, german"),
+        ({"datasets": "['synthetic[d=0]']"}, "trial: The option 'd' of a drawn table must be at"),
+        ({"methods": "[mean+oracle]"}, "trial: The classifier of the method 'mean+oracle' must"),
+        ({"mechanisms": "[inherent]"}, "trial: The missing rate under 'inherent' must be 0; got"),
+        (
+            {"datasets": "[heart, australian]", "repetitions": "11"},
+            "trial: A repetition of the authors' splits must be in 0 ... 9; got 10.",
+        ),
+        (
+            {"methods": "[{name: mean+svc, datasets: [heart]}]"},
+            "trial: The datasets of the method 'mean+svc' must be among the config's: synthetic; ",
+        ),
+    ],
+)
+def test_what_can_be_known_before_any_work_is_refused(tmp_path, data_dir, keys, complaint):
+    assert refused(tmp_path, data_dir, **keys).startswith(complaint)
+
+
+def test_missing_splits_and_packages_are_refused(tmp_path, data_dir, monkeypatch):
+    shutil.copy(data_dir / "australian.csv", tmp_path)
+    output = refused(tmp_path, tmp_path, datasets="[australian]")
+    assert "must be read from australian_splits.npz" in output
+    monkeypatch.setitem(sys.modules, "torch", None)
+    output = refused(tmp_path, data_dir, methods="[mean+logistic, newimp+svc_near]")
+    assert output.startswith("trial: The method newimp+svc_near needs torch")

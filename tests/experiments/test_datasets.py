@@ -1,55 +1,48 @@
-"""The tables by name against what is known of them, and the refusals."""
+"""The tables by name, from files and from OpenML, against what is known of them."""
+
+from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import datasets, openml
+from experiments import openml
 from experiments.datasets import DATASETS, load_dataset
 from experiments.files import CHECKSUMS, data_folder, find_file
+from experiments.openml import OPENML
 
-SHAPES = {
-    "australian": (690, 14, 307),
-    "german": (1000, 24, 300),
-    "german[coding=symbolic]": (1000, 20, 300),
-    "heart": (270, 13, 120),
-    "pima": (768, 8, 268),
-    "wine": (4898, 11, 3258),
-    "wine[threshold=7]": (4898, 11, 1060),
-    "cylinder": (512, 35, 200),
-    "cylinder[rows=540]": (540, 35, 228),
-    "horse": (368, 25, 232),
+KNOWN = {
+    "australian": ((690, 14), 307, 0),
+    "german": ((1000, 24), 300, 0),
+    "german[coding=symbolic]": ((1000, 20), 300, 0),
+    "heart": ((270, 13), 120, 0),
+    "pima": ((768, 8), 268, 0),
+    "pima[zeros=missing]": ((768, 8), 268, 5 + 35 + 227 + 374 + 11),
+    "wine": ((4898, 11), 3258, 0),
+    "wine[threshold=7]": ((4898, 11), 1060, 0),
+    "cylinder": ((512, 35), 200, 618 + 1028),
+    "cylinder[zeros=kept]": ((512, 35), 200, 618),
+    "cylinder[rows=540]": ((540, 35), 228, None),
+    "horse": ((368, 25), 232, 1927 + 67 + 358 + 367),
+    "horse[zeros=kept]": ((368, 25), 232, 1927),
 }
-GAPS = {
-    "pima": 0,
-    "pima[zeros=missing]": 5 + 35 + 227 + 374 + 11,
-    "cylinder[zeros=kept]": 618,
-    "cylinder": 618 + 1028,
-    "horse[zeros=kept]": 1927,
-    "horse": 1927 + 67 + 358 + 367,
-}
+"""Shape, rows of the second class, gaps."""
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_shape_and_positive_class_are_as_documented(name, data_dir):
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_table_is_as_documented(name, data_dir):
     dataset = load_dataset(name, data_dir)
-    n_rows, n_features, n_positive = SHAPES[name]
-    assert dataset.X.shape == (n_rows, n_features)
-    assert dataset.X.dtype == np.float64
-    assert len(dataset.feature_names) == n_features
-    assert np.bincount(dataset.y).tolist() == [n_rows - n_positive, n_positive]
-
-
-@pytest.mark.parametrize("name", GAPS)
-def test_gaps_are_as_counted(name, data_dir):
-    assert np.isnan(load_dataset(name, data_dir).X).sum() == GAPS[name]
-
-
-def test_shares_of_gaps_match_the_paper(data_dir):
-    for name, share in (("cylinder", 0.092), ("horse", 0.296)):
-        assert np.isnan(load_dataset(name, data_dir).X).mean() == pytest.approx(share, abs=5e-4)
+    shape, n_positive, n_gaps = KNOWN[name]
+    assert dataset.name == name and dataset.X.shape == shape
+    assert len(dataset.feature_names) == shape[1]
+    assert np.bincount(dataset.y).tolist() == [shape[0] - n_positive, n_positive]
+    if n_gaps is not None:
+        assert np.isnan(dataset.X).sum() == n_gaps
+    with pytest.raises(ValueError, match="read-only"):
+        dataset.X[0, 0] = 0.0
 
 
 def test_categories_are_numbered_in_sorted_order_whatever_their_case(data_dir):
@@ -58,19 +51,6 @@ def test_categories_are_numbered_in_sorted_order_whatever_their_case(data_dir):
     text = pd.read_csv(data_dir / "cylinder_bands.csv")["paper_type"][:512].str.lower()
     order = ["coated", "super", "uncoated"]
     assert dataset.X[:, column].tolist() == [order.index(cell) for cell in text]
-
-
-def test_horse_has_its_codes_as_categories(data_dir):
-    dataset = load_dataset("horse[categories=indicators]", data_dir)
-    assert {name for name in dataset.feature_names if "=" not in name} == {
-        "rectal_temperature",
-        "pulse",
-        "respiratory_rate",
-        "nasogastric_reflux_ph",
-        "packed_cell_volume",
-        "total_protein",
-        "abdominocentesis_total_protein",
-    }
 
 
 @pytest.mark.parametrize("table", ["cylinder", "horse"])
@@ -84,15 +64,9 @@ def test_indicators_say_the_same_as_codes(table, data_dir):
             continue
         group = wide.X[:, [n.startswith(f"{name}=") for n in wide.feature_names]]
         values = np.unique(column[~np.isnan(column)])
-        assert group.shape[1] == len(values)
         gap = np.isnan(column)
         assert np.isnan(group[gap]).all()
         np.testing.assert_array_equal(group[~gap], column[~gap, None] == values)
-
-
-def test_arrays_cannot_be_written_to(data_dir):
-    with pytest.raises(ValueError, match="read-only"):
-        load_dataset("heart", data_dir).X[0, 0] = 0.0
 
 
 @pytest.mark.parametrize(
@@ -111,12 +85,9 @@ def test_unknown_names_and_options_are_refused(name, message, data_dir):
         load_dataset(name, data_dir)
 
 
-def test_every_file_has_its_checksum(data_dir):
+def test_files_are_known_by_their_checksums(data_dir, tmp_path):
     for name in CHECKSUMS:
         assert find_file(name, data_dir) == data_dir / name
-
-
-def test_another_file_is_refused(data_dir, tmp_path):
     text = (data_dir / "heart.csv").read_text()
     (tmp_path / "heart.csv").write_text(text.replace("70.0", "71.0", 1))
     with pytest.raises(ValueError, match=r"heart\.csv' must be 8b8f84.*; got [0-9a-f]{64}\.$"):
@@ -127,8 +98,7 @@ def test_the_folder_is_the_option_then_the_environment(tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("KERNIMPUTE_DATA", str(tmp_path))
-    assert data_folder(other) == other
-    assert data_folder() == tmp_path
+    assert (data_folder(other), data_folder()) == (other, tmp_path)
     monkeypatch.setenv("KERNIMPUTE_DATA", str(tmp_path / "none"))
     with pytest.raises(ValueError, match="must be a directory; got"):
         data_folder()
@@ -137,33 +107,78 @@ def test_the_folder_is_the_option_then_the_environment(tmp_path, monkeypatch):
 
 
 def test_drawn_tables_are_drawn_by_repetition():
+    assert {"synthetic", "moons"} < set(DATASETS)
     for name in ("synthetic", "moons"):
         first, again, second = (load_dataset(name, None, r) for r in (0, 0, 1))
         np.testing.assert_array_equal(first.X, again.X)
         assert not np.array_equal(first.X, second.X)
-        assert first.source == "drawn"
     assert load_dataset("synthetic[d=3,n=50]", None).X.shape == (50, 3)
 
 
-def test_there_is_a_reading_of_every_name(data_dir):
-    for name in DATASETS:
-        assert load_dataset(name, data_dir).name == name
+# ------------------------------------------------------------------ OpenML
+
+FILES = {
+    "australian.csv": "australian",
+    "german.csv": "german[coding=symbolic]",
+    "heart.csv": "heart",
+    "pima.csv": "pima",
+    "wine_white.csv": "wine",
+    "cylinder_bands.csv": "cylinder",
+    "horse_colic.csv": "horse",
+}
 
 
-def test_a_table_from_its_file_never_asks_openml(data_dir, tmp_path, monkeypatch):
-    monkeypatch.setattr(openml, "fetch_openml", None)
-    shutil.copy(data_dir / "pima.csv", tmp_path)
-    assert load_dataset("pima", tmp_path).source == "pima.csv"
+def as_openml_has_it(file, data_dir):
+    """Return a bunch: other names, categories as pandas' categories, other labels."""
+    there = OPENML[file]
+    table = pd.read_csv(data_dir / file).drop(columns=list(there.identifiers))
+    labels = {value: key for key, value in there.labels.items()}
+    target = table.pop("target").map(labels).astype("category")
+    for name, (prefix, first, values) in there.codes.items():
+        names = {f"{prefix}{number}": value for number, value in enumerate(values, first)}
+        table[name] = table[name].map(names)
+    for name in table:
+        if table[name].dtype.kind not in "if" or table[name].nunique() < 6:
+            table[name] = table[name].astype("category")
+    return SimpleNamespace(data=table.add_prefix("V_"), target=target)
 
 
-def test_without_file_and_network_the_sentence_says_what_to_give(monkeypatch, tmp_path):
+@pytest.mark.parametrize("file", FILES)
+def test_a_table_from_openml_equals_its_file(file, data_dir, monkeypatch, tmp_path):
+    bunch = as_openml_has_it(file, data_dir)
+    monkeypatch.setattr(openml, "fetch_openml", lambda **_: bunch)
+    fetched, read = load_dataset(FILES[file], tmp_path), load_dataset(FILES[file], data_dir)
+    assert fetched.source == f"OpenML {OPENML[file].data_id}"
+    np.testing.assert_array_equal(fetched.X, read.X)
+    np.testing.assert_array_equal(fetched.y, read.y)
+    assert fetched.feature_names == read.feature_names
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda bunch: bunch.data.pop("V_age"), "must have the 13 columns of heart.csv; got 12"),
+        (
+            lambda bunch: setattr(bunch, "target", bunch.target.cat.rename_categories(["a", "b"])),
+            r"must have \(150, 120\) rows of the classes of heart.csv; got \(0, 0\), and 270",
+        ),
+    ],
+)
+def test_another_table_is_refused(change, message, data_dir, monkeypatch, tmp_path):
+    bunch = as_openml_has_it("heart.csv", data_dir)
+    change(bunch)
+    monkeypatch.setattr(openml, "fetch_openml", lambda **_: bunch)
+    with pytest.raises(FileNotFoundError, match=message):
+        load_dataset("heart", tmp_path)
+
+
+def test_openml_is_asked_only_without_the_file(data_dir, monkeypatch, tmp_path):
     def offline(**_):
         raise OSError("no network")
 
     monkeypatch.setattr(openml, "fetch_openml", offline)
+    shutil.copy(data_dir / "pima.csv", tmp_path)
+    assert load_dataset("pima", tmp_path).source == "pima.csv"
     pattern = "heart.csv must be in the folder that --data-dir or KERNIMPUTE_DATA names.*no network"
-    for folder in (None, tmp_path):
-        with pytest.raises(FileNotFoundError, match=pattern):
-            datasets.load_dataset("heart", folder)
-    with pytest.raises(FileNotFoundError, match="OpenML does not have it"):
-        load_dataset("german", None)
+    with pytest.raises(FileNotFoundError, match=pattern):
+        load_dataset("heart", None)

@@ -1,22 +1,40 @@
+"""Methods: every one selects and predicts, tries its settings in order, fills as it should."""
+
 from __future__ import annotations
 
 import math
-from inspect import isgenerator
 from itertools import islice, product
 
 import numpy as np
 import pytest
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.svm import SVC
 
-from experiments.methods.machines import GRID, WIDE, gaussian_svc, near
-from experiments.methods.ours import mean_choice
-from experiments.methods.registry import method
-from experiments.methods.rivals import OWN_C, OWN_SMOOTH
-from experiments.methods.scores import filling_scores, prediction_scores, separation_scores
-from experiments.methods.selection import choose
-from kernimpute import KernelImputationClassifier
-from kernimpute.baselines import GenRBFKernel, GEOMClassifier, KARMAClassifier
+from experiments import registry
+from experiments.methods.candidates import GRID, GRIDS, Candidate, choose, memoized
+from experiments.methods.fillers import LabelAppended, imputer_filling
+from experiments.methods.filling import filling_by, with_indicators
+from experiments.methods.guided import (
+    GUIDED,
+    SELECTED_ETAS,
+    guidance,
+    guided_filling,
+    mean_choice,
+    own,
+    refit,
+)
+from experiments.methods.machines import near
+from experiments.methods.named import method
+from experiments.metrics import filling_scores, prediction_scores, separation_scores
+from experiments.naming import parse_name
+from kernimpute import KernelImputationClassifier, KernelImputer, impute, recover_features
+from kernimpute.kernels import Gaussian
 from tests.experiments.small_problem import small_problem
+
+C, GAMMA = 2.0, 0.5
+PROBLEM = small_problem(held_out="amputed")
+LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=80)
 
 NAMES = [
     "mean+svc",
@@ -24,7 +42,6 @@ NAMES = [
     "mean+logistic",
     "mean+mlp",
     "mean+hgb",
-    "mean+indicators+svc_near",
     "mean+indicators+logistic",
     "class_mean+svc_near",
     "knn[k=3]+svc_near",
@@ -35,222 +52,319 @@ NAMES = [
     "kernel_imputer[subsets=2]+svc_near",
     "direct+own",
     "direct+refit",
-    "direct+logistic",
-    "direct+mlp",
     "direct+indicators+logistic",
     "direct[labels=shuffled]+refit",
+    "direct[eta=select]+refit",
     "anchored+own",
     "expected+refit",
     "paper[max_iter=5]+own",
-    "appendix[max_iter=5]+refit",
     "appendix[perturbation=no,max_iter=5]+own",
     "released[max_iter=5]+own",
     "K_o+refit",
-    "K_o+logistic",
     "hgb",
     "hgb+indicators",
     "gaussian",
     "karma",
     "genrbf",
     "geom",
-    "direct[eta=select]+own",
-    "direct[eta=select]+refit",
     "expected_kernel",
     "kernel_classifier",
     "kernel_classifier[C=1,smooth=0.5]",
 ]
 
-PROBLEMS = {
-    "complete": small_problem(n_rows=80),
-    "amputed": small_problem(held_out="amputed", n_rows=80),
-    "empty column": small_problem(held_out="amputed", empty_column=True, n_rows=80),
-}
-
 
 @pytest.mark.filterwarnings("ignore:.*columns without any observed value:UserWarning")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_every_method_selects_and_predicts(name, problem):
+def test_every_method_selects_and_predicts(name):
     compared = method(name)
-    selected = choose(compared.candidates(problem), problem, compared.rules)["plain"]
-    scores = prediction_scores(selected.candidate.model, problem.test)
+    selected = choose(compared.candidates(LARGER), LARGER, compared.rules)["plain"]
+    scores = prediction_scores(selected.candidate.model, LARGER.test)
     assert scores["accuracy"] > 0.6
     assert math.isfinite(scores["auc"])
-    assert 0.0 <= selected.candidate.train_accuracy <= 1.0
     filled = selected.candidate.filled
     assert (filled is None) == ("+" not in name or name.startswith("hgb"))
     if filled is not None:
-        assert filled.shape == problem.train.X.shape
-        assert all(map(math.isfinite, filling_scores(filled, problem.train).values()))
-        assert all(map(math.isfinite, separation_scores(filled, problem.train.y).values()))
+        assert all(map(math.isfinite, filling_scores(filled, LARGER.train).values()))
+        assert all(map(math.isfinite, separation_scores(filled, LARGER.train.y).values()))
 
 
 @pytest.mark.parametrize("name", [one for one in NAMES if one != "geom"])
 def test_methods_take_more_than_two_classes(name):
     problem = small_problem(n_classes=3, n_rows=60)
-    first = next(method(name).candidates(problem))
+    first = next(iter(method(name).candidates(problem)))
     assert set(first.model.predict(problem.test.X)) <= {0, 1, 2}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_candidates_are_fitted_as_they_are_asked_for(name):
-    assert isgenerator(method(name).candidates(PROBLEMS["complete"]))
-
-
-@pytest.mark.parametrize("name", ["mean+svc", "genrbf", "geom"])
-def test_candidates_come_with_the_smallest_c_first_and_then_the_smallest_gamma(name):
-    parameters = [one.parameters for one in method(name).candidates(PROBLEMS["complete"])]
-    settings = [tuple(one.values()) for one in parameters]
-    assert settings == sorted(settings)
-    assert {(one["C"], one["gamma"]) for one in parameters} == set(product(GRID, GRID))
-
-
-def test_the_grid_of_machines_is_scikit_learn_s():
-    problem = PROBLEMS["amputed"]
-    means = np.nanmean(problem.train.X, axis=0)
-    train = np.where(np.isnan(problem.train.X), means, problem.train.X)
-    test = np.where(np.isnan(problem.test.X), means, problem.test.X)
-    candidates = method("mean+svc").candidates(problem)
-    for (C, gamma), candidate in zip(product(GRID, GRID), candidates, strict=True):
-        machine = SVC(C=C, gamma=gamma).fit(train, problem.train.y)
-        np.testing.assert_allclose(
-            candidate.model.decision_function(problem.test.X),
-            machine.decision_function(test),
-            atol=5e-3,
-        )
-        assert candidate.train_accuracy == machine.score(train, problem.train.y)
-
-
-def test_the_near_grid_is_around_mean_imputation_s_choice():
-    problem = PROBLEMS["complete"]
-    C, gamma = mean_choice(problem)
-    chosen = choose(method("mean+svc").candidates(problem), problem, ("plain",))["plain"]
-    assert (C, gamma) == tuple(chosen.candidate.parameters.values())
-    candidates = method("iterative+svc_near").candidates(problem)
-    settings = [tuple(candidate.parameters.values()) for candidate in candidates]
-    assert settings == list(product(near(C), near(gamma)))
-
-
-def test_equal_holdout_accuracies_go_to_the_smallest_c_and_then_gamma():
-    problem = PROBLEMS["complete"]
-    method_ = method("mean+svc")
-    accuracies = {
-        (one.parameters["C"], one.parameters["gamma"]): np.mean(
-            one.model.predict(problem.holdout.X) == problem.holdout.y
-        )
-        for one in method_.candidates(problem)
-    }
-    best = max(accuracies.values())
-    ties = [setting for setting, accuracy in accuracies.items() if accuracy == best]
-    assert len(ties) > 1
-    assert mean_choice(problem) == min(ties)
-
-
-def test_rivals_are_the_baselines():
-    problem = PROBLEMS["amputed"]
-    X, y = problem.train.X, problem.train.y
-    for candidate in islice(method("geom").candidates(problem), 40, 44):
-        C, gamma, rounds = candidate.parameters.values()
-        alone = GEOMClassifier(C=C, gamma=gamma, n_rounds=rounds).fit(X, y)
-        np.testing.assert_allclose(
-            candidate.model.decision_function(problem.test.X),
-            alone.decision_function(problem.test.X),
-            atol=1e-6,
-        )
-        predicted = alone.predict(problem.test.X)
-        np.testing.assert_array_equal(candidate.model.predict(problem.test.X), predicted)
-    one = next(islice(method("karma").candidates(problem), 2, 3))
-    alone = KARMAClassifier(**one.parameters).fit(X, y)
-    predicted = alone.predict(problem.test.X)
-    np.testing.assert_array_equal(one.model.predict(problem.test.X), predicted)
-    one = next(islice(method("genrbf").candidates(problem), 60, 61))
-    kernel = GenRBFKernel().fit(X)
-    C, gamma = one.parameters.values()
-    machine = SVC(C=C, kernel="precomputed").fit(kernel(X, gamma=gamma), y)
-    expected = machine.predict(kernel(problem.test.X, X, gamma=gamma))
-    np.testing.assert_array_equal(one.model.predict(problem.test.X), expected)
-
-
-def test_only_the_paper_s_rivals_are_read_by_the_released_rule():
-    both = ("mean+svc", "geom", "karma", "genrbf", "newimp+svc", "newimp+svc_near")
-    for name in both:
-        assert method(name).rules == ("plain", "released")
-        assert method(name).family == "rival"
-    for name in ("mean+mlp", "mean+logistic", "knn+svc_near", "direct+own", "hgb"):
-        assert method(name).rules == ("plain",)
-
-
-def test_distances_of_held_out_rows_are_computed_once(monkeypatch):
-    problem = PROBLEMS["amputed"]
-    calls = []
-
-    class Counting:
-        train = problem.train.truth
-        filled = train
-        status = ""
-
-        def new_rows(self, X):
-            calls.append(X)
-            return np.where(np.isnan(X), 0.5, X)
-
-    for candidate in gaussian_svc(problem, Counting()):
-        candidate.model.predict(problem.holdout.X)
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("median+svc", "The filler of the method 'median\\+svc' must be one of: mean, class_mean"),
-        ("mean+forest", "The classifier of the method 'mean\\+forest' must be one of: svc"),
-        ("mean+own", "must be one of: svc, svc_near, logistic, mlp, hgb; got 'own'"),
-        ("direct+indicators+own", "must be one of: svc, svc_near, logistic, mlp, hgb; got 'own'"),
-        ("K_o+own", "must not be 'own': that filling has no machine"),
-        ("direct[labels=shuffled]+own", "must not be 'own'"),
-        ("mean", "A method must be filler\\+classifier, filler\\+indicators\\+classifier or one"),
-        ("mean+flags+svc", "A method must be filler\\+classifier"),
-        ("mean[k=3]+svc", "mean has no options; got 'k'"),
-        ("mean+svc[C=1]", "svc has no options; got 'C'"),
-        ("geom[C=1]", "geom has no options; got 'C'"),
-        ("direct[eta=]+own", "Options must read key=value"),
-    ],
-)
-def test_unknown_parts_are_refused_before_any_work(name, message):
-    with pytest.raises(ValueError, match=message):
-        method(name)
-
-
-def test_a_plus_within_brackets_parts_nothing():
-    assert method("direct[eta=1e+3]+own").name == "direct[eta=1e+3]+own"
-
-
-def test_merged_fillings_keep_the_order_of_ties():
-    candidates = method("knn+svc_near").candidates(small_problem())
-    tried = [tuple(one.parameters.values()) for one in candidates]
+@pytest.mark.parametrize("name", ["mean+svc", "genrbf", "geom", "knn+svc_near"])
+def test_the_smallest_c_comes_first_and_then_the_smallest_gamma(name):
+    tried = [tuple(one.parameters.values()) for one in method(name).candidates(PROBLEM)]
     assert tried == sorted(tried)
-    assert {parameters[-1] for parameters in tried} == {5, 10, 20}
+    if name != "knn+svc_near":
+        assert {setting[:2] for setting in tried} == set(product(GRID, GRID))
 
 
 @pytest.mark.parametrize("name, at", [("genrbf[grid=wide]", "gamma"), ("karma[grid=wide]", "C")])
 def test_a_wide_grid_goes_further_down(name, at):
-    candidates = method(name).candidates(small_problem())
-    assert min(candidate.parameters[at] for candidate in candidates) == min(WIDE) < min(GRID)
+    least = min(candidate.parameters[at] for candidate in method(name).candidates(PROBLEM))
+    assert least == min(GRIDS["wide"]) < min(GRID)
 
 
-def test_a_grid_that_there_is_not_is_refused():
-    with pytest.raises(ValueError, match="The grid of karma must be one of: paper, wide"):
-        method("karma[grid=tall]")
+def test_the_grid_of_machines_is_scikit_learns():
+    means = np.nanmean(PROBLEM.train.X, axis=0)
+    train = np.where(np.isnan(PROBLEM.train.X), means, PROBLEM.train.X)
+    test = np.where(np.isnan(PROBLEM.test.X), means, PROBLEM.test.X)
+    candidates = method("mean+svc").candidates(PROBLEM)
+    for (C, gamma), candidate in zip(product(GRID, GRID), candidates, strict=True):
+        machine = SVC(C=C, gamma=gamma).fit(train, PROBLEM.train.y)
+        found = candidate.model.decision_function(PROBLEM.test.X)
+        np.testing.assert_allclose(found, machine.decision_function(test), atol=5e-3)
+        assert candidate.train_accuracy == machine.score(train, PROBLEM.train.y)
+
+
+def test_ties_go_to_the_smallest_setting_and_near_grids_are_around_it():
+    method_ = method("mean+svc")
+    accuracies = {
+        tuple(one.parameters.values()): np.mean(
+            one.model.predict(PROBLEM.holdout.X) == PROBLEM.holdout.y
+        )
+        for one in method_.candidates(PROBLEM)
+    }
+    best = max(accuracies.values())
+    ties = [setting for setting, accuracy in accuracies.items() if accuracy == best]
+    assert len(ties) > 1
+    C, gamma = mean_choice(PROBLEM)
+    assert (C, gamma) == min(ties)
+    around = list(product(near(C), near(gamma)))
+    for name in ("iterative+svc_near", "direct+own", "direct+refit"):
+        found = [tuple(one.parameters.values()) for one in method(name).candidates(PROBLEM)]
+        assert found == around
+    one = method("paper[max_iter=2]+refit").candidates(PROBLEM)
+    assert [tuple(candidate.parameters.values()) for candidate in one] == [(C, gamma)]
 
 
 def test_the_default_classifier_is_named_by_its_own_defaults():
-    problem = PROBLEMS["amputed"]
-    plain, named, former = (
-        next(iter(method(name).candidates(problem))).model
+    options = registry.WHOLE["kernel_classifier"].options
+    written = f"C={options['C'].default},smooth={options['smooth'].default}"
+    plain, named, other = (
+        next(iter(method(name).candidates(PROBLEM))).model
         for name in (
             "kernel_classifier",
-            f"kernel_classifier[C={OWN_C},smooth={OWN_SMOOTH}]",
+            f"kernel_classifier[{written}]",
             "kernel_classifier[C=1,smooth=1]",
         )
     )
     assert plain.C == named.C == KernelImputationClassifier().C
-    assert plain.kernel_.gamma == named.kernel_.gamma == former.kernel_.gamma / 4
+    assert plain.kernel_.gamma == named.kernel_.gamma == other.kernel_.gamma / 4
+
+
+# ------------------------------------------------------------------ fillings
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in registry.FILLERS if name not in (*GUIDED, "newimp")]
+)
+@pytest.mark.parametrize("held_out", ["complete", "amputed"])
+def test_all_gaps_are_filled_and_observed_cells_stay(name, held_out):
+    problem = small_problem(held_out=held_out, empty_column=True)
+    filling = imputer_filling(problem, name)
+    assert filling is imputer_filling(problem, name)
+    for before, after in (
+        (problem.train.X, filling.train),
+        (problem.test.X, filling.new_rows(problem.test.X)),
+    ):
+        observed = ~np.isnan(before)
+        np.testing.assert_array_equal(after[observed], before[observed])
+        assert (after >= 0).all() and (after <= 1).all()
+        assert (after[~observed[:, 2], 2] == 0.5).all()
+
+
+def test_fillings_are_those_of_the_imputers():
+    for name, imputer in (("mean", SimpleImputer()), ("knn[k=3]", KNNImputer(n_neighbors=3))):
+        filling = imputer_filling(PROBLEM, name)
+        np.testing.assert_array_equal(filling.train, imputer.fit_transform(PROBLEM.train.X))
+        expected = imputer.transform(PROBLEM.test.X)
+        np.testing.assert_allclose(filling.new_rows(PROBLEM.test.X), expected, atol=1e-12)
+    assert imputer_filling(PROBLEM, "kernel_imputer").status == "CONVERGED"
+    assert imputer_filling(PROBLEM, "mean").status == ""
+
+
+def test_the_appended_label_guides_training_rows_and_is_unknown_for_new_ones():
+    problem = small_problem(held_out="amputed", n_classes=3)
+    X, y = problem.train.X, problem.train.y
+    appended = LabelAppended(IterativeImputer(random_state=0, max_iter=3, tol=1e9))
+    filled = appended.fit_transform(X, y)
+    columns = np.column_stack([y == 1, y == 2]).astype(float)
+    alone = IterativeImputer(random_state=0, max_iter=3, tol=1e9)
+    np.testing.assert_array_equal(filled, alone.fit_transform(np.hstack([X, columns]))[:, :4])
+    unknown = np.full((problem.test.y.size, 2), np.nan)
+    expected = alone.transform(np.hstack([problem.test.X, unknown]))[:, :4]
+    np.testing.assert_array_equal(appended.transform(problem.test.X), expected)
+
+
+def test_indicators_are_those_of_training_columns_with_gaps():
+    X = PROBLEM.train.X.copy()
+    X[:, 1] = 0.5
+    filling = imputer_filling(PROBLEM, "mean")
+    both = with_indicators(filling, X)
+    np.testing.assert_array_equal(both.train[:, :4], filling.train)
+    np.testing.assert_array_equal(both.train[:, 4:], np.isnan(X[:, [0, 2, 3]]))
+    new = both.new_rows(PROBLEM.test.X)
+    np.testing.assert_array_equal(new[:, 4:], np.isnan(PROBLEM.test.X[:, [0, 2, 3]]))
+
+
+def test_complete_rows_are_not_given_to_an_imputer():
+    class Filled(SimpleImputer):
+        def fit_transform(self, X, y=None):
+            return SimpleImputer.transform(self.fit(X), X)
+
+        def transform(self, X):
+            assert np.isnan(X).any(axis=1).all()
+            return super().transform(X)
+
+    problem = small_problem()
+    filling = filling_by(Filled(), problem)
+    assert filling.new_rows(problem.test.X) is problem.test.X
+    mixed = problem.test.X.copy()
+    mixed[3, 1] = np.nan
+    assert np.isfinite(filling.new_rows(mixed)).all()
+
+
+def test_the_last_results_are_memoized_by_identity():
+    seen = []
+    doubled = memoized(lambda X: seen.append(X) or 2 * X)
+    one, other, third = (np.ones(2) for _ in range(3))
+    first = doubled(one)
+    doubled(other)
+    assert doubled(one) is first and len(seen) == 2
+    doubled(third)
+    doubled(one)
+    assert len(seen) == 4
+
+
+def test_an_option_is_selected_unless_the_name_gives_it():
+    tried = [one.parameters["k"] for one in method("knn+svc_near").candidates(PROBLEM)]
+    assert tried == [5, 10, 20] * 9
+    named = islice(method("knn[k=10]+svc_near").candidates(PROBLEM), 1)
+    assert "k" not in next(named).parameters
+
+
+# ------------------------------------------------------------------ the library's fillings
+
+
+def filled(name, problem=PROBLEM, C=C, gamma=GAMMA):
+    how = guidance(parse_name(name))
+    return guided_filling(problem, how, C, gamma, *how.etas)
+
+
+def imputed(y=PROBLEM.train.y, **parameters):
+    return impute(PROBLEM.train.X, y, kernel=Gaussian(GAMMA), C=C, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("direct", {}),
+        ("direct[eta=4,max_iter=3]", {"eta": 4 * C, "max_iter": 3}),
+        ("direct[eta=inf]", {"eta": math.inf}),
+        ("anchored", {"variant": "anchored"}),
+        ("expected", {"variant": "anchored", "reference": "expected"}),
+        ("paper[max_iter=5]", {"variant": "paper", "max_iter": 5}),
+        ("appendix", {"variant": "appendix", "max_iter": 150}),
+        (
+            "appendix[perturbation=no,max_iter=20]",
+            {"variant": "appendix", "rho": math.inf, "max_iter": 20},
+        ),
+        (
+            "released[perturbation=no,max_iter=20]",
+            {"variant": "released", "radius": 0.0, "max_iter": 20},
+        ),
+    ],
+)
+def test_a_filling_and_its_machine_are_those_of_impute(name, parameters):
+    result = imputed(**parameters)
+    guided = filled(name)
+    np.testing.assert_array_equal(guided.filling.train, result.X)
+    assert guided.filling.status == result.status.name
+    rows = guided.filling.new_rows(PROBLEM.test.X)
+    decided = Gaussian(GAMMA)(rows, result.X) @ result.dual_coef + result.intercept
+    np.testing.assert_allclose(guided.machine.decision_function(rows), decided, atol=1e-12)
+    np.testing.assert_array_equal(guided.machine.predict(rows), (decided > 0).astype(int))
+
+
+def test_direct_is_the_public_estimators():
+    parameters = dict(C=C, gamma=GAMMA, eta=16 * C, feature_range=(0.0, 1.0))
+    imputer = KernelImputer(**parameters)
+    train = imputer.fit_transform(PROBLEM.train.X, PROBLEM.train.y)
+    guided = filled("direct")
+    np.testing.assert_allclose(guided.filling.train, train, atol=1e-12)
+    new = guided.filling.new_rows(PROBLEM.test.X)
+    np.testing.assert_allclose(new, imputer.transform(PROBLEM.test.X), atol=1e-12)
+
+
+def test_shuffled_labels_guide_the_filling_only():
+    y = PROBLEM.train.y
+    shuffled = np.random.default_rng(PROBLEM.seed("shuffled labels")).permutation(y)
+    assert (shuffled != y).any()
+    guided = filled("direct[labels=shuffled]")
+    np.testing.assert_array_equal(guided.filling.train, imputed(shuffled).X)
+    for candidate in refit(PROBLEM, guidance(parse_name("direct[labels=shuffled]"))):
+        # The machine after it learned from the true labels.
+        assert candidate.train_accuracy > 0.6
+
+
+def test_stage_two_alone_fits_the_observed_sums_at_any_gamma():
+    X = PROBLEM.train.X
+    kernel = Gaussian(GAMMA)
+    observed = ~np.isnan(X)
+    sums = kernel.observed_sums(np.where(observed, X, 0.0), observed)
+    expected = recover_features(X, kernel.inverse_link(kernel.link(sums)), kernel=kernel).X
+    np.testing.assert_allclose(filled("K_o").filling.train, expected, atol=1e-6)
+    assert filled("K_o").filling is filled("K_o", gamma=8.0).filling
+
+
+def test_one_filling_serves_every_classifier():
+    how = guidance(parse_name("direct"))
+    tables = zip(own(PROBLEM, how), refit(PROBLEM, how), strict=True)
+    assert all(one.filled is other.filled for one, other in tables)
+
+
+def test_a_selected_eta_ends_at_mean_imputation():
+    candidates = list(method("direct[eta=select]+refit").candidates(PROBLEM))
+    etas = [candidate.parameters["eta"] for candidate in candidates]
+    assert etas[: len(SELECTED_ETAS)] == list(SELECTED_ETAS)
+    X = PROBLEM.train.X
+    means = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    for candidate in candidates:
+        assert (candidate.parameters["eta"] == np.inf) == np.allclose(candidate.filled, means)
+
+
+# ------------------------------------------------------------------ selection
+
+
+class Right:
+    """Predicts so many of the holdout rows rightly."""
+
+    def __init__(self, n_right):
+        self.n_right = n_right
+
+    def predict(self, X):
+        wrong = np.arange(len(X)) >= self.n_right
+        return np.where(wrong, 1 - PROBLEM.holdout.y, PROBLEM.holdout.y)
+
+
+@pytest.mark.parametrize(
+    ("offered", "plain", "released"),
+    [
+        ([(10, 1.0), (20, 1.0), (20, 1.0), (5, 1.0)], 1, 1),
+        ([(25, 0.8), (24, 0.8), (15, 0.6), (15, 0.9)], 0, 2),
+        ([(20, 0.1)], 0, None),
+    ],
+    ids=["first among equals", "training above holdout", "none passes"],
+)
+def test_the_rules_select(offered, plain, released):
+    candidates = [Candidate({"at": i}, Right(n), train) for i, (n, train) in enumerate(offered)]
+    chosen = choose(iter(candidates), PROBLEM, ("plain", "released"))
+    assert chosen["plain"].candidate.parameters["at"] == plain
+    assert chosen["plain"].holdout_accuracy == offered[plain][0] / PROBLEM.holdout.y.size
+    found = chosen["released"].candidate.parameters["at"] if "released" in chosen else None
+    assert found == released

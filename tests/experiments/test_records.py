@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.committed import export_csv, import_parts, known_parts, read_csv
 from experiments.records import (
     OUTCOME,
     Key,
     clean,
+    export_csv,
+    read_csv,
     read_parts,
-    rows_among,
+    rows_of_keys,
     status_of_parts,
 )
 
@@ -78,27 +79,6 @@ def test_a_csv_gives_the_rows_back_to_the_last_bit(folder, tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["trial.csv"]
 
 
-def test_known_rows_come_from_a_csv_and_what_is_there_stays(folder, tmp_path):
-    path = tmp_path / "trial.csv"
-    export_csv(read_parts(folder), path)
-    other = tmp_path / "other"
-    clean(other)
-    mine = key(repetition=1)
-    write(other, mine, ("plain", 0.9))
-    keys = [key(repetition=r) for r in range(3)]
-    assert import_parts(known_parts(path), other, keys) == 1
-    rows = read_parts(other)
-    assert rows["accuracy"].tolist() == [0.1 + 0.2, 1 / 3, 0.9]
-    assert import_parts(known_parts(path), other, keys) == 0
-
-
-def test_a_csv_of_something_else_is_refused(folder, tmp_path):
-    path = tmp_path / "other.csv"
-    path.write_text("experiment,method,accuracy\na,b,1\n")
-    with pytest.raises(ValueError, match=r"other.csv must have the columns .*'status'"):
-        known_parts(path)
-
-
 @pytest.mark.parametrize("text", [b"", b"a,b\n1\n", b"\xff,b\n1,2\n"])
 def test_a_file_that_is_no_csv_is_refused_by_its_name(tmp_path, text):
     path = tmp_path / "other.csv"
@@ -134,14 +114,6 @@ def test_what_is_half_written_does_not_count_and_is_removed(folder):
     pd.testing.assert_frame_equal(read_parts(folder), before)
 
 
-def test_a_part_that_can_not_be_written_leaves_the_old_one(folder):
-    of = key()
-    before = (folder / of.file_name).read_bytes()
-    with pytest.raises(Exception, match="Could not convert|object"):
-        of.write(folder, [row(of, rule=object())])
-    assert (folder / of.file_name).read_bytes() == before
-
-
 def test_the_status_of_a_part_is_that_of_its_worst_row(folder):
     of = key(repetition=7)
     of.write(folder, [row(of), row(of) | {"status": "failed"}])
@@ -152,12 +124,6 @@ def test_the_status_of_a_part_is_that_of_its_worst_row(folder):
 
 
 def test_only_what_is_asked_for_is_kept(folder):
-    rows = rows_among(read_parts(folder), [key(), key("knn", 0.2, 1), key("absent")])
+    rows = rows_of_keys(read_parts(folder), [key(), key("knn", 0.2, 1), key("absent")])
     assert rows["method"].tolist() == ["knn", "mean", "mean"]
     assert rows["repetition"].tolist() == [1, 0, 0]
-
-
-def test_there_may_be_no_rows_at_all(tmp_path):
-    assert read_parts(tmp_path / "nowhere").empty
-    assert clean(tmp_path / "new") == []
-    assert not (tmp_path / "new").exists()

@@ -1,6 +1,6 @@
 import pytest
 
-from experiments.config_files import config_names, load_config
+from experiments.config import config_names, load_config
 from experiments.plan import keys_of, make_plan
 from experiments.records import read_parts
 from experiments.runner import run
@@ -22,7 +22,7 @@ def test_smoke_runs_every_method_to_a_row(tmp_path, data_dir):
 def test_every_config_has_units_of_its_own_with_methods_that_there_are(name):
     config = load_config(name)
     if config.kind == "classification":
-        from experiments.methods.registry import method
+        from experiments.methods.named import method
 
         assert all(method(entry.name).name == entry.name for entry in config.methods)
     names = [key.file_name for key in keys_of(config)]

@@ -80,20 +80,6 @@ def test_ranks_share_ties_and_sum_to_the_same():
     assert ranks["complete"].all()
 
 
-def test_a_method_with_fewer_repetitions_is_placed_without_moving_others():
-    wide = laid_out(
-        {
-            "a": [[0.9, 0.5], [0.9, 0.5]],
-            "b": [[0.8, 0.9], [0.8, 0.9]],
-            "few": [[0.85, np.nan], [np.nan, np.nan]],
-        }
-    )
-    ranks = average_ranks(wide)
-    assert ranks.loc["few", ["rank", "complete", "cells", "n"]].tolist() == [1.5, False, 1, 1]
-    without = average_ranks(wide.drop(columns="few"))
-    pd.testing.assert_frame_equal(ranks.drop(index="few"), without)
-
-
 def test_a_method_that_lacks_readings_has_the_rank_of_its_complete_twin():
     rng = np.random.default_rng(4)
     wide = laid_out({name: rng.normal(size=(6, 1)).tolist() for name in "abcd"})
@@ -111,11 +97,6 @@ def test_versus_counts_the_cells():
     assert (row["cells"], row["higher"], row["lower"]) == (2, 1, 0)
     assert (row["better"], row["worse"]) == (1, 0)
     assert row["difference"] == pytest.approx(np.mean(np.subtract(better, base)))
-
-
-def test_versus_names_the_methods_there_are():
-    with pytest.raises(ValueError, match="must be one of the methods a; got 'b'"):
-        versus(laid_out({"a": [[0.1]]}), "b")
 
 
 def test_the_best_stands_alone_only_against_all():

@@ -1,17 +1,15 @@
-"""How a command ends: exit codes, and the error that carries one line for the user."""
+"""How a command ends: every error becomes one sentence on stderr and an exit code."""
 
 from __future__ import annotations
 
-__all__ = [
-    "EXIT_FAULT",
-    "EXIT_INTERRUPTED",
-    "EXIT_OK",
-    "EXIT_REFUSED",
-    "EXIT_USAGE",
-    "InterruptedRunError",
-    "RefusedError",
-    "refused_fit",
-]
+import contextlib
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+
+import typer
 
 EXIT_OK = 0
 """The output is written (also where the solver stopped early: a warning says so)."""
@@ -24,39 +22,102 @@ EXIT_FAULT = 3
 EXIT_INTERRUPTED = 130
 """Interrupted (Ctrl-C); nothing is written."""
 
+# Typer bundles its own copy of click in some versions; all of them publish only this subclass.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
 
 class RefusedError(Exception):
-    """Something that a command cannot work with, said in one line.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong and what to do about it.
-    """
-
-
-def refused_fit(error: ValueError) -> RefusedError:
-    """Return a refusal that names options as the command line has them.
-
-    Parameters
-    ----------
-    error : ValueError
-        What an estimator or `impute_table` raised.
-
-    Returns
-    -------
-    RefusedError
-        The same in the words of the command line.
-    """
-    words = str(error)
-    for ours, theirs in {
-        "subset_size=": "--subset-size ",
-        "subset_size": "--subset-size",
-        "max_memory": "--max-memory",
-    }.items():
-        words = words.replace(ours, theirs)
-    return RefusedError(words)
+    """Something that a command cannot work with; the message says what, and what to do."""
 
 
 class InterruptedRunError(Exception):
-    """A run was interrupted and can be taken up again; the message says how."""
+    """A run was interrupted and can be continued; the message says how."""
+
+
+@contextlib.contextmanager
+def refusals(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn what the library refuses into a `RefusedError` that names options."""
+    refused: tuple[type[Exception], ...] = (ValueError, *kinds)
+    try:
+        yield
+    except refused as error:
+        raise RefusedError(in_options(str(error))) from error
+
+
+def report_error(error: BaseException) -> int:
+    """Print one line on stderr for an error, and return its exit code."""
+    if isinstance(error, _UsageError):
+        # Some versions of Typer check choices by a library that puts these words in front.
+        message = str(getattr(error, "format_message", error.__str__)()).replace(
+            "Value error, ", ""
+        )
+        context = getattr(error, "ctx", None)
+        path = "kernimpute" if context is None else context.command_path
+        return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
+    if isinstance(error, RefusedError):
+        return _ended(EXIT_REFUSED, str(error))
+    if isinstance(error, MemoryError):
+        return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
+    if isinstance(error, InterruptedRunError):
+        return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return _ended(EXIT_INTERRUPTED, "interrupted; no output was written.")
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has left, and the output file is written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _ended(EXIT_REFUSED, f"{where}{error.strerror or error}.")
+    if not isinstance(error, Exception):
+        raise error
+    if os.environ.get("KERNIMPUTE_TRACEBACK"):
+        traceback.print_exception(error)
+    return _ended(
+        EXIT_FAULT,
+        f"a fault of kernimpute ({type(error).__name__}: {error}); set KERNIMPUTE_TRACEBACK=1 to "
+        "see where, and report it.",
+    )
+
+
+def _ended(code: int, message: str) -> int:
+    typer.echo("kernimpute: " + " ".join(message.split()), err=True)
+    return code
+
+
+# ------------------------------------------------------- Python's words, and the command line's
+
+_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown"} | {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("target", "task", "ignore", "drop", "categorical", "missing_values", "variant"),
+        *("kernel", "C", "gamma", "eta", "tol", "max_iter", "subset_size", "max_memory"),
+        *("scheduler", "report", "output", "force", "trust"),
+    )
+}
+"""From a parameter of the library to the option that sets it."""
+_NAMED = re.compile(
+    # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "in drop",
+    # "max_memory".
+    rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
+    rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
+    rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
+    r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
+    rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
+)
+_GROUPS = ("parameter", "assigned", "first", "listed", "bare")
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with options in place of Python's parameters.
+
+    >>> in_options("The 'eta' parameter of impute_table must be positive: pass subset_size=500.")
+    '--eta must be positive: pass --subset-size 500.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name = _OPTIONS[next(match[group] for group in _GROUPS if match[group])]
+        value = (match["value"] or "").strip("'")
+        return name if value in ("", "True") else f"{name} {value}"
+
+    return _NAMED.sub(option, message)

@@ -1,43 +1,17 @@
-"""The options that several commands have: their types, their checks and their words.
+"""The options that several commands have: their types, their checks and their help.
 
-The program imports this before it knows what is asked for: nothing here imports what fills tables.
+`--help` imports this: nothing here may import NumPy or what fills tables.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from kernimpute.core.checks import SMALLEST_SUBSET
-
-__all__ = [
-    "CategoricalOption",
-    "DropOption",
-    "EtaOption",
-    "ForceOption",
-    "GammaOption",
-    "IgnoreOption",
-    "JobsOption",
-    "KernelName",
-    "KernelOption",
-    "MaxIterOption",
-    "MissingValuesOption",
-    "MaxMemoryOption",
-    "PenaltyOption",
-    "QuietOption",
-    "SubsetSizeOption",
-    "TableArgument",
-    "TargetOption",
-    "TaskName",
-    "TaskOption",
-    "TolOption",
-    "VariantName",
-    "VariantOption",
-]
 
 
 class TaskName(StrEnum):
@@ -58,31 +32,24 @@ class VariantName(StrEnum):
     RELEASED = "released"
 
 
-class KernelName(StrEnum):
-    """The kernels, as in `kernimpute.kernels.KERNELS`."""
+class UnknownName(StrEnum):
+    """What is done with a category that the model does not know."""
 
-    GAUSSIAN = "gaussian"
-    LAPLACIAN = "laplacian"
-    LINEAR = "linear"
-    POLYNOMIAL = "polynomial"
-    SIGMOID = "sigmoid"
-    CHI2 = "chi2"
+    ERROR = "error"
+    MISSING = "missing"
 
 
-def _positive(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value < math.inf:
-        raise typer.BadParameter(f"{value:g} is not a positive number.")
-    return value
+def _must_be(
+    what: str, is_right: Callable[[float], bool]
+) -> Callable[[float | None], float | None]:
+    """Return a check of a number for the parser."""
 
+    def checked(value: float | None) -> float | None:
+        if value is not None and not is_right(value):
+            raise typer.BadParameter(f"{value:g} is not {what}.")
+        return value
 
-def _positive_or_infinite(value: float | None) -> float | None:
-    return value if value == math.inf else _positive(value)
-
-
-def _not_negative(value: float | None) -> float | None:
-    if value is not None and not 0.0 <= value < math.inf:
-        raise typer.BadParameter(f"{value:g} is not a number of at least 0.")
-    return value
+    return checked
 
 
 def _jobs(value: int | None) -> int | None:
@@ -91,99 +58,126 @@ def _jobs(value: int | None) -> int | None:
     return value
 
 
-TableArgument = Annotated[
+def _kernel(name: str) -> str:
+    from kernimpute.core.kernels import KERNELS
+
+    if name not in KERNELS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, KERNELS))}.")
+    return name
+
+
+_is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.inf)
+
+Table = Annotated[
     Path,
     typer.Argument(
-        help="The table: .csv, .tsv (also .gz), .parquet or .arff; for impute with --subset-size "
-        "also a folder of .parquet."
+        help="The table: .csv, .tsv (also .gz) or .parquet; for impute with --subset-size also a "
+        "folder of .parquet."
     ),
 ]
-TargetOption = Annotated[
-    str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column.")
+Model = Annotated[
+    Path,
+    typer.Argument(
+        help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+        metavar="MODEL",
+    ),
 ]
-TaskOption = Annotated[
-    TaskName, typer.Option(help="What the label is; auto decides by its values.")
+NewRows = Annotated[
+    Path, typer.Argument(help="The rows to fill: .csv, .tsv (also .gz) or .parquet.", metavar="NEW")
 ]
-IgnoreOption = Annotated[
+FilledTable = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
+]
+NewModel = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="MODEL",
+        help="The model to write; .skops is added to a bare name.",
+    ),
+]
+Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
+Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column.")]
+Task = Annotated[TaskName, typer.Option(help="What the label is; auto decides by its values.")]
+Ignore = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
         help="Keep this column as it is and do not use it (identifiers). Repeatable; also a,b,c.",
     ),
 ]
-DropOption = Annotated[
+Drop = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN", help="Leave this column out of what is written. Repeatable; also a,b,c."
     ),
 ]
-CategoricalOption = Annotated[
+Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="These numbers are codes. Repeatable; also a,b,c."),
 ]
-MissingValuesOption = Annotated[
+MissingValues = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TEXT",
         help="A cell with this text is a gap, besides empty cells, NA, NaN and null. Repeatable.",
     ),
 ]
-VariantOption = Annotated[VariantName, typer.Option(help="Which form of the method.")]
-KernelOption = Annotated[
-    KernelName, typer.Option(help="The kernel; gaussian or laplacian for categories.")
+Variant = Annotated[VariantName, typer.Option(help="Which form of the method.")]
+Kernel = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        callback=_kernel,
+        help="A kernel of `kernimpute.kernels`, such as gaussian or linear; gaussian or laplacian "
+        "for categories.",
+    ),
 ]
-PenaltyOption = Annotated[
-    float, typer.Option("--C", callback=_positive, help="The penalty of the classifier.")
+Penalty = Annotated[
+    float, typer.Option("--C", callback=_is_positive, help="The penalty of the classifier.")
 ]
-GammaOption = Annotated[
+Gamma = Annotated[
     float | None,
     typer.Option(
-        callback=_positive,
+        callback=_is_positive,
         help="The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
     ),
 ]
-EtaOption = Annotated[
+Eta = Annotated[
     float | None,
     typer.Option(
-        callback=_positive_or_infinite,
+        callback=_must_be("a positive number", lambda value: value > 0.0),
         help=(
             "Pull towards the column means, up to inf; by default 16 C / (observed share), 256 C / "
             "(observed share) for a quantity; the norm of the coefficients for what is not direct."
         ),
     ),
 ]
-TolOption = Annotated[
+Tol = Annotated[
     float | None,
     typer.Option(
-        callback=_not_negative,
+        callback=_must_be("a number of at least 0", lambda value: 0.0 <= value < math.inf),
         help="Stop where the gap (direct: the slope) is below this; by default the variant's own.",
     ),
 ]
-MaxIterOption = Annotated[
+MaxIter = Annotated[
     int | None,
     typer.Option(min=1, help="Stop after so many rounds; by default the variant's own number."),
 ]
-SubsetSizeOption = Annotated[
+SubsetSize = Annotated[
     int | None,
-    typer.Option(
-        min=SMALLEST_SUBSET, help="Impute larger tables by subsets of at most so many rows."
-    ),
+    # As `core.checks.SMALLEST_SUBSET`.
+    typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
 ]
-
-
-def _share(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value <= 1.0:
-        raise typer.BadParameter(f"{value:g} is not a share in (0, 1].")
-    return value
-
-
-MaxMemoryOption = Annotated[
+MaxMemory = Annotated[
     float | None,
     typer.Option(
-        callback=_share, help="Share of the free memory that may be taken; by default 0.75."
+        callback=_must_be("a share in (0, 1]", lambda value: 0.0 < value <= 1.0),
+        help="Share of the free memory that may be taken; by default 0.75.",
     ),
 ]
-JobsOption = Annotated[
+Jobs = Annotated[
     int | None,
     typer.Option(
         "--jobs",
@@ -192,7 +186,24 @@ JobsOption = Annotated[
         help="Subsets at the same time; -1: one a core. By default 1.",
     ),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
-QuietOption = Annotated[
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Fill subsets of a Parquet table on Dask's workers: local, or tcp://host:port.",
+    ),
+]
+Unknown = Annotated[
+    UnknownName,
+    typer.Option(help="Categories that the model does not know: refuse, or fill like gaps."),
+]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Open MODEL even if it holds types of other packages, which can run code."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]

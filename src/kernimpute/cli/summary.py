@@ -1,60 +1,106 @@
-"""What is printed when a run is over: warnings on stderr, a summary on stdout."""
+"""What a run prints: progress and warnings on stderr, a summary on stdout."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import TextIO
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, cast
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-__all__ = ["print_summary", "print_warnings", "said_of_done"]
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import Record
+from kernimpute.estimators.impute_table import kernel_text
+from kernimpute.table.columns import counted
+
+if TYPE_CHECKING:
+    from kernimpute.scale import ParquetImputation
 
 _MOST_COLUMNS = 60
-"""Columns listed in the summary; a table with more gets a last line that counts the rest."""
+"""Columns listed in the summary; of a wider table a last line counts the rest."""
 
 
-def said_of_done(say: Callable[[], None]) -> None:
-    """Say something of what is written; that nobody hears it does not undo what is written.
+class Progress:
+    """A context that shows rounds on a terminal, in one line, and keeps the warnings for later."""
 
-    Parameters
-    ----------
-    say : callable
-        Prints it.
+    def __init__(self, *, quiet: bool) -> None:
+        # The stream is None where the caller has closed it.
+        self._is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._caught = warnings.catch_warnings(record=True)
+        self._messages: list[warnings.WarningMessage] | None = None
+
+    def __enter__(self) -> Self:
+        """Begin to keep warnings."""
+        self._messages = self._caught.__enter__()
+        warnings.simplefilter("default")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Clear the line."""
+        self._caught.__exit__(kind, error, trace)
+        self.show("")
+
+    def callback(self, record: Record) -> bool:
+        """Show a round, and let the solver continue."""
+        self.show(progress_text(record))
+        return False
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the one before."""
+        if self._is_shown:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    def warnings_but(self, *kinds: type[Warning]) -> list[str]:
+        """Return the warnings of other kinds than these."""
+        return [
+            str(one.message) for one in self._messages or () if not issubclass(one.category, kinds)
+        ]
+
+
+def progress_text(record: Record) -> str:
+    """Return stage, round, objective and certificate, as far as a round has them.
+
+    >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
+    'Stage I: round 7, objective 12.5, gap 0.002'
     """
+    parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
+    if not math.isnan(record.objective):
+        parts.append(f"objective {record.objective:.6g}")
+    if not math.isnan(record.gap):
+        # The one-stage variant is certified by the slope that is left, not by a gap.
+        parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
+    return ", ".join(parts)
+
+
+def print_or_ignore(print_all: Callable[[], None]) -> None:
+    """Print once the output is written: a closed stdout must not change the exit code."""
     try:
-        say()
-        # None where the caller has closed it.
+        print_all()
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError, SystemExit, KeyboardInterrupt):
-        # What is still in the buffer would fail again at the end of the process.
         if sys.stdout is not None:
-            _to_nowhere(sys.stdout)
+            # Else what is left in the buffer fails again when Python exits.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _to_nowhere(stream: TextIO) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def print_warnings(warnings: Iterable[str]) -> None:
-    """Print each warning as one line on stderr.
-
-    Parameters
-    ----------
-    warnings : iterable of str
-        What one should look at.
-    """
-    for warning in warnings:
-        typer.echo("warning: " + " ".join(warning.split()), err=True)
+def print_warnings(cautions: Iterable[str]) -> None:
+    """Print each warning once, as one line on stderr."""
+    for caution in dict.fromkeys(cautions):
+        typer.echo("warning: " + " ".join(caution.split()), err=True)
 
 
 def print_summary(
@@ -65,46 +111,59 @@ def print_summary(
     n_rows: int = 0,
     notes: Iterable[str] = (),
 ) -> None:
-    """Print what was done on stdout.
-
-    Parameters
-    ----------
-    facts : iterable of (str, str)
-        Names and texts.
-    outputs : iterable of Path
-        The files written.
-    filled : mapping of hashable to int, default=None
-        How many cells were filled in each column that has such.
-    n_rows : int, default=0
-        Rows of the table that they are of.
-    notes : iterable of str, default=()
-        What was done that one would not expect.
-    """
-    # Without a terminal there is no width to keep to, and lines that wrap are hard to search.
-    console = Console(width=None if sys.stdout and sys.stdout.isatty() else 160, highlight=False)
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in facts:
-        table.add_row(Text(name), Text(text))
-    console.print(table)
+    """Print what was done; `filled` counts the filled cells of each column that has such."""
+    rows = list(facts)
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:<{width}}  {text}" for name, text in rows]
     if filled:
-        console.print(_columns_table(filled, n_rows))
-    for note in notes:
-        console.print(Text(f"note: {note}"))
-    for path in outputs:
-        console.print(Text(f"wrote {path}"))
+        lines.extend(["", *_columns(filled, n_rows), ""])
+    lines.extend(f"note: {note}" for note in notes)
+    lines.extend(f"wrote {path}" for path in outputs)
+    typer.echo("\n".join(lines))
 
 
-def _columns_table(filled: Mapping[Hashable, int], n_rows: int) -> Table:
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("column")
-    table.add_column("cells filled", justify="right")
-    table.add_column("of its cells", justify="right")
+def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
+    """Return a table of the columns that were filled, as lines."""
+    rows = [("column", "cells filled", "of its cells")]
     for name, count in list(filled.items())[:_MOST_COLUMNS]:
-        table.add_row(Text(str(name)), str(count), f"{100.0 * count / n_rows:.1f} %")
-    more = len(filled) - _MOST_COLUMNS
-    if more > 0:
-        rest = sum(list(filled.values())[_MOST_COLUMNS:])
-        table.add_row(Text(f"and {more} more columns"), str(rest), "")
-    return table
+        rows.append((str(name), str(count), f"{100.0 * count / n_rows:.1f} %"))
+    if len(filled) > _MOST_COLUMNS:
+        rest = list(filled.values())[_MOST_COLUMNS:]
+        rows.append((f"and {len(rest)} more columns", str(sum(rest)), ""))
+    width = max(len(name) for name, _, _ in rows)
+    return [f"{name:<{width}}  {count:>12}  {share:>12}".rstrip() for name, count, share in rows]
+
+
+# ------------------------------------------------------------------------- facts
+
+
+def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
+    """Return the facts of a run, as pairs of name and text."""
+    classes = "" if run.n_classes is None else f", {run.n_classes} classes"
+    facts = [size_fact(run.n_rows, run.n_columns), ("label", f"{run.target} ({run.task}{classes})")]
+    if run.n_unlabelled:
+        facts.append(("rows without a label", str(run.n_unlabelled)))
+    facts.append(filled_fact(run.n_filled, run.n_rows * run.n_columns))
+    if run.n_subsets:
+        variant, kernel = run.settings["variant"], cast(Kernel, run.settings["kernel"])
+        reused = f", {run.n_reused} of an earlier run" if run.n_reused else ""
+        measure = "slope" if variant == "direct" else "gap"
+        known = "" if math.isnan(run.gap) else f", {measure} {run.gap:.3g}"
+        facts += [
+            ("method", f"{variant}, {kernel_text(kernel)}"),
+            ("subsets", f"{run.n_subsets}{reused}"),
+            ("solver", f"at the most {counted(run.n_iter - 1, 'round')}{known}"),
+        ]
+    # The causes that some statuses list are among the warnings.
+    status = run.status.value.partition(" Causes:")[0]
+    return [*facts, ("status", status), ("seconds", f"{run.seconds:.2f}")]
+
+
+def size_fact(n_rows: int, n_columns: int) -> tuple[str, str]:
+    """Return the size of a table."""
+    return "table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
+
+
+def filled_fact(n_filled: int, n_cells: int) -> tuple[str, str]:
+    """Return how many of a table's cells were filled."""
+    return "filled", f"{n_filled} of {n_cells} cells ({100.0 * n_filled / n_cells:.3g} %)"

@@ -157,7 +157,7 @@ class Dual:
             violation or relative duality gap is at most 1e-3; or if a coefficient reaches
             `MAX_COEFFICIENT`. With a hard margin all are far smaller, however large C is.
         """
-        gram = as_gram(K).held()
+        gram = as_gram(K)
         if not math.isfinite(gram.largest()):
             got = "NaN or infinite entries"
             raise ValueError(refusal_in_words("Dual.solve", "K", "finite", got))
@@ -184,7 +184,7 @@ class Dual:
             # No coefficient can move, or all targets fit into one tube.
             return column
         if rows.size < column.size:
-            gram = gram.among(rows).held()
+            gram = gram.subset(rows)
         largest = gram.largest()
         reach = MAX_COEFFICIENT_WITHOUT_KERNEL
         if largest > 0.0:

@@ -1,30 +1,25 @@
-"""Kernels that decouple over features, and what is known of them on rows with gaps.
+"""Kernels that decouple over features, and their bounds on rows with gaps.
 
 Every kernel is ``k(x, z) = link(sum over p of g(x_p, z_p))`` with numeric features in [0, 1]
-(the paper's appendix A). Three of them, to fix ideas:
+(the paper's appendix A). The sum over the features observed in both rows is the *observed sum*.
+Each of the other features adds something between 0 and a largest term, which gives the *bounds*.
+Both live in link space: they are arguments of `link`.
 
-- `Gaussian`: ``g(x, z) = (x - z)^2``, ``link(s) = exp(-gamma s)``. A feature known in one row
-  only contributes anything in ``[0, max(x^2, (1 - x)^2)]``, one known in neither ``[0, 1]``.
-- `Linear`: ``g(x, z) = x z``, ``link(s) = s + offset``. The same ranges are ``[0, x]`` and
-  ``[0, 1]``, also on the diagonal, where the unknown value meets itself.
-- `Chi2`: ``g(x, z) = 2 x z / (x + z)``, zero at the origin.
-
-The sum over the features observed in both rows is the *observed sum*; observed sum plus the
-ranges of the rest are the *bounds*, both in link space (the argument of `link`).
+To add a kernel, write a class here and put it into `KERNELS`. Its `cell` says how Stage II moves
+one cell; for a feature term that is not there yet, `kernimpute.methods.sweep` needs it too.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.core.arrays import row_blocks
 from kernimpute.core.checks import check_choice, check_integer, check_real, refusal
 
 __all__ = [
@@ -41,9 +36,10 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Mask = BoolArray | None
 
-WIDEST_SHARE = 0.25
-"""Indicators of codes, as a share of the rows, beyond which rows with them save no memory."""
+BLOCK_CELLS = 2**16
+"""Entries of a matrix computed at a time: as many as a core's cache holds."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +64,12 @@ class Kernel(ABC):
 
     categorical: tuple[int, ...] = field(default=(), kw_only=True)
 
+    cell: ClassVar[str] = ""
+    """How Stage II moves one cell: a key of `kernimpute.methods.sweep.CELLS`."""
     is_distance: ClassVar[bool] = False
     """Whether the sum is a distance: zero between a row and itself, whatever is unknown."""
+    is_euclidean: ClassVar[bool] = False
+    """Whether the sums are squared Euclidean distances or inner products of the rows."""
     is_decreasing: ClassVar[bool] = False
     """Whether the link decreases."""
     is_positive_semidefinite: ClassVar[bool] = True
@@ -84,125 +84,41 @@ class Kernel(ABC):
             must_be = "a tuple of distinct ints in [0, inf)"
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
         if columns and not self.is_distance:
-            raise ValueError(
-                refusal(
-                    type(self).__name__,
-                    "categorical",
-                    "empty, for only the gaussian and laplacian kernels have a categorical "
-                    "feature term",
-                    self.categorical,
-                )
+            must_be = (
+                "empty, because only the gaussian and laplacian kernels have a categorical "
+                "feature term"
             )
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
 
     # ------------------------------------------------------------------ what a kernel states
 
     @abstractmethod
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return ``g(x, z)``, elementwise with broadcasting, on numeric values in [0, 1].
-
-        Parameters
-        ----------
-        x, z : ndarray
-            Values in [0, 1], of shapes that broadcast.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of `x` and `z` together.
-        """
+        """Return ``g(x, z)``, elementwise with broadcasting, of numeric values in [0, 1]."""
 
     @abstractmethod
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return the derivative of ``g(x, z)`` in its first argument, elementwise.
-
-        Parameters
-        ----------
-        x, z : ndarray
-            Values in [0, 1], of shapes that broadcast.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of `x` and `z` together.
-        """
+        """Return the derivative of ``g(x, z)`` in its first argument, elementwise."""
 
     @abstractmethod
     def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return the maximum of ``g(x, z)`` over z in [0, 1]; the minimum is 0 in every kernel.
-
-        Parameters
-        ----------
-        x : ndarray
-            Values in [0, 1].
-
-        Returns
-        -------
-        ndarray
-            Of the shape of `x`.
-        """
+        """Return the maximum of ``g(x, z)`` over z in [0, 1], elementwise; the minimum is 0."""
 
     @abstractmethod
     def link(self, sums: FloatArray) -> FloatArray:
-        """Return the kernel's values from sums of feature terms.
-
-        Parameters
-        ----------
-        sums : ndarray
-            Sums of feature terms.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of `sums`.
-        """
+        """Return the kernel's values at sums of feature terms, elementwise."""
 
     @abstractmethod
     def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return the derivative of `link`.
-
-        Parameters
-        ----------
-        sums : ndarray
-            Sums of feature terms.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of `sums`.
-        """
-
-    def slopes_of_values(self, K: FloatArray) -> FloatArray | None:
-        """Return the derivative of `link` from the values that it has there.
-
-        Parameters
-        ----------
-        K : ndarray
-            Kernel values.
-
-        Returns
-        -------
-        ndarray of the shape of `K`, or None
-            The derivative; None where it is no simpler than from the sums.
-        """
-        return None
+        """Return the derivative of `link`, elementwise."""
 
     @abstractmethod
     def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return the sums of feature terms from kernel values.
+        """Return the sums of feature terms at kernel values, elementwise.
 
         Values outside the link's range give the sum at its nearest end, which may be infinite;
         NaN gives NaN. Where a kernel value has underflowed the sum is lost: take sums from
         `observed_sums` and `bounds` where they are known.
-
-        Parameters
-        ----------
-        K : ndarray
-            Kernel values.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of `K`.
         """
 
     # ------------------------------------------------------------------ what follows from it
@@ -243,18 +159,7 @@ class Kernel(ABC):
         return replace(self, categorical=tuple(int(column) for column in columns))
 
     def numeric(self, n_features: int) -> BoolArray:
-        """Return the mask of the columns that are not categorical.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of columns.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_features,)
-            False at the columns of codes.
-        """
+        """Return the mask of shape (n_features,) of the columns that are not categorical."""
         mask = np.ones(n_features, dtype=bool)
         mask[list(self.categorical)] = False
         return mask
@@ -274,7 +179,11 @@ class Kernel(ABC):
         ndarray of shape (n_rows, n_other_rows)
             ``link(sum over p of g(x_p, z_p))``.
         """
-        return self.link(self.sums(X, Z))
+        K = self.sums(X, Z)
+        # A few rows at a time, so that there is never a second matrix.
+        for rows in _row_blocks(K):
+            K[rows] = self.link(K[rows])
+        return K
 
     def sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """Return the sums of feature terms between complete rows.
@@ -291,65 +200,7 @@ class Kernel(ABC):
         ndarray of shape (n_rows, n_other_rows)
             The sums, in link space.
         """
-        numeric = self.numeric(X.shape[1])
-        left = X[:, numeric]
-        sums = self._complete_sums(left, left if X is Z else Z[:, numeric])
-        for column in self.categorical:
-            sums += X[:, column, None] != Z[None, :, column]
-        if X is Z and self.is_distance:
-            # The matrix product leaves rounding there; a row is at distance 0 from itself.
-            np.fill_diagonal(sums, 0.0)
-        return sums
-
-    def own_sums(self, X: FloatArray) -> FloatArray:
-        """Return the sum of feature terms of each complete row with itself.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The diagonal of ``sums(X, X)``.
-        """
-        if self.is_distance:
-            return np.zeros(X.shape[0])
-        return np.asarray(self.feature_term(X, X).sum(axis=1))
-
-    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
-        """Return rows and options with which libsvm's own kernel has these values.
-
-        Up to a constant, of which a machine whose coefficients sum to 0 sees nothing.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        (ndarray of shape (n_rows, n_columns), dict) or None
-            Rows and scikit-learn's options of the kernel; None where libsvm has no such kernel,
-            or the rows would be no narrower than the matrix.
-        """
-        return None
-
-    def factor(self, X: FloatArray) -> FloatArray | None:
-        """Return a narrow F such that the kernel matrix of some rows is ``F F'``.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns) or None
-            The factor; None where there is none, or it would not be much narrower than the matrix.
-        """
-        return None
+        return self._sums(X, None, Z, None)
 
     def observed_sums(
         self,
@@ -379,12 +230,12 @@ class Kernel(ABC):
         TypeError
             If only one of `Z` and `observed_Z` is given.
         """
-        if Z is None and observed_Z is None:
-            return self._masked_sums(X, observed, X, observed, same=True)
-        if Z is None or observed_Z is None:
+        if (Z is None) != (observed_Z is None):
             must_be = "given together with observed_Z, or not at all"
             raise TypeError(refusal("observed_sums", "Z", must_be, Z))
-        return self._masked_sums(X, observed, Z, observed_Z, same=False)
+        if Z is None:
+            return self._sums(X, observed, X, observed)
+        return self._sums(X, observed, Z, observed_Z)
 
     def bounds(self, X: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest sums that a completion of the rows can have.
@@ -413,7 +264,7 @@ class Kernel(ABC):
             unknown_range[:, column] *= can_differ
             known_range[:, column] = can_differ * observed[:, column]
         missing = (~observed).astype(float)
-        # sum over p of: known x unknown, unknown x known, unknown x unknown
+        # Known with unknown, unknown with known, unknown with unknown.
         upper = known_range @ missing.T
         upper += upper.T.copy()
         upper += unknown_range @ missing.T
@@ -449,51 +300,40 @@ class Kernel(ABC):
 
     # ------------------------------------------------------------------ how it is computed
 
-    def _masked_sums(
-        self,
-        X: FloatArray,
-        observed: BoolArray,
-        Z: FloatArray,
-        observed_Z: BoolArray,
-        *,
-        same: bool,
-    ) -> FloatArray:
-        numeric = self.numeric(X.shape[1])
-        left = np.where(observed, X, 0.0)[:, numeric], observed[:, numeric]
-        # One and the same array, for the product with its own transpose is symmetric to the
+    def _sums(self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask) -> FloatArray:
+        """Return the sums over the features observed in both rows; None is all observed."""
+        columns = self.numeric(X.shape[1])
+        left = _known_cells(X, observed, columns)
+        # One and the same array, because the product with its own transpose is symmetric to the
         # last bit.
-        right = left if same else (np.where(observed_Z, Z, 0.0)[:, numeric], observed_Z[:, numeric])
+        right = left if X is Z else _known_cells(Z, observed_Z, columns)
         sums = self._numeric_sums(*left, *right)
         for column in self.categorical:
             differs = X[:, column, None] != Z[None, :, column]
-            differs &= observed[:, column, None]
-            differs &= observed_Z[None, :, column]
+            if observed is not None and observed_Z is not None:
+                differs &= observed[:, column, None]
+                differs &= observed_Z[None, :, column]
             sums += differs
-        if same and self.is_distance:
+        if X is Z and self.is_distance:
             # The matrix product leaves rounding there; a row is at distance 0 from itself.
             np.fill_diagonal(sums, 0.0)
         return sums
 
     def _numeric_sums(
-        self, X: FloatArray, observed: BoolArray, Z: FloatArray, observed_Z: BoolArray
+        self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
-        """Return the observed sums over numeric columns, whose unobserved cells hold 0."""
+        """Return the sums over numeric columns, whose unobserved cells hold 0."""
         sums = np.zeros((X.shape[0], Z.shape[0]))
         for column in range(X.shape[1]):
             term = self.feature_term(X[:, column, None], Z[None, :, column])
-            term *= observed[:, column, None]
-            term *= observed_Z[None, :, column]
+            if observed is not None and observed_Z is not None:
+                term *= observed[:, column, None]
+                term *= observed_Z[None, :, column]
             sums += term
         return sums
 
-    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the sums over numeric columns without gaps."""
-        sums = np.zeros((X.shape[0], Z.shape[0]))
-        for column in range(X.shape[1]):
-            sums += self.feature_term(X[:, column, None], Z[None, :, column])
-        return sums
-
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return `sums_gradient` as if all columns were numeric."""
         gradient = np.empty(X.shape)
         for column in range(X.shape[1]):
             slope = self.feature_gradient(X[:, column, None], Z[None, :, column])
@@ -524,10 +364,6 @@ class _ExponentialKernel(Kernel):
     def link_gradient(self, sums: FloatArray) -> FloatArray:
         """Return ``-gamma exp(-gamma s)``."""
         return -self.gamma * self.link(sums)
-
-    def slopes_of_values(self, K: FloatArray) -> FloatArray | None:
-        """Return ``-gamma K``."""
-        return -self.gamma * K
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return ``-log(K) / gamma``, infinite where K is 0 or negative."""
@@ -561,6 +397,9 @@ class Gaussian(_ExponentialKernel):
            [0.6065, 1.    ]])
     """
 
+    cell: ClassVar[str] = "gaussian"
+    is_euclidean: ClassVar[bool] = True
+
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``(x - z)^2``."""
         return np.asarray(np.square(x - z))
@@ -574,42 +413,27 @@ class Gaussian(_ExponentialKernel):
         return np.asarray(np.square(np.maximum(x, 1.0 - x)))
 
     def _numeric_sums(
-        self, X: FloatArray, observed: BoolArray, Z: FloatArray, observed_Z: BoolArray
+        self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
-        """Return the observed sums by matrix products instead of a loop over columns."""
-        sums = np.square(X) @ observed_Z.T.astype(float)
-        sums += sums.T if Z is X else observed.astype(float) @ np.square(Z).T
-        cross = X @ Z.T
-        cross *= 2.0
-        sums -= cross
-        return np.asarray(np.maximum(sums, 0.0, out=sums))
-
-    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the sums by one matrix product, or by one that is symmetric to the last bit."""
-        norms = np.einsum("ij,ij->i", X, X)
-        if X is Z:
+        """Return the sums by matrix products instead of a loop over columns."""
+        if observed is not None and observed_Z is not None:
+            sums = np.square(X) @ observed_Z.T.astype(float)
+            sums += sums.T if Z is X else observed.astype(float) @ np.square(Z).T
+            cross = X @ Z.T
+            cross *= 2.0
+            sums -= cross
+        elif X is Z:
+            norms = np.einsum("ij,ij->i", X, X)
             sums = X @ X.T
             sums *= 2.0
-            # A block at a time, or it would be two matrices.
-            for rows in row_blocks(X.shape[0]):
+            # A few rows at a time, so that there is never a second matrix.
+            for rows in _row_blocks(sums):
                 np.subtract(np.add.outer(norms[rows], norms), sums[rows], out=sums[rows])
         else:
+            norms, others = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
             left = np.column_stack([-2.0 * X, norms, np.ones(X.shape[0])])
-            right = np.column_stack([Z, np.ones(Z.shape[0]), np.einsum("ij,ij->i", Z, Z)])
-            sums = left @ right.T
+            sums = left @ np.column_stack([Z, np.ones(Z.shape[0]), others]).T
         return np.asarray(np.maximum(sums, 0.0, out=sums))
-
-    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
-        """Return the rows with an indicator of each code: two that differ are at distance 1."""
-        codes = [np.unique(X[:, column]) for column in self.categorical]
-        if sum(found.size for found in codes) > WIDEST_SHARE * X.shape[0]:
-            return None
-        indicators = [
-            np.sqrt(0.5) * (X[:, column, None] == found[None, :])
-            for column, found in zip(self.categorical, codes, strict=True)
-        ]
-        rows = np.hstack([X[:, self.numeric(X.shape[1])], *indicators])
-        return rows, {"kernel": "rbf", "gamma": self.gamma}
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the gradient by matrix products instead of a loop over columns."""
@@ -633,6 +457,8 @@ class Laplacian(_ExponentialKernel):
         If `gamma` is not a number in its range.
     """
 
+    cell: ClassVar[str] = "laplacian"
+
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``|x - z|``."""
         return np.asarray(np.abs(x - z))
@@ -650,6 +476,9 @@ class Laplacian(_ExponentialKernel):
 class _ProductKernel(Kernel):
     """A link of the inner product."""
 
+    cell: ClassVar[str] = "product"
+    is_euclidean: ClassVar[bool] = True
+
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``x z``."""
         return np.asarray(x * z)
@@ -663,12 +492,9 @@ class _ProductKernel(Kernel):
         return np.array(x)
 
     def _numeric_sums(
-        self, X: FloatArray, observed: BoolArray, Z: FloatArray, observed_Z: BoolArray
+        self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
-        """Return the observed sums as one product, for unobserved cells hold 0."""
-        return np.asarray(X @ Z.T)
-
-    def _complete_sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the sums as one product, because unobserved cells hold 0."""
         return np.asarray(X @ Z.T)
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
@@ -676,7 +502,31 @@ class _ProductKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class Linear(_ProductKernel):
+class _ShiftedKernel(Kernel):
+    """``s + offset``."""
+
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative or infinite offset."""
+        super().__post_init__()
+        check_real(type(self).__name__, "offset", self.offset, 0.0, low_included=True)
+
+    def link(self, sums: FloatArray) -> FloatArray:
+        """Return ``s + offset``."""
+        return sums + self.offset
+
+    def link_gradient(self, sums: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones_like(sums)
+
+    def inverse_link(self, K: FloatArray) -> FloatArray:
+        """Return ``K - offset``."""
+        return np.asarray(K, dtype=float) - self.offset
+
+
+@dataclass(frozen=True)
+class Linear(_ProductKernel, _ShiftedKernel):
     """The linear kernel ``<x, z> + offset``.
 
     The offset changes nothing in the SVM, whose signed coefficients sum to 0; it keeps the
@@ -694,35 +544,6 @@ class Linear(_ProductKernel):
     TypeError, ValueError
         If `offset` is not a number in its range, or `categorical` is not empty.
     """
-
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a negative or infinite offset."""
-        super().__post_init__()
-        check_real("Linear", "offset", self.offset, 0.0, low_included=True)
-
-    def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``s + offset``."""
-        return sums + self.offset
-
-    def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return 1."""
-        return np.ones_like(sums)
-
-    def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``K - offset``."""
-        return np.asarray(K, dtype=float) - self.offset
-
-    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
-        """Return the rows themselves; the offset is left out."""
-        return X, {"kernel": "linear"}
-
-    def factor(self, X: FloatArray) -> FloatArray | None:
-        """Return the rows with a column of the offset's root."""
-        if X.shape[1] + 1 > WIDEST_SHARE * X.shape[0]:
-            return None
-        return np.hstack([X, np.full((X.shape[0], 1), self.offset**0.5)])
 
 
 @dataclass(frozen=True)
@@ -764,10 +585,6 @@ class Polynomial(_ProductKernel):
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return ``K^(1/degree) - offset``; a negative K counts as 0."""
         return np.asarray(np.maximum(K, 0.0) ** (1.0 / self.degree) - self.offset)
-
-    def libsvm_form(self, X: FloatArray) -> tuple[FloatArray, dict[str, object]] | None:
-        """Return the rows themselves."""
-        return X, {"kernel": "poly", "degree": self.degree, "gamma": 1.0, "coef0": self.offset}
 
 
 @dataclass(frozen=True)
@@ -817,7 +634,7 @@ class Sigmoid(_ProductKernel):
 
 
 @dataclass(frozen=True)
-class Chi2(Kernel):
+class Chi2(_ShiftedKernel):
     """The additive chi-squared kernel ``sum over p of 2 x_p z_p / (x_p + z_p) + offset``.
 
     Parameters
@@ -833,12 +650,7 @@ class Chi2(Kernel):
         If `offset` is not a number in its range, or `categorical` is not empty.
     """
 
-    offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a negative or infinite offset."""
-        super().__post_init__()
-        check_real("Chi2", "offset", self.offset, 0.0, low_included=True)
+    cell: ClassVar[str] = "chi2"
 
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``2 x z / (x + z)``, 0 at ``x = z = 0``."""
@@ -854,17 +666,21 @@ class Chi2(Kernel):
         """Return ``2 x / (1 + x)``."""
         return 2.0 * x / (1.0 + x)
 
-    def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``s + offset``."""
-        return sums + self.offset
 
-    def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return 1."""
-        return np.ones_like(sums)
+def _row_blocks(matrix: FloatArray) -> Iterator[slice]:
+    """Yield slices of a few rows each."""
+    size = max(1, BLOCK_CELLS // max(1, matrix.shape[1]))
+    for first in range(0, matrix.shape[0], size):
+        yield slice(first, first + size)
 
-    def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``K - offset``."""
-        return np.asarray(K, dtype=float) - self.offset
+
+def _known_cells(
+    X: FloatArray, observed: BoolArray | None, columns: BoolArray
+) -> tuple[FloatArray, BoolArray | None]:
+    """Return some columns with 0 at unobserved cells, and where they are observed."""
+    if observed is None:
+        return X[:, columns], None
+    return np.where(observed, X, 0.0)[:, columns], observed[:, columns]
 
 
 def _is_column(column: object) -> bool:
@@ -892,8 +708,8 @@ def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int
 
     Parameters
     ----------
-    name : {"gaussian", "laplacian", "linear", "polynomial", "sigmoid", "chi2"}
-        The kernel.
+    name : str
+        A key of `KERNELS`.
     gamma : float or None, default=None
         Its gamma, for the kernels that have one; None keeps the kernel's default.
     categorical : sequence of int, default=()
@@ -913,6 +729,6 @@ def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int
     columns = tuple(categorical)
     if gamma is None:
         return kernel(categorical=columns)
-    if kernel not in (Gaussian, Laplacian, Sigmoid):
+    if "gamma" not in {parameter.name for parameter in fields(kernel)}:
         raise ValueError(refusal("make_kernel", "gamma", f"None for the {name} kernel", gamma))
-    return kernel(gamma=gamma, categorical=columns)
+    return kernel(categorical=columns, **{"gamma": gamma})

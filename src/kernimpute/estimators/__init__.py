@@ -1,20 +1,16 @@
-"""Estimators with scikit-learn's interface: imputer, classifier, regressor, each also with CV."""
+"""Estimators with scikit-learn's interface: an imputer, a classifier and a regressor."""
 
+from kernimpute.estimators._base import default_grid
 from kernimpute.estimators._classifier import KernelImputationClassifier
-from kernimpute.estimators._classifier_cv import KernelImputationClassifierCV
 from kernimpute.estimators._imputer import KernelImputer
-from kernimpute.estimators._imputer_cv import KernelImputerCV
 from kernimpute.estimators._regressor import KernelImputationRegressor
-from kernimpute.estimators._regressor_cv import KernelImputationRegressorCV
 from kernimpute.estimators._saving import load, save, trusted_types
 
 __all__ = [
     "KernelImputationClassifier",
-    "KernelImputationClassifierCV",
     "KernelImputationRegressor",
-    "KernelImputationRegressorCV",
     "KernelImputer",
-    "KernelImputerCV",
+    "default_grid",
     "load",
     "save",
     "trusted_types",

@@ -1,11 +1,11 @@
-"""What the estimators share: reading tables, filling the training rows, warning once."""
+"""What the estimators share: reading tables, filling the training rows, filling new rows."""
 
 from __future__ import annotations
 
 import math
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
@@ -25,48 +25,68 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernimpute.core.checks import SMALLEST_SUBSET
-from kernimpute.core.kernels import KERNELS, Gaussian, Kernel
-from kernimpute.core.rows import SMOOTH, anchor_weight, imputer_eta, number_of_machines
-from kernimpute.core.status import Record
-from kernimpute.estimators._coding import (
-    FARTHEST,
-    CodeColumns,
-    Coding,
-    IndicatorColumns,
-    within_reach,
+from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
+from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
+from kernimpute.core.rows import (
+    SMOOTH,
+    anchor_weight,
+    default_kernel,
+    imputer_eta,
+    number_of_machines,
 )
-from kernimpute.estimators._filling import Filling, Settings, fill, fitted_kernel
-from kernimpute.estimators._labels import Labels, read_labels
-from kernimpute.estimators._memory import check_memory
-from kernimpute.estimators._persistence import Persistent
-from kernimpute.estimators._references import NewRows, fitted_reference
-from kernimpute.estimators._subsets import stratified_subsets
-from kernimpute.estimators._tables import learn_table_code, markers, own_dtype
-from kernimpute.imputation import VARIANTS
-from kernimpute.table.code import EncodedTable, TableCode
+from kernimpute.core.status import Callback, Record
+from kernimpute.estimators._saving import Persistent
+from kernimpute.estimators._subsets import (
+    Filling,
+    Labels,
+    Machine,
+    Settings,
+    fill,
+    mean_decision,
+    read_labels,
+    stratified_subsets,
+)
+from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
+from kernimpute.methods.new_rows import fill_from_similar
+from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
-__all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation"]
+__all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
 
 FloatArray = NDArray[np.float64]
-BLOCK_ROWS = 1024
+
+GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
+"""What a named gamma takes of the gamma that is scaled to the rows."""
+
+ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
+"""What a named eta takes of the default weight of the anchor."""
+
+FARTHEST = 1e6
+"""How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
+
+METHOD_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(KERNELS)), Kernel],
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "gamma": [StrOptions({"auto", *GAMMA_PARTS}), Interval(Real, 0, None, closed="neither")],
+    "eta": [StrOptions(set(ETA_PARTS)), Interval(Real, 0, None, closed="right")],
+    "variant": [StrOptions({"direct", "anchored", "paper", "appendix", "released"})],
+    "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
+    "tol": [None, Interval(Real, 0, None, closed="left")],
+    "max_iter": [None, Interval(Integral, 1, None, closed="left")],
+}
+"""Constraints of the parameters of the method."""
 
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
-    "variant": [StrOptions(set(VARIANTS))],
     "missing_values": [MissingValues(), list, tuple],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     "feature_range": [None, dict, "array-like"],
     "handle_unknown": [StrOptions({"error", "missing"})],
     "new_rows": [StrOptions({"auto", "similar", "reference"})],
     "subset_size": [None, Interval(Integral, SMALLEST_SUBSET, None, closed="left")],
-    "max_models": [None, Interval(Integral, 1, None, closed="left")],
     "max_memory": [
         Interval(RealNotInt, 0, 1, closed="right"),
         Interval(Integral, 1, None, closed="left"),
     ],
-    "tol": [None, Interval(Real, 0, None, closed="left")],
-    "max_iter": [None, Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
     "n_jobs": [
         None,
@@ -75,47 +95,119 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     ],
     "verbose": ["verbose"],
 }
-"""Constraints of the parameters that every estimator has."""
+"""Constraints of the parameters that say how tables are read, shared out and filled."""
 
-METHOD_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(set(KERNELS)), Kernel],
-    "C": [Interval(Real, 0, None, closed="neither")],
-    "gamma": [StrOptions({"auto", "scale"}), Interval(Real, 0, None, closed="neither")],
-    "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="right")],
-    "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
-}
-"""Constraints of the parameters that the CV estimators choose."""
+
+def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
+    """Return the candidates that are worth comparing, for scikit-learn's `GridSearchCV`.
+
+    Parameters
+    ----------
+    prefix : str, default=""
+        What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline.
+
+    Returns
+    -------
+    list of dict of str to list
+        18 candidates with a linear kernel and 54 with a gaussian one: six penalties C in
+        [1/16, 64], three widths gamma around "scale", and three anchors eta. The anchor inf,
+        which is the reference imputation without guidance by labels, stands first, so that
+        `GridSearchCV` prefers it among equal scores.
+
+    Examples
+    --------
+    >>> from kernimpute import default_grid
+    >>> from sklearn.model_selection import ParameterGrid
+    >>> len(ParameterGrid(default_grid()))
+    72
+    """
+    shared: dict[str, list[Any]] = {
+        "C": [4.0**power for power in range(-2, 4)],
+        "eta": [math.inf, *ETA_PARTS],
+    }
+    grids: list[dict[str, list[Any]]] = [
+        {"kernel": ["linear"], **shared},
+        {"kernel": ["gaussian"], "gamma": [*GAMMA_PARTS], **shared},
+    ]
+    return [{prefix + name: values for name, values in grid.items()} for grid in grids]
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of a table enter the kernel.
+
+    A categorical column is one column of codes, for kernels with a term for them; a gap becomes
+    one category. Or it is one indicator for each category (a single one for two categories),
+    which every kernel and every reference imputer takes; a gap may be filled with frequencies.
+    """
+
+    code: TableCode
+    uses_indicators: bool
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """The columns of the matrix that hold codes."""
+        if self.uses_indicators:
+            return ()
+        return tuple(np.flatnonzero(self.code.categorical).tolist())
+
+    def matrix(self, rows: FloatArray) -> FloatArray:
+        """Return numbers and codes as the solvers see them, (n_rows, n_columns), NaN at gaps."""
+        matrix = self.code.to_indicators(rows) if self.uses_indicators else rows
+        # A table of constants leaves no column, and the solvers need one.
+        return matrix if matrix.shape[1] else np.zeros((matrix.shape[0], 1))
+
+    def codes(
+        self, filled: FloatArray, rows: FloatArray, reference: FloatArray | None = None
+    ) -> FloatArray:
+        """Return rows of numbers and codes, with their gaps from a filled matrix."""
+        if not self.uses_indicators:
+            return filled[:, : rows.shape[1]]
+        width = len(self.code.indicator_columns)
+        start = None if reference is None else reference[:, :width]
+        return self.code.to_codes(filled[:, :width], rows, start)
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """What rows without labels are filled from."""
+
+    training: FloatArray | None  # (n_training, n_columns), filled; None fills by the reference
+    weights: FloatArray  # (n_training,)
+    categorical: tuple[int, ...]  # the columns that hold codes
+    filler: FloatArray | FittedImputer  # what the reference has for each column, (n_columns,)
+
+    def fill(self, matrix: FloatArray) -> FloatArray:
+        """Return new rows (n_rows, n_columns) with their gaps filled, each row on its own."""
+        metric = Gaussian(categorical=self.categorical)
+        if self.training is not None:
+            return fill_from_similar(matrix, self.training, metric, self.weights)
+        if isinstance(self.filler, np.ndarray):
+            return np.where(np.isnan(matrix), self.filler, matrix)
+        filled = matrix.copy()
+        gappy = np.isnan(matrix).any(axis=1)
+        if gappy.any():
+            filled[gappy] = reference_table(matrix[gappy], metric, self.filler)
+        return filled
 
 
 @dataclass(frozen=True)
 class FittedRows:
-    """The training rows of a fit: what is needed once, and not kept.
+    """The training rows of a fit, which are needed once and not kept."""
 
-    Parameters
-    ----------
-    rows : EncodedTable
-        The rows of positive weight.
-    reference : ndarray of shape (n_counted, n_matrix_columns) or "expected"
-        What they are held at.
-    subsets : sequence of ndarray of int
-        Rows of each subset.
-    filling : Filling
-        Them filled.
-    """
-
-    rows: EncodedTable
-    reference: FloatArray | str
-    subsets: Sequence[NDArray[np.intp]]
+    rows: EncodedTable  # those of positive weight
+    counted: NDArray[np.intp]  # their places in the table
+    reference: FloatArray | str  # their reference imputation, or "expected"
+    subsets: list[NDArray[np.intp]]
     filling: Filling
 
 
 class KernelImputation(Persistent, BaseEstimator):
-    """An estimator that fills labelled training rows with their labels' help."""
+    """An estimator that fills labelled training rows with the help of their labels."""
 
-    _soft_categories = True
-    """Whether a gap in a column of categories may be filled with their frequencies."""
-    _callback: Callable[[Record], object] | None = None
-    """What shows each round in place of `verbose`; the command line sets it while it fits."""
+    _predicts = True
+    """Whether the machines are kept, and categories enter as indicators."""
+    _machines: tuple[Machine, ...]
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: gaps and categories are welcome, labels are needed."""
@@ -131,7 +223,7 @@ class KernelImputation(Persistent, BaseEstimator):
         """Return the table after scikit-learn's own checks, and as a DataFrame."""
         if not is_frame(X):
             checked = validate_data(
-                self, own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
+                self, _own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
             )
             return checked, to_pandas(checked)
         check_names(X, type(self).__name__)
@@ -145,15 +237,35 @@ class KernelImputation(Persistent, BaseEstimator):
                 )
         return X, frame
 
+    def _read_labelled(
+        self, X: Any, y: Any, sample_weight: Any, *, task: str
+    ) -> tuple[Any, Any, Labels]:
+        """Return the training table, its frame and its labels, or refuse to fit them."""
+        table, frame = self._read(X, reset=True)
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None."
+            )
+        if self.variant == "direct" and self.reference == "expected":
+            raise ValueError(
+                f"The 'reference' parameter of {name} must be 'mean' or an imputer for "
+                "variant='direct', which moves a table. Got 'expected', which is a kernel, "
+                "instead: use variant='anchored'."
+            )
+        class_weight = getattr(self, "class_weight", None)
+        labels = read_labels(
+            y, frame, sample_weight, task=task, class_weight=class_weight, owner=name
+        )
+        return table, frame, labels
+
     def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "error") -> EncodedTable:
         """Return rows in a code, gaps where `missing_values` says so."""
-        return code.encode(
-            frame, missing_values=markers(self.missing_values), handle_unknown=handle_unknown
-        )
+        return code.encode(frame, missing_values=self._markers(), handle_unknown=handle_unknown)
 
     def _encode(self, frame: Any) -> EncodedTable:
         """Return new rows in the training table's code, with a warning for unknown categories."""
-        # scikit-learn has checked the names, where both tables have them; else places count.
+        # scikit-learn has checked the names where both tables have them; else places count.
         names = [column.name for column in self._code.columns]
         rows = self._coded(self._code, frame.set_axis(names, axis=1), self.handle_unknown)
         if rows.unknown:
@@ -161,136 +273,73 @@ class KernelImputation(Persistent, BaseEstimator):
                 f"{name!r}: {', '.join(map(repr, categories))} in {count} cell(s)"
                 for name, categories, count in rows.unknown
             )
-            self._warn(f"categories that were not there in fit are taken for gaps ({listed}).")
+            self._warn(f"categories that fit did not see are taken for gaps ({listed}).")
         return rows
 
-    def _decision(self, X: Any) -> FloatArray:
-        """Return the machines' decision values of new rows, of shape (n_rows, n_problems)."""
-        check_is_fitted(self)
-        _, frame = self._read(X, reset=False)
-        return self._machines.decision(self._new_rows.fill(self._matrix(self._encode(frame))))
-
-    def _matrix(self, rows: EncodedTable) -> FloatArray:
-        """Return new rows as the kernel takes them; numbers no farther off than it can hold."""
+    def _matrix(self, rows: FloatArray) -> FloatArray:
+        """Return new rows as the kernel takes them, no number farther off than `FARTHEST`."""
         matrix = self._coding.matrix(rows)
         far = np.abs(matrix) > FARTHEST
         if far.any():
-            count = int(far.any(axis=1).sum())
             self._warn(
-                f"numbers farther than {FARTHEST:g} times the training range from it, in {count} "
-                "row(s), are taken to be that far."
+                f"numbers farther than {FARTHEST:g} times the training range from it, in "
+                f"{int(far.any(axis=1).sum())} row(s), are taken to be that far."
             )
         return within_reach(matrix)
 
-    def _read_labelled(
-        self, X: Any, y: Any, sample_weight: Any, *, task: str
-    ) -> tuple[Any, Any, Labels]:
-        """Return the training table, its frame and its labels, or refuse to fit them."""
-        table, frame = self._read(X, reset=True)
-        labels = read_labels(
-            self._needed(y),
-            frame,
-            sample_weight,
-            task=task,
-            class_weight=getattr(self, "class_weight", None),
-            owner=type(self).__name__,
-        )
-        self._check_fit(*frame.shape)
-        return table, frame, labels
+    def _decision(self, X: Any) -> FloatArray:
+        """Return the decision values of new rows, (n_rows, n_problems)."""
+        check_is_fitted(self)
+        _, frame = self._read(X, reset=False)
+        filled = self._new_rows.fill(self._matrix(self._encode(frame).matrix))
+        return mean_decision(self._machines, filled)
 
-    def _needed(self, y: Any) -> Any:
-        """Return the labels, or say that they are needed."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        return y
+    def _markers(self) -> tuple[object, ...]:
+        """Return the values that stand for a gap besides NaN, None and NA."""
+        given = self.missing_values
+        return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+
+    def _learn_code(self, frame: Any) -> TableCode:
+        """Return the code of the training table, by the three parameters about its columns."""
+        owner, names = type(self).__name__, list(frame.columns)
+        options: dict[str, Any] = {
+            "categorical": _coded_columns(self.categorical_features, names, owner),
+            "missing_values": self._markers(),
+            "whole": "dtype",
+        }
+        given = self.feature_range
+        if given is None:
+            return learn_code(frame, **options)
+        if not isinstance(given, Mapping) and np.shape(given) == (2,):
+            # For all columns of numbers, of which the code without ranges knows.
+            bounds = checked_range(given, "feature_range", owner)
+            columns = learn_code(frame, **options).columns
+            numbers = [c.name for c in columns if c.kind != "empty" and not c.categorical]
+            return learn_code(frame, ranges=dict.fromkeys(numbers, bounds), **options)
+        return learn_code(frame, ranges=_column_ranges(given, names, owner), **options)
 
     # ------------------------------------------------------------------ fitting
 
-    def _check_fit(self, n_samples: int, n_columns: int) -> None:
-        """Refuse what can't be done before anything large is allocated."""
-        if self.variant == "direct" and self._uses_expected():
-            raise ValueError(
-                f"The 'reference' parameter of {type(self).__name__} must be 'mean' or an imputer "
-                "for variant='direct', which moves a table. Got 'expected', which is a kernel, "
-                "instead: use variant='anchored'."
-            )
-        largest = n_samples if self.subset_size is None else min(n_samples, self.subset_size)
-        self._check_memory(n_samples, n_columns, largest)
-
-    def _check_memory(self, n_samples: int, n_columns: int, largest: int) -> None:
-        """Refuse a fit of subsets of so many rows, or of the folds, that would be too large."""
-        n_jobs = effective_n_jobs(self.n_jobs)
-        fits = [(min(n_jobs, math.ceil(n_samples / largest)), largest)]
-        n_folds = self._n_folds()
-        if n_folds:
-            in_fold = math.ceil(n_samples * (n_folds - 1) / n_folds)
-            fits.append((min(n_jobs, n_folds), min(largest, in_fold)))
-        check_memory(
-            f"{type(self).__name__}.fit",
-            n_samples,
-            n_columns,
-            self.variant,
-            self.max_memory,
-            fits,
-            self._kernel_classes(),
-        )
-
-    def _kernel_classes(self) -> list[type[Kernel]]:
-        """Return the classes of the kernels that a fit may have, those not known left out."""
-        asked = self.kernels if hasattr(self, "kernels") else [self.kernel]
-        found = [
-            KERNELS.get(kernel) if isinstance(kernel, str) else type(kernel) for kernel in asked
-        ]
-        return [kernel for kernel in found if kernel and issubclass(kernel, Kernel)] or [Gaussian]
-
-    def _n_folds(self) -> int:
-        """Return in how many folds the fit is repeated; 5 where the splits are not counted."""
-        cv = getattr(self, "cv", None)
-        if isinstance(cv, Integral):
-            return int(cv)
-        return 0 if cv is None else 5
-
-    def _uses_expected(self) -> bool:
-        return isinstance(self.reference, str) and self.reference == "expected"
-
-    def _learn_code(self, frame: Any) -> TableCode:
-        return learn_table_code(
-            frame,
-            missing_values=self.missing_values,
-            categorical_features=self.categorical_features,
-            feature_range=self.feature_range,
-            owner=type(self).__name__,
-        )
-
-    def _coding_for(self, code: TableCode) -> Coding:
-        """Return codes where the kernel has a term for them and gaps must become one category."""
-        kind = KERNELS[self.kernel] if isinstance(self.kernel, str) else type(self.kernel)
-        takes_codes = kind.is_distance and isinstance(self.reference, str)
-        if self._soft_categories or not takes_codes:
-            return IndicatorColumns(code)
-        return CodeColumns(code)
-
-    def _fit_frame(self, frame: Any, labels: Labels) -> FittedRows:
-        """Learn the table's code, fill its rows of positive weight, keep what new rows need."""
+    def _fit_frame(
+        self, frame: Any, labels: Labels, callback: Callback | None = None
+    ) -> FittedRows:
+        """Learn the code, fill the rows of positive weight, and keep what new rows need."""
         for stale in ("eta_", "classes_", "_calibration"):
             self.__dict__.pop(stale, None)
-        every, frame, labels = frame, frame.iloc[labels.counted], labels.of(labels.counted)
+        # Rows of weight zero are as good as left out.
+        every, counted = frame, labels.counted
+        frame, labels = frame.iloc[counted], labels.of(counted)
         code = self._learn_code(frame)
         rows = self._coded(code, frame)
         if len(frame) < len(every):
             self._check_uncounted(code, every)
         coding = self._coding_for(code)
-        matrix = coding.matrix(rows)
+        matrix = coding.matrix(rows.matrix)
         kernel = self._kernel_for(matrix, coding, labels)
-        reference, filler = fitted_reference(
-            self.reference, matrix, kernel, labels.weights, type(self).__name__
-        )
         subsets = stratified_subsets(labels, self.subset_size, self._seed())
-        n_samples, n_columns = matrix.shape
-        self._check_memory(n_samples, n_columns, max(members.size for members in subsets))
+        if self._predicts or np.isnan(matrix).any():
+            self._check_memory(matrix.shape, subsets, kernel)
+        reference, filler = self._fitted_reference(matrix, kernel, labels)
         eta = self._eta_for(matrix, labels)
         filling = fill(
             matrix,
@@ -298,16 +347,24 @@ class KernelImputation(Persistent, BaseEstimator):
             kernel,
             reference,
             subsets,
-            self._settings(eta),
-            max_models=self.max_models,
+            Settings(
+                variant=self.variant,
+                C=float(self.C),
+                eta=eta,
+                epsilon=float(getattr(self, "epsilon", 0.1)),
+                tol=self.tol,
+                max_iter=self.max_iter,
+            ),
+            has_machines=self._predicts,
             n_jobs=self.n_jobs,
-            progress=self._progress(),
+            callback=callback or self._printer(),
         )
+        by_reference = self.new_rows == "reference" or (self.new_rows == "auto" and eta == math.inf)
         self._code, self._coding, self._machines = code, coding, filling.machines
         self._new_rows = NewRows(
-            None if self._fills_by_reference(eta) else filling.X[filling.kept],
+            None if by_reference else filling.X[filling.kept],
             labels.weights[filling.kept],
-            Gaussian(categorical=coding.categorical),
+            coding.categorical,
             filler,
         )
         self.kernel_ = kernel
@@ -320,37 +377,39 @@ class KernelImputation(Persistent, BaseEstimator):
         self.status_ = filling.status
         if labels.classes is not None:
             self.classes_ = labels.classes
-        return FittedRows(rows, reference, subsets, filling)
+        return FittedRows(rows, counted, reference, subsets, filling)
 
-    def _fit_whole(self, frame: Any, labels: Labels) -> FittedRows:
-        """Fit as `_fit_frame` does, to what the user gave and not to a fold of it, and warn."""
-        fitted = self._fit_frame(frame, labels)
+    def _fit_whole(
+        self, frame: Any, labels: Labels, callback: Callback | None = None
+    ) -> FittedRows:
+        """Fit what the user gave, rather than a fold of it."""
+        fitted = self._fit_frame(frame, labels, callback)
         observed = fitted.rows.observed
         # Rows of different subsets never meet.
         self.n_disjoint_pairs_ = sum(disjoint_pairs(observed[rows]) for rows in fitted.subsets)
-        self._warn_of_fit(fitted.filling)
         return fitted
-
-    def _fills_by_reference(self, eta: float | None) -> bool:
-        """Return whether new rows are filled by the reference, with such a weight on the anchor."""
-        if self.new_rows == "auto":
-            return eta is not None and math.isinf(eta)
-        return bool(self.new_rows == "reference")
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
         """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
 
-    def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
-        return fitted_kernel(
-            self.kernel,
-            self.gamma,
-            matrix,
-            coding.categorical,
-            labels.weights,
-            self._gamma_part(labels),
-        )
+    def _coding_for(self, code: TableCode) -> Coding:
+        """Return codes where the method has a term for them and a gap must become a category."""
+        kind = KERNELS[self.kernel] if isinstance(self.kernel, str) else type(self.kernel)
+        has_term = kind.is_distance and self.variant != "released"
+        takes_codes = has_term and isinstance(self.reference, str) and not self._predicts
+        return Coding(code, uses_indicators=not takes_codes)
 
-    def _gamma_part(self, labels: Labels) -> float:
+    def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
+        """Return the kernel with its gamma and its categorical columns."""
+        kernel, gamma, categorical = self.kernel, self.gamma, coding.categorical
+        if isinstance(kernel, Kernel):
+            return kernel.with_categorical(np.array(categorical, dtype=int), matrix.shape[1])
+        if isinstance(gamma, str) or "gamma" not in KERNELS[kernel].__dataclass_fields__:
+            part = GAMMA_PARTS.get(gamma, self._auto_gamma_part(labels))
+            return default_kernel(kernel, matrix, categorical, labels.weights, part=part)
+        return make_kernel(kernel, float(gamma), categorical)
+
+    def _auto_gamma_part(self, labels: Labels) -> float:
         """Return the part of the scaled gamma that gamma="auto" takes."""
         return SMOOTH
 
@@ -361,22 +420,32 @@ class KernelImputation(Persistent, BaseEstimator):
         if self.variant != "direct":
             return None
         n_machines = number_of_machines(None if labels.classes is None else labels.classes.size)
-        factor = n_machines * self._eta_factor(labels)
+        factor = ETA_PARTS[self.eta] * n_machines * self._eta_factor(labels)
         return anchor_weight(float(self.C), matrix, factor, labels.weights)
 
     def _eta_factor(self, labels: Labels) -> float:
         """Return the default eta in units of C / (observed share), for each machine."""
         return imputer_eta(labels.task)
 
-    def _settings(self, eta: float | None) -> Settings:
-        return Settings(
-            variant=self.variant,
-            C=float(self.C),
-            eta=eta,
-            epsilon=float(getattr(self, "epsilon", 0.1)),
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+    def _fitted_reference(
+        self, matrix: FloatArray, kernel: Kernel, labels: Labels
+    ) -> tuple[FloatArray | str, FloatArray | FittedImputer]:
+        """Return the reference of the training rows, and what fills new rows in its manner."""
+        owner = type(self).__name__
+        if not isinstance(self.reference, str):
+            imputer = clone(self.reference).fit(matrix)
+            table = np.asarray(imputer.transform(matrix))
+            if table.shape != matrix.shape:
+                raise ValueError(
+                    f"The 'reference' parameter of {owner} must be an imputer that returns every "
+                    f"column once. Got {type(imputer).__name__}, which returned {table.shape[1]} "
+                    f"for {matrix.shape[1]} columns, instead."
+                )
+            return reference_table(matrix, kernel, table, owner), imputer
+        row = typical_row(matrix, kernel, labels.weights)
+        if self.reference == "expected":
+            return "expected", row
+        return np.where(np.isnan(matrix), row, matrix), row
 
     def _seed(self) -> int:
         """Return the seed of the shuffling; None is 0, never the global generator."""
@@ -386,10 +455,42 @@ class KernelImputation(Persistent, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _progress(self) -> Callable[[Record], object] | None:
-        """Return what prints each round, where it is asked for."""
+    def _check_memory(
+        self, shape: tuple[int, ...], subsets: Sequence[NDArray[np.intp]], kernel: Kernel
+    ) -> None:
+        """Refuse a fit that would not fit into memory, before anything large is allocated."""
+        n_samples, n_columns = shape
+        rows = max(subset.size for subset in subsets)
+        at_once = min(effective_n_jobs(self.n_jobs), max(len(subsets), self._n_folds()))
+        need = at_once * estimated_memory(rows, n_columns, self.variant, kernel)
+        is_share = isinstance(self.max_memory, float)
+        allowed = self.max_memory * free_memory() if is_share else self.max_memory
+        if need <= allowed:
+            return
+        # Memory is at most quadratic in the rows of a subset.
+        size = int(rows * math.sqrt(allowed / need) / 2)
+        advice = (
+            f"impute by subsets, such as subset_size={size}, or raise max_memory"
+            if size >= SMALLEST_SUBSET
+            else "raise max_memory"
+        )
+        jobs = f" in each of {at_once} jobs" if at_once > 1 else ""
+        raise ValueError(
+            f"{type(self).__name__}.fit with N = {n_samples} rows, {rows} at once{jobs}, needs "
+            f"about {need / 2**30:.3g} GiB, and max_memory={self.max_memory!r} allows "
+            f"{allowed / 2**30:.3g} GiB: {advice}."
+        )
+
+    def _n_folds(self) -> int:
+        """Return in how many folds the fit is repeated."""
+        return 0
+
+    # ------------------------------------------------------------------ messages
+
+    def _printer(self) -> Callback | None:
+        """Return what prints each round on stderr, where `verbose` asks for it."""
         if not self.verbose:
-            return self._callback
+            return None
         name = type(self).__name__
 
         def show(record: Record) -> None:
@@ -401,10 +502,8 @@ class KernelImputation(Persistent, BaseEstimator):
 
         return show
 
-    # ------------------------------------------------------------------ warnings
-
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
-        warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=_callers_level())
+        warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=3)
 
     def _warn_of_fit(self, filling: Filling) -> None:
         """Warn of what the fit left out or did not finish."""
@@ -422,40 +521,97 @@ class KernelImputation(Persistent, BaseEstimator):
             )
 
 
-def _callers_level() -> int:
-    """Return the stack level, for a warning of the function that asks, of the user's own line."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
-        frame, level = frame.f_back, level + 1
-    return level
+# ------------------------------------------------------------------------------ what is given
 
 
-_LIBRARIES = ("kernimpute.", "sklearn.", "joblib.")
+def _own_dtype(X: Any) -> Any:
+    """Return lists that mix text and numbers as objects, because NumPy makes text of them."""
+    if not isinstance(X, (list, tuple)):
+        return X
+    return np.asarray(X, dtype=object) if np.asarray(X).dtype.kind == "U" else X
+
+
+def _coded_columns(chosen: Any, names: Sequence[Hashable], owner: str) -> tuple[Hashable, ...]:
+    """Return the columns that `categorical_features` adds to those that are so by their dtype."""
+    if chosen is None or isinstance(chosen, str):
+        return ()
+    given = np.asarray(chosen)
+    refusal = (
+        f"The 'categorical_features' parameter of {owner} must be a mask over, or indices or "
+        f"names of, the {len(names)} columns. Got {chosen!r} instead."
+    )
+    if given.ndim != 1 or (given.dtype.kind == "b" and given.size != len(names)):
+        raise ValueError(refusal)
+    if given.dtype.kind == "b":
+        return tuple(name for name, is_chosen in zip(names, given, strict=True) if is_chosen)
+    found = [_column(item, names) for item in given.tolist()]
+    if None in found:
+        raise ValueError(refusal)
+    return tuple(found)
+
+
+def _column(key: Any, names: Sequence[Hashable]) -> Hashable | None:
+    """Return the name of the column that a name or an index means; None if there is none."""
+    if key in names:
+        return key
+    is_index = isinstance(key, (int, np.integer)) and 0 <= key < len(names)
+    return names[int(key)] if is_index else None
+
+
+def _column_ranges(
+    given: Any, names: Sequence[Hashable], owner: str
+) -> dict[Hashable, tuple[float, float]]:
+    """Return the ranges that a mapping, or an array with NaN where none, declares for columns."""
+    refusal = (
+        f"The 'feature_range' parameter of {owner} must be a pair, a mapping from columns to "
+        f"pairs, or an array of shape ({len(names)}, 2). Got {given!r} instead."
+    )
+    if not isinstance(given, Mapping):
+        pairs = np.asarray(given, dtype=float)
+        if pairs.shape != (len(names), 2):
+            raise ValueError(refusal)
+        is_declared = ~np.isnan(pairs).all(axis=1)
+        given = {name: pairs[place] for place, name in enumerate(names) if is_declared[place]}
+    ranges: dict[Hashable, tuple[float, float]] = {}
+    for key, pair in given.items():
+        name = _column(key, names)
+        if name is None:
+            raise ValueError(refusal)
+        ranges[name] = checked_range(pair, "feature_range", owner)
+    return ranges
+
+
+# ------------------------------------------------------------------------------- measurements
+
+
+def within_reach(matrix: FloatArray) -> FloatArray:
+    """Return new rows with no number farther off than `FARTHEST`; gaps stay gaps."""
+    return np.asarray(np.clip(matrix, -FARTHEST, FARTHEST))
+
+
+def estimated_memory(n_samples: int, n_columns: int, variant: str, kernel: Kernel) -> int:
+    """Return the bytes that a fit takes at its peak: matrices of rows x rows, and 40 tables."""
+    # Counted by tracemalloc: 3.1 for `direct` with every coefficient between its bounds (1.7 as a
+    # rule), 4.7 to 5.9 for its kernels of absolute values, 10.8 for one that must be projected.
+    matrices = {"direct": 3, "anchored": 16, "paper": 28, "appendix": 28, "released": 25}[variant]
+    if variant == "direct":
+        matrices += 3 * (not kernel.is_euclidean)
+        matrices += 8 * (not kernel.is_positive_semidefinite)
+    return 8 * (matrices * n_samples**2 + 40 * n_samples * n_columns)
 
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
-    """Return how many pairs of rows share no observed cell.
-
-    Parameters
-    ----------
-    observed : ndarray of bool of shape (n_samples, n_columns)
-        True where a cell is observed.
-
-    Returns
-    -------
-    int
-        The number of unordered pairs.
-    """
+    """Return how many pairs of rows (n_samples, n_columns) share no observed cell."""
     # Of two rows that share nothing, one has at most half of the columns.
     n_observed = observed.sum(axis=1)
     light = 2 * n_observed <= observed.shape[1]
     mask = observed.astype(np.float32)
     few = mask[light]
     ordered = within = 0
-    for first in range(0, few.shape[0], BLOCK_ROWS):
-        disjoint = few[first : first + BLOCK_ROWS] @ mask.T == 0.0
+    for first in range(0, few.shape[0], 1024):
+        disjoint = few[first : first + 1024] @ mask.T == 0.0
         ordered += int(disjoint.sum())
         within += int(disjoint[:, light].sum())
-    # A row of gaps shares nothing with itself, which is no pair; two such rows come twice.
+    # A row of gaps shares nothing with itself, which is no pair; two light rows come twice.
     itself = int((n_observed == 0).sum())
     return ordered - within + (within - itself) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,13 +18,15 @@ from kernimpute.core.rows import (
     SMOOTH_OF_MANY,
     number_of_machines,
 )
-from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
+from kernimpute.estimators._base import (
+    METHOD_CONSTRAINTS,
+    TABLE_CONSTRAINTS,
+    KernelImputation,
+    within_reach,
+)
 from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_calibration
-from kernimpute.estimators._coding import within_reach
 from kernimpute.estimators._folds import Fold, folds_of
-from kernimpute.estimators._labels import Labels
-from kernimpute.estimators._machines import decided, shown
-from kernimpute.estimators._parallel import run_all
+from kernimpute.estimators._subsets import Labels, mean_decision, run_all
 
 __all__ = ["KernelImputationClassifier"]
 
@@ -48,88 +51,52 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=4.0
         Penalty of the support vector machine, in (0, inf).
-    gamma : "auto", "scale" or float, default="auto"
-        The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
-        distance of two rows whose columns are independent), from the observed cells; "auto" a
-        quarter of it, half of it for more than two classes.
-    eta : "auto" or float, default="auto"
+    gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
+        The kernel's gamma, in (0, inf), as in `KernelImputer`; for more than two classes "auto"
+        is half of "scale".
+    eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
-        number of classes if they are more than two; for the other variants the norm of the
+        number of classes if there are more than two; for the other variants the norm of the
         machine's coefficients. With inf: the machine on the reference imputation.
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
-        What the filled cells are held at, as in `KernelImputer`.
+        The imputation that fills start from and are held at, as in `KernelImputer`.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     cv : int, splitter, iterable of splits or None, default=5
         Folds whose held-out decision values calibrate `predict_proba`: the whole fit, filling
         included, is repeated in each. None saves the time, and there is no `predict_proba`.
-    missing_values : scalar or list, default=nan
-        Values that stand for a gap besides NaN, None and NA.
-    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
-        Columns of numbers that are codes, besides those that are categories by their dtype.
-    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
-        Ranges that filled numbers stay in; None takes the observed range.
-    handle_unknown : {"error", "missing"}, default="error"
-        What prediction does with a category that was not there in fit: refuse it, or take it for
-        a gap, with a warning.
-    new_rows : {"auto", "similar", "reference"}, default="auto"
-        What fills new rows, as in `KernelImputer`.
+    missing_values, categorical_features, feature_range, handle_unknown, new_rows
+        How tables are read and new rows are filled, as in `KernelImputer`.
     subset_size : int or None, default=None
-        Rows imputed at once at the most; the subsets' decision values are averaged.
-    max_models : int or None, default=10
-        Of how many subsets, at least 1, machines and filled rows are kept for prediction at the
-        most: those in the middle of as many equal shares of the subsets. None keeps all.
-    max_memory : float or int, default=0.75
-        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
-    tol, max_iter : float or None, int or None, default=None
-        The stop rule, as in `kernimpute.impute`; None takes the variant's default.
-    random_state : int, RandomState or None, default=None
-        Of the dealing into subsets; None is 0.
-    n_jobs : int or None, default=None
-        Subsets and folds at the same time, as joblib counts.
-    verbose : bool or int, default=False
-        Whether every round prints a line on stderr.
+        Rows imputed at once at the most, at least 10. The decision values of at most ten
+        subsets, evenly spread, are averaged.
+    max_memory, tol, max_iter, random_state, n_jobs, verbose
+        Limits and progress of the fit, as in `KernelImputer`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
-    kernel_ : Kernel
-        The kernel, with its gamma.
-    eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
-    n_subsets_ : int
-        Subsets imputed.
-    n_iter_ : int
-        Rounds of the longest run, its start included.
-    gap_ : float
-        Largest certificate of the subsets: relative saddle gap or relative slope.
-    trace_ : Trace
-        A record of every round, of the subsets that are kept.
-    status_ : Status
-        How the fit ended.
-    n_disjoint_pairs_ : int
-        Pairs of training rows of a subset that share no observed column.
+    n_features_in_, feature_names_in_
+        Number and names of the columns in fit.
+    kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, status_, n_disjoint_pairs_
+        How the rows were filled, as in `KernelImputer`.
 
     See Also
     --------
-    KernelImputationClassifierCV : Chooses kernel, C, gamma, eta and reference.
     KernelImputer : Returns the filled table.
+    default_grid : Candidates for scikit-learn's `GridSearchCV`.
 
     Notes
     -----
     More than two classes share one filling and have a machine each, one against the rest. Without
     any gap this is scikit-learn's `SVC` on columns scaled to [0, 1]. As there, `predict` follows
-    the decision values, and a probability may favour another class. A class with
-    fewer rows than folds reduces their number, with a warning; one with a single row leaves
-    nothing to hold out, and `predict_proba` is the logistic function of the decision values.
+    the decision values, and a probability may favour another class. A class with fewer rows than
+    folds reduces their number, with a warning; one with a single row leaves nothing to hold out,
+    and `predict_proba` is the logistic function of the decision values.
 
     Examples
     --------
@@ -165,7 +132,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         handle_unknown: str = "error",
         new_rows: str = "auto",
         subset_size: int | None = None,
-        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -187,7 +153,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         self.handle_unknown = handle_unknown
         self.new_rows = new_rows
         self.subset_size = subset_size
-        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter
@@ -219,14 +184,32 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
             If a parameter, the table or the labels are not as described, or the fit would take
             more memory than it may; before any long work.
         """
-        return self._fit(X, y, sample_weight, None)
+        _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
+        folds = None
+        if self.cv is not None:
+            folds = folds_of(self.cv, frame, labels, warn=self._warn)
+            if not folds:
+                self._warn(
+                    "a class with a single row leaves nothing to hold out: predict_proba is the "
+                    "logistic function of the decision values, not calibrated."
+                )
+        self._warn_of_fit(self._fit_whole(frame, labels).filling)
+        if folds is not None:
+            self._calibration = self._calibrated(frame, labels, folds)
+        return self
 
     def _eta_factor(self, labels: Labels) -> float:
         return CLASSIFIER_ETA
 
-    def _gamma_part(self, labels: Labels) -> float:
+    def _auto_gamma_part(self, labels: Labels) -> float:
         n_classes = 0 if labels.classes is None else labels.classes.size
         return SMOOTH if number_of_machines(n_classes) == 1 else SMOOTH_OF_MANY
+
+    def _n_folds(self) -> int:
+        if isinstance(self.cv, Integral):
+            return int(self.cv)
+        # The splits of a splitter are not counted: five is usual.
+        return 0 if self.cv is None else 5
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the machine's decision values.
@@ -241,7 +224,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more classes the largest one decides.
         """
-        return shown(self._decision(X))
+        values = self._decision(X)
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels of rows.
@@ -256,7 +240,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         ndarray of shape (n_rows,)
             Labels, from `classes_`.
         """
-        chosen = decided(self._decision(X))
+        values = self._decision(X)
+        is_binary = values.shape[1] == 1
+        chosen = (values[:, 0] > 0.0).astype(int) if is_binary else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     @available_if(_has_probabilities)
@@ -293,27 +279,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
-    def _fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        folds: list[Fold] | None,
-    ) -> Self:
-        """Fit, and calibrate on the folds given, or on those of `cv`."""
-        _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
-        if folds is None and self.cv is not None:
-            folds = folds_of(self.cv, frame, labels, warn=self._warn)
-            if not folds:
-                self._warn(
-                    "a class with a single row leaves nothing to hold out: predict_proba is the "
-                    "logistic function of the decision values, not calibrated."
-                )
-        self._fit_whole(frame, labels)
-        if self.cv is not None:
-            self._calibration = self._calibrated(frame, labels, folds or [])
-        return self
-
     def _calibrated(self, frame: Any, labels: Labels, folds: list[Fold]) -> Calibration:
         """Return sigmoids fitted to the decision values of held-out rows, if there are any."""
         if not folds:
@@ -335,5 +300,5 @@ def _held_out_decision(
     classifier = clone(template)
     classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
     rows = classifier._coded(classifier._code, frame.iloc[fold.test], "missing")
-    matrix = within_reach(classifier._coding.matrix(rows))
-    return classifier._machines.decision(classifier._new_rows.fill(matrix))
+    matrix = within_reach(classifier._coding.matrix(rows.matrix))
+    return mean_decision(classifier._machines, classifier._new_rows.fill(matrix))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
-from kernimpute.estimators._labels import Labels
+from kernimpute.estimators._subsets import Labels
 
 __all__ = ["DEFAULT_FOLDS", "Fold", "folds_of"]
 

@@ -12,25 +12,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from kernimpute.core.status import Callback
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     FittedRows,
     KernelImputation,
 )
+from kernimpute.estimators._subsets import Labels
 from kernimpute.table.code import EncodedTable, TableCode
 from kernimpute.table.frames import as_library, like, with_columns
 
-__all__ = ["IMPUTER_CONSTRAINTS", "KernelImputer"]
+__all__ = ["KernelImputer"]
 
-IMPUTER_CONSTRAINTS: dict[str, list[Any]] = {
-    "epsilon": [Interval(Real, 0, None, closed="left")],
-    "task": [StrOptions({"auto", "classification", "regression"})],
-    "class_weight": [StrOptions({"balanced"}), dict, None],
-    "keep_empty_features": ["boolean"],
-    "add_indicator": ["boolean"],
-}
-"""Constraints of the parameters that imputers have besides those of every estimator."""
+FloatArray = NDArray[np.float64]
 
 
 class KernelImputer(TransformerMixin, KernelImputation):
@@ -48,27 +43,27 @@ class KernelImputer(TransformerMixin, KernelImputation):
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
-    gamma : "auto", "scale" or float, default="auto"
+    gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
         The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
-        distance of two rows whose columns are independent), from the observed cells; "auto" a
-        quarter of it, for a smooth machine serves other classifiers best.
-    eta : "auto" or float, default="auto"
+        distance of two rows whose columns are independent), from the observed cells; "auto" is
+        a quarter of it.
+    eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 16 C / (observed share of the cells) for "direct", times the
-        number of classes if they are more than two, and 256 C / (observed share) if y is a
-        quantity; for the other variants the norm of the machine's coefficients. With inf the
-        table is the reference imputation.
+        number of classes if there are more than two, and 256 C / (observed share) if y is a
+        quantity; for the other variants it is the norm of the machine's coefficients. With inf
+        the filled table is the reference imputation.
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
-        What the filled cells are held at: column means (categories: the most frequent), the
-        expected kernel (not for "direct"), or any scikit-learn imputer, which is cloned and
-        fitted to the coded table (numbers in [0, 1], indicators of categories).
+        Column means (categories: the most frequent), the expected kernel (not for "direct"), or
+        any scikit-learn imputer, which is cloned and fitted to the coded table (numbers in
+        [0, 1], indicators of categories).
     epsilon : float, default=0.1
         Half width of the regression tube in standard deviations of y, in [0, inf).
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto": text, booleans, two whole numbers, or up to ten that each occur twice
-        on average are classes; other numbers a quantity.
+        on average are classes; other numbers are a quantity.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     missing_values : scalar or list, default=nan
@@ -80,32 +75,29 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Ranges that filled numbers stay in, for all columns, by name or index, or for each (NaN:
         not declared). None takes the observed range.
     handle_unknown : {"error", "missing"}, default="error"
-        What `transform` does with a category that was not there in fit: refuse it, or fill it
+        What `transform` does with a category that fit did not see: refuse it, or fill the cell
         like a gap, with a warning.
     keep_empty_features : bool, default=False
         Whether columns without any observed value are kept, filled with a constant: 0, False,
-        "missing", or the first category of the dtype. If not they are left out, with a warning.
+        "missing", or the first category of the dtype. Otherwise they are left out, with a
+        warning.
     add_indicator : bool, default=False
         Whether columns ``missingindicator_<name>`` are appended for the columns with gaps in fit.
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows: the mean (categories: the most frequent) of similar filled training
-        rows, or the reference. "auto" is "reference" where eta is inf, else "similar"; the table
-        that decided it is in the documentation.
+        rows, or the reference. "auto" is "reference" where eta is inf, else "similar".
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10: larger tables are dealt out to stratified
-        subsets. None takes all rows at once, with matrices of n_samples x n_samples.
-    max_models : int or None, default=10
-        From the filled rows of how many subsets, at least 1, new rows are filled at the most:
-        those in the middle of as many equal shares of the subsets. None keeps all.
+        subsets. None imputes all rows at once.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol, max_iter : float or None, int or None, default=None
         The stop rule, as in `kernimpute.impute`; None takes the variant's default.
     random_state : int, RandomState or None, default=None
-        Of the dealing into subsets; None is 0. Nothing else is random.
+        Seed of the dealing into subsets; None is 0. Nothing else is random.
     n_jobs : int or None, default=None
         Subsets imputed at the same time, as joblib counts; None takes what
-        ``joblib.parallel_config`` says, and so does the backend. The result is the same.
+        ``joblib.parallel_config`` says. The result is the same.
     verbose : bool or int, default=False
         Whether every round prints a line on stderr.
 
@@ -128,27 +120,25 @@ class KernelImputer(TransformerMixin, KernelImputation):
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
-        A record of every round, of the subsets that are kept.
+        A record of every round, of at most ten subsets.
     status_ : Status
         How the fit ended.
     n_disjoint_pairs_ : int
-        Pairs of training rows of a subset that share no observed column: what they have in
-        common is unknown.
+        Pairs of training rows of a subset that share no observed column.
 
     See Also
     --------
-    KernelImputerCV : Chooses kernel, C, gamma, eta and reference by cross-validation.
     KernelImputationClassifier : Fills and classifies.
+    default_grid : Candidates for scikit-learn's `GridSearchCV`.
     kernimpute.impute : The same on arrays in [0, 1].
 
     Notes
     -----
     The container comes back that went in: pandas with its index and dtypes, polars with its
-    schema, arrays with theirs (integer arrays as float64, for filled cells are not whole).
+    schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
     Observed cells are not changed. A fit takes O(n_samples^2) memory and O(n_samples^2) to
-    O(n_samples^3) time; a new row O(n_samples n_features). With subsets a fit takes time and
-    memory linear in n_samples, and a new row and a saved imputer at most those of `max_models`
-    subsets.
+    O(n_samples^3) time; a new row O(n_samples n_features). With subsets a fit is linear in
+    n_samples, and new rows are filled from the rows of at most ten subsets, evenly spread.
 
     References
     ----------
@@ -169,10 +159,14 @@ class KernelImputer(TransformerMixin, KernelImputation):
     array([[1. , 3.9]])
     """
 
-    _soft_categories = False
+    _predicts = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **METHOD_CONSTRAINTS,
-        **IMPUTER_CONSTRAINTS,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "task": [StrOptions({"auto", "classification", "regression"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "keep_empty_features": ["boolean"],
+        "add_indicator": ["boolean"],
         **TABLE_CONSTRAINTS,
     }
 
@@ -196,7 +190,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
         add_indicator: bool = False,
         new_rows: str = "auto",
         subset_size: int | None = None,
-        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -221,7 +214,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self.add_indicator = add_indicator
         self.new_rows = new_rows
         self.subset_size = subset_size
-        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter
@@ -259,7 +251,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
             If a parameter, the table or the labels are not as described, or the fit would take
             more memory than it may; before any long work.
         """
-        self._fit(X, y, sample_weight)
+        _, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
+        self._warn_of_fit(self._fit_imputer(frame, labels).filling)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -280,18 +273,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
         table of shape (n_samples, n_features_out)
             The filled rows, in the container that came. Not what ``fit(X, y).transform(X)`` gives.
         """
-        table, frame, fitted, counted = self._fit(X, y, sample_weight)
-        rows, reference = fitted.rows, fitted.reference
-        anchor = None if isinstance(reference, str) else reference
-        codes = self._coding.codes(fitted.filling.X, rows, anchor)
-        if counted.size < len(frame):
-            # Rows of weight zero guide nothing, and are filled as new rows are.
-            rows = self._encode(frame)
-            matrix = self._matrix(rows)
-            every = self._coding.codes(self._new_rows.fill(matrix), rows, None)
-            every[counted] = codes
-            codes = every
-        return self._output(table, frame, rows, codes)
+        table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
+        fitted = self._fit_imputer(frame, labels)
+        self._warn_of_fit(fitted.filling)
+        rows = fitted.rows if fitted.counted.size == len(frame) else self._encode(frame)
+        return self._output(table, frame, rows, self._filled(fitted, rows.matrix))
 
     def transform(self, X: Any) -> Any:
         """Return rows with their gaps filled; no labels are needed or used.
@@ -316,8 +302,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         check_is_fitted(self)
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
-        filled = self._new_rows.fill(self._matrix(rows))
-        return self._output(table, frame, rows, self._coding.codes(filled, rows, None))
+        return self._output(table, frame, rows, self._filled_new(rows.matrix))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
         """Return the names of the columns that `transform` returns.
@@ -337,18 +322,33 @@ class KernelImputer(TransformerMixin, KernelImputation):
         indicators = [indicator_name(name) for name in names[self._indicated]]
         return np.concatenate([names[self._kept], np.array(indicators, dtype=object)])
 
-    def _fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Any, Any, FittedRows, NDArray[np.intp]]:
-        """Fit, and return table and frame, and the rows that counted and their places."""
-        table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
+    def _fit_imputer(
+        self, frame: Any, labels: Labels, callback: Callback | None = None
+    ) -> FittedRows:
+        """Fit, and decide which columns come out and which get an indicator."""
         self._refuse_taken_names(frame)
-        fitted = self._fit_whole(frame, labels)
+        fitted = self._fit_whole(frame, labels, callback)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
         has_gaps = ~fitted.rows.observed.all(axis=0)
         self._indicated = has_gaps & self._kept if self.add_indicator else np.zeros_like(has_gaps)
-        return table, frame, fitted, labels.counted
+        return fitted
+
+    def _filled(self, fitted: FittedRows, rows: FloatArray) -> FloatArray:
+        """Return numbers and codes without gaps: of fitted rows by the fit, of others as new."""
+        anchor = None if isinstance(fitted.reference, str) else fitted.reference
+        codes = self._coding.codes(fitted.filling.X, fitted.rows.matrix, anchor)
+        others = np.setdiff1d(np.arange(len(rows)), fitted.counted)
+        if not others.size:
+            return codes
+        filled = np.empty_like(rows)
+        filled[fitted.counted] = codes
+        filled[others] = self._filled_new(rows[others])
+        return filled
+
+    def _filled_new(self, rows: FloatArray) -> FloatArray:
+        """Return numbers and codes of new rows without gaps, (n_rows, n_features)."""
+        return self._coding.codes(self._new_rows.fill(self._matrix(rows)), rows)
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
         """Refuse rows of weight zero that could not be returned filled."""
@@ -365,7 +365,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
                 "indicator. Got True instead: rename the column."
             )
 
-    def _output(self, table: Any, frame: Any, rows: EncodedTable, codes: np.ndarray) -> Any:
+    def _output(self, table: Any, frame: Any, rows: EncodedTable, codes: FloatArray) -> Any:
         """Return the filled rows in the container that came, under the names that came."""
         filled = rows.decode(codes, fill_empty=self.keep_empty_features)
         filled = filled.set_axis(frame.columns, axis=1)

@@ -30,11 +30,9 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
-    gamma : "auto", "scale" or float, default="auto"
-        The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
-        distance of two rows whose columns are independent), from the observed cells; "auto" a
-        quarter of it.
-    eta : "auto" or float, default="auto"
+    gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
+        The kernel's gamma, in (0, inf), as in `KernelImputer`.
+    eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         the target moves them. "auto" is 256 C / (observed share of the cells) for "direct", and
         the norm of the machine's coefficients for the other variants. With inf: the machine on
@@ -44,61 +42,26 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
-        What the filled cells are held at, as in `KernelImputer`.
-    missing_values : scalar or list, default=nan
-        Values that stand for a gap besides NaN, None and NA.
-    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
-        Columns of numbers that are codes, besides those that are categories by their dtype.
-    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
-        Ranges that filled numbers stay in; None takes the observed range.
-    handle_unknown : {"error", "missing"}, default="error"
-        What `predict` does with a category that was not there in fit: refuse it, or take it for
-        a gap, with a warning.
-    new_rows : {"auto", "similar", "reference"}, default="auto"
-        What fills new rows, as in `KernelImputer`.
+        The imputation that fills start from and are held at, as in `KernelImputer`.
+    missing_values, categorical_features, feature_range, handle_unknown, new_rows
+        How tables are read and new rows are filled, as in `KernelImputer`.
     subset_size : int or None, default=None
-        Rows imputed at once at the most; the subsets' predictions are averaged.
-    max_models : int or None, default=10
-        Of how many subsets, at least 1, machines and filled rows are kept for prediction at the
-        most: those in the middle of as many equal shares of the subsets. None keeps all.
-    max_memory : float or int, default=0.75
-        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
-    tol, max_iter : float or None, int or None, default=None
-        The stop rule, as in `kernimpute.impute`; None takes the variant's default.
-    random_state : int, RandomState or None, default=None
-        Of the dealing into subsets; None is 0.
-    n_jobs : int or None, default=None
-        Subsets at the same time, as joblib counts.
-    verbose : bool or int, default=False
-        Whether every round prints a line on stderr.
+        Rows imputed at once at the most, at least 10. The predictions of at most ten
+        subsets, evenly spread, are averaged.
+    max_memory, tol, max_iter, random_state, n_jobs, verbose
+        Limits and progress of the fit, as in `KernelImputer`.
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
-    kernel_ : Kernel
-        The kernel, with its gamma.
-    eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
-    n_subsets_ : int
-        Subsets imputed.
-    n_iter_ : int
-        Rounds of the longest run, its start included.
-    gap_ : float
-        Largest certificate of the subsets: relative saddle gap or relative slope.
-    trace_ : Trace
-        A record of every round, of the subsets that are kept.
-    status_ : Status
-        How the fit ended.
-    n_disjoint_pairs_ : int
-        Pairs of training rows of a subset that share no observed column.
+    n_features_in_, feature_names_in_
+        Number and names of the columns in fit.
+    kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, status_, n_disjoint_pairs_
+        How the rows were filled, as in `KernelImputer`.
 
     See Also
     --------
-    KernelImputationRegressorCV : Chooses kernel, C, gamma, eta and reference.
     KernelImputer : Returns the filled table.
+    default_grid : Candidates for scikit-learn's `GridSearchCV`.
 
     Examples
     --------
@@ -133,7 +96,6 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         handle_unknown: str = "error",
         new_rows: str = "auto",
         subset_size: int | None = None,
-        max_models: int | None = 10,
         max_memory: float | int = 0.75,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -154,7 +116,6 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         self.handle_unknown = handle_unknown
         self.new_rows = new_rows
         self.subset_size = subset_size
-        self.max_models = max_models
         self.max_memory = max_memory
         self.tol = tol
         self.max_iter = max_iter
@@ -187,7 +148,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
             more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="regression")
-        self._fit_whole(frame, labels)
+        self._warn_of_fit(self._fit_whole(frame, labels).filling)
         self._centre, self._spread = labels.centre, labels.spread
         return self
 

@@ -1,63 +1,30 @@
-"""Estimators in files: `save` writes skops, `load` reads nothing that it doesn't know.
+"""Estimators in files: `save` writes skops, `load` makes nothing that it does not know.
 
-A pickle can run any code when it is opened. skops files name the types they hold, and `load`
-makes only those of a fixed list: the package's own, none of which does anything when it is made,
-and a few of scikit-learn's that parameters may be.
+A pickle can run any code when it is opened. A skops file names the types that it holds, and
+`load` makes only those of a fixed list.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import pickletools
 import zipfile
+from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import joblib
-
-from kernimpute.core.checks import ObservedRange
 from kernimpute.core.files import replacing
 from kernimpute.core.kernels import KERNELS
-from kernimpute.core.status import Record, Status, Trace
-from kernimpute.estimators._calibration import Calibration
-from kernimpute.estimators._classifier import KernelImputationClassifier
-from kernimpute.estimators._classifier_cv import KernelImputationClassifierCV
-from kernimpute.estimators._coding import CodeColumns, IndicatorColumns
-from kernimpute.estimators._imputer import KernelImputer
-from kernimpute.estimators._imputer_cv import KernelImputerCV
-from kernimpute.estimators._machines import Machine, Machines
-from kernimpute.estimators._references import NewRows
-from kernimpute.estimators._regressor import KernelImputationRegressor
-from kernimpute.estimators._regressor_cv import KernelImputationRegressorCV
-from kernimpute.table.code import TableCode
-from kernimpute.table.columns import Column
-from kernimpute.table.stored import StoredValue
+from kernimpute.table.stored import as_given, as_stored
 
-__all__ = ["load", "save", "trusted_types"]
+__all__ = ["FORMAT", "Persistent", "load", "save", "trusted_types"]
 
-_OWN_TYPES: tuple[type, ...] = (
-    KernelImputer,
-    KernelImputationClassifier,
-    KernelImputationRegressor,
-    KernelImputerCV,
-    KernelImputationClassifierCV,
-    KernelImputationRegressorCV,
-    *KERNELS.values(),
-    Calibration,
-    CodeColumns,
-    Column,
-    IndicatorColumns,
-    Machine,
-    Machines,
-    NewRows,
-    ObservedRange,
-    Record,
-    Status,
-    StoredValue,
-    TableCode,
-    Trace,
-)
+FORMAT = 3
+"""Number of the layout of fitted state; raised whenever an older one can't be used as it is."""
+
+_KEY = "_kernimpute_format"
+_REQUESTS = "_metadata_request"
 
 _SPLITTERS = (
     "GroupKFold",
@@ -77,28 +44,73 @@ _SPLITTERS = (
     "TimeSeriesSplit",
 )
 
-_PARAMETER_TYPES = (
-    # In a fitted SimpleImputer, and in what is fitted with one.
+_TRUSTED = (
+    "kernimpute.core.checks.ObservedRange",
+    *(f"kernimpute.core.kernels.{kind.__name__}" for kind in KERNELS.values()),
+    *(f"kernimpute.core.status.{name}" for name in ("Record", "Status", "Trace")),
+    "kernimpute.estimators._base.Coding",
+    "kernimpute.estimators._base.NewRows",
+    "kernimpute.estimators._calibration.Calibration",
+    "kernimpute.estimators._classifier.KernelImputationClassifier",
+    "kernimpute.estimators._imputer.KernelImputer",
+    "kernimpute.estimators._regressor.KernelImputationRegressor",
+    "kernimpute.estimators._subsets.Machine",
+    "kernimpute.table.code.TableCode",
+    "kernimpute.table.columns.Column",
+    "kernimpute.table.stored.StoredValue",
+    # A fitted SimpleImputer holds it, and `reference` may be one.
     "numpy.dtype",
-    # skops doesn't know it while it is experimental.
+    # skops does not know it while scikit-learn calls it experimental.
     "sklearn.impute._iterative.IterativeImputer",
     "sklearn.impute._iterative._ImputerTriplet",
+    # What the classifier's `cv` may be.
     *(f"sklearn.model_selection._split.{name}" for name in _SPLITTERS),
 )
-"""Types of scikit-learn and NumPy that `reference` and `cv` may bring along."""
 
-_ZIP = b"PK\x03\x04"
-_PICKLES = (
-    # Pickle's protocols 2 to 5, then what joblib compresses with: zlib, gzip, bz2, xz, lzma, lz4.
-    *(bytes((0x80, protocol)) for protocol in range(2, 6)),
-    *(bytes((0x78, level)) for level in (0x01, 0x5E, 0x9C, 0xDA)),
-    b"\x1f\x8b",
-    b"BZh",
-    b"\xfd7zXZ\x00",
-    b"\x5d\x00\x00",
-    b"\x04\x22\x4d\x18",
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    json.JSONDecodeError,
+    AttributeError,
+    ImportError,
+    KeyError,
+    TypeError,
 )
-"""How pickles begin, and files of joblib."""
+"""What skops raises for files that it cannot read."""
+
+
+class Persistent:
+    """An estimator whose state, in a pickle or a file of skops, carries a format number."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with the format and the version that wrote them."""
+        attributes: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        if _REQUESTS in attributes:
+            # scikit-learn's record of metadata requests refers back to the estimator, which skops
+            # can't follow: only names and values are stored.
+            attributes[_REQUESTS] = {
+                method: dict(requested._requests)
+                for method, requested in vars(attributes[_REQUESTS]).items()
+                if hasattr(requested, "_requests")
+            }
+        return {**as_stored(attributes), _KEY: (FORMAT, version("kernimpute"))}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take the attributes of a saved estimator; refuse another format, or none."""
+        own = as_given(dict(state))
+        number, writer = own.pop(_KEY, (None, "an unknown version"))
+        if number != FORMAT:
+            raise ValueError(
+                f"The saved {type(self).__name__} must have format {FORMAT}, which kernimpute "
+                f"{version('kernimpute')} reads. Got format {number!r}, written by kernimpute "
+                f"{writer} instead: fit again, or install that version."
+            )
+        requests: Mapping[str, Mapping[str, Any]] | None = own.pop(_REQUESTS, None)
+        super().__setstate__(own)  # type: ignore[misc]
+        if requests is not None:
+            record = self._get_metadata_request()  # type: ignore[attr-defined]
+            for method, requested in requests.items():
+                getattr(record, method)._requests.update(requested)
+            setattr(self, _REQUESTS, record)
 
 
 def trusted_types() -> tuple[str, ...]:
@@ -108,10 +120,9 @@ def trusted_types() -> tuple[str, ...]:
     -------
     tuple of str
         The package's own types, scikit-learn's splitters and its iterative imputer, and NumPy's
-        dtype; besides those that skops itself trusts.
+        dtype. skops itself trusts some types more.
     """
-    own = (f"{one.__module__}.{one.__qualname__}" for one in _OWN_TYPES)
-    return (*sorted(own), *_PARAMETER_TYPES)
+    return _TRUSTED
 
 
 def save(estimator: Any, path: str | Path) -> None:
@@ -120,18 +131,18 @@ def save(estimator: Any, path: str | Path) -> None:
     Parameters
     ----------
     estimator : object
-        An estimator, or what holds some, such as a pipeline.
+        An estimator, or an object that holds some, such as a pipeline.
     path : str or Path
-        The file; an existing one is replaced, once the new one is whole.
+        The file. An existing file is replaced when the new one is complete.
 
     Raises
     ------
     ValueError
-        If something in it can't be saved in this format.
+        If the estimator holds something that skops cannot write.
 
     See Also
     --------
-    load : Reads it.
+    load : Reads the file.
 
     Examples
     --------
@@ -145,27 +156,25 @@ def save(estimator: Any, path: str | Path) -> None:
     True
     """
     with replacing(Path(path)) as (temporary,):
-        skops_io = _skops_io()
         try:
-            skops_io.dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
+            _skops_io().dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
         except (RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The 'estimator' parameter of save must hold only what skops can write. Got "
-                f"{type(estimator).__name__} with something else in it ({_line(error)}): "
-                "pickle it, or do without."
+                f"{type(estimator).__name__} with something else in it ({_line(error)}) instead."
             ) from error
 
 
 def load(path: str | Path, trust: bool = False) -> Any:
-    """Return the estimator in a file.
+    """Return the estimator in a file of `save`.
 
     Parameters
     ----------
     path : str or Path
-        A file of `save`. With `trust`, also any other skops file, a pickle or a file of joblib.
+        The file.
     trust : bool, default=False
-        Whether types that are not in `trusted_types` may be made, and pickles opened. Either
-        can run any code: only for files whose origin you trust.
+        Whether types that `trusted_types` does not list may be made, such as a reference imputer
+        of another package. Making them can run any code: say so only if you trust the file.
 
     Returns
     -------
@@ -174,82 +183,41 @@ def load(path: str | Path, trust: bool = False) -> Any:
 
     Raises
     ------
-    OSError
-        If the file can't be read.
     ValueError
-        If it is no such file, needs `trust`, or holds a state of another format.
+        If the file is not one of `save`, holds other types without `trust`, or was written by
+        a version of another format.
 
     See Also
     --------
     save : Writes the file.
     """
-    kind = _kind(Path(path))
-    if kind == "skops":
-        return _read_skops(Path(path), trust)
-    if kind == "other":
-        raise ValueError(f"{path} is neither a skops file nor a pickle: it holds no estimator.")
-    if not trust:
-        raise ValueError(
-            f"{path} is a pickle or a file of joblib, which can run any code when it is opened: "
-            "save it with kernimpute.save, or pass trust=True (--trust) if you trust its origin."
-        )
-    try:
-        return joblib.load(path)
-    except Exception as error:
-        raise ValueError(f"{path} can't be unpickled: {_line(error)}") from error
-
-
-def _kind(path: Path) -> str:
-    """Return what a file is by its content; nothing of it is run."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    if head.startswith(_ZIP):
-        return "skops"
-    if head.startswith(_PICKLES) or _parses_as_pickle(path):
-        return "pickle"
-    return "other"
-
-
-def _parses_as_pickle(path: Path) -> bool:
-    """Return whether a file is a pickle of the old protocols, which begin with no mark."""
-    with path.open("rb") as file:
-        try:
-            return sum(1 for _ in pickletools.genops(file)) > 0
-        except (ValueError, IndexError):
-            return False
-
-
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    json.JSONDecodeError,
-    AttributeError,
-    ImportError,
-    KeyError,
-    TypeError,
-)
-"""What skops raises for files that it can't make sense of."""
-
-
-def _skops_io() -> Any:
-    # Imported where it is used: it takes a second, in which it imports all of scikit-learn.
-    return importlib.import_module("skops.io")
-
-
-def _read_skops(path: Path, trust: bool) -> Any:
     skops_io = _skops_io()
     try:
         found = skops_io.get_untrusted_types(file=path)
-        strange = sorted(set(found) - set(trusted_types()))
+        strange = sorted(set(found) - set(_TRUSTED))
+        if any(name.startswith("kernimpute.") for name in strange):
+            raise ValueError(
+                f"{path} was written by another version of kernimpute than "
+                f"{version('kernimpute')}: fit and save again."
+            )
         if strange and not trust:
             raise ValueError(
                 f"{path} holds types that kernimpute does not know ({', '.join(strange)}), and "
-                "making them can run any code: pass trust=True (--trust) if you trust its origin."
+                "making them can run any code: pass trust=True if you trust its origin."
             )
         return skops_io.load(path, trusted=found)
     except _UNREADABLE as error:
-        raise ValueError(f"{path} holds nothing that skops can read: {_line(error)}") from error
+        raise ValueError(
+            f"{path} must be a file of kernimpute.save. Got one that skops cannot read "
+            f"({_line(error)}) instead: pickles and older files are not opened."
+        ) from error
+
+
+def _skops_io() -> Any:
+    # skops takes a second to import, and only files need it.
+    return importlib.import_module("skops.io")
 
 
 def _line(error: BaseException) -> str:
-    """Return what an error says, in one line that ends a sentence."""
+    """Return what an error says, in one line without a full stop."""
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__

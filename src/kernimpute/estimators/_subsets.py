@@ -1,47 +1,226 @@
-"""Stratified subsets of the training rows, imputed independently of each other."""
+"""The work behind every fit: labels, subsets of rows, and the filling of each subset.
+
+A large table is dealt out to stratified subsets, which are filled independently of each other.
+A table without `subset_size` is one subset.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
+from threadpoolctl import threadpool_limits
 
-from kernimpute.estimators._labels import Labels
+from kernimpute.core.checks import Task, codes_and_weights, infer_task, plain_labels
+from kernimpute.core.dual import make_dual
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import Callback, Status, Trace, overall
 
-__all__ = ["kept_subsets", "stratified_subsets"]
+if TYPE_CHECKING:
+    from kernimpute.methods.impute import ImputationResult
 
+__all__ = [
+    "FilledSubset",
+    "Filling",
+    "Labels",
+    "Machine",
+    "Settings",
+    "fill",
+    "fill_subset",
+    "kept_subsets",
+    "mean_decision",
+    "on_one_thread",
+    "one_thread",
+    "read_labels",
+    "run_all",
+    "runs_alone",
+    "stratified_subsets",
+]
+
+FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
+ClassWeight = str | Mapping[object, float] | None
+
+LARGEST_TARGET = 1e300
+"""Predictions of larger targets could overflow."""
+
+MOST_KEPT = 10
+"""Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
+
+CHUNK_CELLS = 2**22
+"""Kernel values stored at a time when new rows are predicted."""
+
+
+# ------------------------------------------------------------------------------------ labels
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of the training rows, as the solvers take them."""
+
+    values: NDArray[Any]  # (n_samples,): class codes 0, 1, …; or the target, mean 0, variance 1
+    sample_weight: FloatArray  # (n_samples,), as given
+    weights: FloatArray  # (n_samples,): the same times the weight of the row's class
+    task: Task
+    classes: NDArray[np.generic] | None  # ascending; None for a regression
+    class_weight: ClassWeight = None
+    centre: float = 0.0  # mean of the target
+    spread: float = 1.0  # and its standard deviation
+
+    @property
+    def counted(self) -> Rows:
+        """The rows of positive weight."""
+        return np.flatnonzero(self.weights > 0.0)
+
+    def of(self, rows: Rows) -> Labels:
+        """Return the labels of some of the rows, coded and weighted as these are."""
+        return replace(
+            self,
+            values=self.values[rows],
+            sample_weight=self.sample_weight[rows],
+            weights=self.weights[rows],
+        )
+
+    def learned_from(self, rows: Rows) -> Labels:
+        """Return the labels of some of the rows, scaled and balanced by these rows alone."""
+        some = self.of(rows)
+        if self.classes is None:
+            return _standardised(self.centre + self.spread * some.values, some.sample_weight)
+        return _weighted(some.values, some.sample_weight, self.classes, self.class_weight)
+
+
+def read_labels(
+    y: ArrayLike,
+    X: object,
+    sample_weight: ArrayLike | None,
+    *,
+    task: str,
+    class_weight: ClassWeight,
+    owner: str,
+) -> Labels:
+    """Return the checked labels of the rows X; refuse those that cannot guide a fit."""
+    labels = column_or_1d(plain_labels(y, owner), warn=True)
+    check_consistent_length(X, labels)
+    weights = _check_sample_weight(sample_weight, labels, dtype=np.float64)
+    if (weights < 0.0).any():
+        raise ValueError(
+            f"The 'sample_weight' parameter of {owner}.fit must hold values in [0, inf). "
+            f"Got {float(weights.min())!r} instead."
+        )
+    if (infer_task(labels) if task == "auto" else task) == "regression":
+        return _target(labels, weights, owner)
+    return _classes(labels, weights, class_weight, owner)
+
+
+def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) -> Labels:
+    try:
+        target = labels.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold numbers for a regression. "
+            f"Got {labels.dtype} values instead."
+        ) from error
+    assert_all_finite(target, input_name="y")
+    if np.abs(target).max() > LARGEST_TARGET:
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold numbers of at most {LARGEST_TARGET:g}. "
+            f"Got {float(target[np.abs(target).argmax()])!r} instead."
+        )
+    if not sample_weight.any():
+        raise ValueError(
+            f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
+            "Got zeros only instead."
+        )
+    return _standardised(target, sample_weight)
+
+
+def _standardised(target: FloatArray, sample_weight: FloatArray) -> Labels:
+    """Return a target in units in which its mean is 0 and its variance 1."""
+    # Divided by the largest value first, because sums and squares may overflow.
+    size = float(np.abs(target).max()) or 1.0
+    centre = size * float(np.average(target / size, weights=sample_weight))
+    offset = target - centre
+    farthest = float(np.abs(offset).max())
+    spread = 1.0
+    # A constant target has no unit; it guides nothing and is predicted as it is.
+    if farthest > 1e-12 * abs(centre):
+        squares = (offset / farthest) ** 2
+        spread = farthest * float(np.sqrt(np.average(squares, weights=sample_weight)))
+    values = offset / (spread or 1.0)
+    return Labels(
+        values, sample_weight, sample_weight, "regression", None, centre=centre, spread=spread
+    )
+
+
+def _classes(
+    labels: NDArray[np.generic], sample_weight: FloatArray, class_weight: ClassWeight, owner: str
+) -> Labels:
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if not isinstance(class_weight, str):
+        # scikit-learn refuses what is not a mapping of classes, but no negative factor.
+        factors = compute_class_weight(class_weight, classes=classes, y=labels)
+        if not (np.isfinite(factors).all() and (factors >= 0.0).all()):
+            raise ValueError(
+                f"The 'class_weight' parameter of {owner} must hold weights in [0, inf). "
+                f"Got {class_weight!r} instead."
+            )
+    weighted = _weighted(codes, sample_weight, classes, class_weight)
+    present = np.unique(codes[weighted.weights > 0.0])
+    if present.size < 2:
+        got = f"1 class ({classes[present].tolist()[0]!r})" if present.size else "no weight at all"
+        of_weight = " of positive weight" if classes.size > 1 else ""
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold at least 2 classes{of_weight}. "
+            f"Got {got} in {labels.size} rows instead: one class guides nothing."
+        )
+    return weighted
+
+
+def _weighted(
+    codes: NDArray[Any],
+    sample_weight: FloatArray,
+    classes: NDArray[np.generic],
+    class_weight: ClassWeight,
+) -> Labels:
+    """Return class labels with the weights of their classes."""
+    if isinstance(class_weight, str):
+        # Each class counts as much as the others, weights of rows included.
+        totals = np.bincount(codes, weights=sample_weight, minlength=classes.size)
+        share = float(totals.sum()) / max(int(np.count_nonzero(totals)), 1)
+        factors = np.divide(share, totals, out=np.zeros(classes.size), where=totals > 0.0)
+    else:
+        given = class_weight or {}
+        factors = np.array([given.get(label, 1.0) for label in classes.tolist()], dtype=float)
+    weights = sample_weight * factors[codes]
+    return Labels(codes, sample_weight, weights, "classification", classes, class_weight)
+
+
+# ----------------------------------------------------------------------------------- subsets
 
 
 def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> list[Rows]:
-    """Return rows dealt out to subsets so that each has its share of every class.
+    """Return the rows of each subset, ascending; every subset has its share of every class.
 
-    Rows of positive weight are sorted by label, shuffled within a class, and dealt round robin;
-    a target is dealt in ascending order, so that every subset spans its range. A class with
-    fewer rows than there are subsets lends them: every subset gets two of its rows (the only one,
-    where there is no other), in turn.
-
-    Parameters
-    ----------
-    labels : Labels
-        The labels of the training rows.
-    subset_size : int or None
-        Rows of a subset at the most (lent rows come on top); None makes one subset of all.
-    seed : int
-        Of the shuffling.
-
-    Returns
-    -------
-    list of ndarray of int
-        The rows of each subset, ascending; together they hold every row.
+    Rows are sorted by label, shuffled within a class, and dealt round robin; so every subset of a
+    regression spans the target's range. A class with fewer rows than there are subsets lends each
+    subset two of its rows, in turn, on top of `subset_size`.
     """
     n_samples = labels.values.size
     if subset_size is None or n_samples <= subset_size:
         return [np.arange(n_samples)]
     n_subsets = math.ceil(n_samples / subset_size)
-    generator = np.random.default_rng(seed)
-    shuffled = generator.permutation(n_samples)
+    shuffled = np.random.default_rng(seed).permutation(n_samples)
     order = shuffled[np.argsort(labels.values[shuffled], kind="stable")]
     dealt = [order[first::n_subsets] for first in range(n_subsets)]
     if labels.classes is not None:
@@ -53,35 +232,296 @@ def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> li
     return [np.sort(rows) for rows in dealt]
 
 
-def kept_subsets(n_subsets: int, max_models: int | None) -> Rows:
-    """Return the subsets that new rows are filled from and predicted by.
-
-    The smallest targets of each round of dealing go to the first subsets, so the ones kept are
-    spread evenly: the middle ones of equal shares.
-
-    Parameters
-    ----------
-    n_subsets : int
-        How many there are.
-    max_models : int or None
-        How many are kept at the most; None keeps all.
-
-    Returns
-    -------
-    ndarray of int of shape (n_kept,)
-        Their places, ascending.
-
-    Examples
-    --------
-    >>> kept_subsets(10, 2)
-    array([2, 7])
-    """
-    n_kept = n_subsets if max_models is None else min(n_subsets, max_models)
-    return (2 * np.arange(n_kept) + 1) * n_subsets // (2 * n_kept)
-
-
 def _with_lent(rows: Rows, members: Rows, turn: int) -> Rows:
     """Return the rows of a subset with at least two of a rare class, or its only one."""
     lent = members[(turn + np.arange(min(2, members.size))) % members.size]
-    has = np.isin(members, rows).sum()
-    return rows if has >= lent.size else np.union1d(rows, lent)
+    return rows if np.isin(members, rows).sum() >= lent.size else np.union1d(rows, lent)
+
+
+def kept_subsets(n_subsets: int, most: int | None = MOST_KEPT) -> Rows:
+    """Return the places of the subsets from which new rows are filled and predicted.
+
+    The first subsets hold the smallest target of each round of dealing, so the kept ones are the
+    middles of equal shares.
+
+    >>> kept_subsets(10, 2)
+    array([2, 7])
+    """
+    n_kept = n_subsets if most is None else min(n_subsets, most)
+    return (2 * np.arange(n_kept) + 1) * n_subsets // (2 * n_kept)
+
+
+# ----------------------------------------------------------------------------------- filling
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `kernimpute.impute` that an estimator's parameters set; None: its default."""
+
+    variant: str = "direct"
+    C: float = 1.0
+    eta: float | None = None
+    epsilon: float = 0.1
+    tol: float | None = None
+    max_iter: int | None = None
+    rho: float | None = None
+    radius: float | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Decision functions ``kernel(Z, support) @ dual_coef + intercept``."""
+
+    support: FloatArray  # (n_support, n_columns)
+    dual_coef: FloatArray  # (n_support, n_problems), signed
+    intercept: FloatArray  # (n_problems,)
+    kernel: Kernel
+
+    def decision(self, Z: FloatArray) -> FloatArray:
+        """Return the decision values of complete rows, of shape (n_rows, n_problems)."""
+        values = np.tile(self.intercept, (Z.shape[0], 1))
+        size = max(1, CHUNK_CELLS // max(1, self.support.shape[0]))
+        if self.support.shape[0]:
+            for first in range(0, Z.shape[0], size):
+                chunk = slice(first, first + size)
+                values[chunk] += self.kernel(Z[chunk], self.support) @ self.dual_coef
+        return values
+
+
+def mean_decision(machines: Sequence[Machine], Z: FloatArray) -> FloatArray:
+    """Return the machines' mean decision values of complete rows, (n_rows, n_problems)."""
+    values = machines[0].decision(Z)
+    for machine in machines[1:]:
+        values += machine.decision(Z)
+    return values / len(machines)
+
+
+@dataclass(frozen=True)
+class FilledSubset:
+    """The filled rows of one subset, the machine on them if it was asked for, and the endings."""
+
+    X: FloatArray
+    machine: Machine | None
+    unfinished: tuple[tuple[str, Status], ...]
+    status: Status
+    gap: float
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Filled training rows and what is kept of their subsets."""
+
+    X: FloatArray  # (n_samples, n_columns)
+    machines: tuple[Machine, ...]  # of the kept subsets
+    kept: Rows  # the rows of the kept subsets, ascending
+    unfinished: tuple[tuple[str, Status], ...]  # stage and status of runs that stopped early
+    status: Status
+    gap: float  # the largest certificate of the subsets
+    trace: Trace  # of the kept subsets, one after the other
+    n_iter: int  # rounds of the longest run, its start included
+
+
+def fill(
+    matrix: FloatArray,
+    labels: Labels,
+    kernel: Kernel,
+    reference: FloatArray | str,
+    subsets: Sequence[Rows],
+    settings: Settings,
+    *,
+    has_machines: bool = True,
+    n_jobs: int | None = None,
+    callback: Callback | None = None,
+) -> Filling:
+    """Fill the training rows (n_samples, n_columns), NaN at the gaps, subset by subset.
+
+    The result has the same bits whatever runs the subsets. A row in several subsets is filled in
+    the first. The callback is called only where subsets run one after the other.
+    """
+    kept = kept_subsets(len(subsets))
+    if not (len(subsets) == 1 or runs_alone(n_jobs)):
+        callback = None
+    calls = (
+        (
+            matrix[rows],
+            labels.of(rows),
+            kernel,
+            reference if isinstance(reference, str) else reference[rows],
+            settings,
+            has_machines and place in kept,
+            callback,
+        )
+        for place, rows in enumerate(subsets)
+    )
+    if len(subsets) == 1:
+        done = [fill_subset(*next(calls))]
+    else:
+        # With more threads of BLAS the last bits of sums would depend on n_jobs.
+        with one_thread():
+            done = run_all(fill_subset, calls, n_jobs)
+    X = np.empty_like(matrix)
+    for rows, one in zip(reversed(subsets), reversed(done), strict=True):
+        X[rows] = one.X
+    return Filling(
+        X=X,
+        machines=tuple(one.machine for one in done if one.machine is not None),
+        kept=np.unique(np.concatenate([subsets[place] for place in kept])),
+        unfinished=tuple(ending for one in done for ending in one.unfinished),
+        status=overall(one.status for one in done),
+        gap=max(one.gap for one in done),
+        trace=Trace(tuple(record for place in kept for record in done[place].trace.records)),
+        n_iter=max(1, *(len(one.trace) for one in done)),
+    )
+
+
+def fill_subset(
+    matrix: FloatArray,
+    labels: Labels,
+    kernel: Kernel,
+    reference: FloatArray | str,
+    settings: Settings,
+    has_machine: bool = True,
+    callback: Callback | None = None,
+) -> FilledSubset:
+    """Fill the rows (n_rows, n_columns) of one subset, whose labels are coded as the table's."""
+    if not (has_machine or np.isnan(matrix).any()):
+        return FilledSubset(matrix, None, (), Status.NOTHING_MISSING, 0.0, Trace())
+    # Numba takes a third of a second to import, and only a fit needs it.
+    from kernimpute.methods.impute import impute
+
+    if not isinstance(reference, str):
+        matrix, reference = _with_own_codes(matrix, reference, kernel, labels.weights)
+    result = impute(
+        matrix,
+        labels.values,
+        kernel=kernel,
+        task=labels.task,
+        reference=reference,
+        sample_weight=labels.weights,
+        callback=callback,
+        **vars(settings),
+    )
+    return FilledSubset(
+        X=result.X,
+        machine=_machine(result, labels, settings) if has_machine else None,
+        unfinished=tuple(_unfinished(result)),
+        status=result.status,
+        gap=_certificate(result),
+        trace=result.trace,
+    )
+
+
+def _with_own_codes(
+    matrix: FloatArray, reference: FloatArray, kernel: Kernel, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return rows and reference of a subset that observes every code of its reference.
+
+    The table's most frequent code may be observed nowhere in a subset, and the solvers refuse it
+    there: the subset's own most frequent code is taken. A column of which the subset observes
+    nothing is the reference's, which all its rows have in common.
+    """
+    X, table = matrix.copy(), reference.copy()
+    for column in kernel.categorical:
+        known = ~np.isnan(matrix[:, column])
+        if not known.any():
+            X[:, column] = table[:, column]
+            continue
+        codes, shares = codes_and_weights(matrix[known, column], weights[known])
+        strange = ~np.isin(table[:, column], codes)
+        table[strange, column] = codes[shares.argmax()]
+    return X, table
+
+
+def _machine(result: ImputationResult, labels: Labels, settings: Settings) -> Machine:
+    """Return the machine on the filled rows, with a column for every class of the whole table."""
+    if result.stage_one is None:
+        dual_coef = result.dual_coef.reshape(result.X.shape[0], -1)
+        intercept = np.atleast_1d(np.asarray(result.intercept, dtype=float))
+    else:
+        # Stage I's coefficients belong to the learned kernel, not to the recovered features.
+        dual = make_dual(
+            labels.values,
+            labels.values.size,
+            C=settings.C,
+            task=labels.task,
+            epsilon=settings.epsilon,
+            sample_weight=labels.weights,
+        )
+        K = result.kernel(result.X, result.X)
+        dual_coef = dual.solve(K)
+        intercept = dual.intercept(K, dual_coef)
+    dual_coef, intercept = _for_all_classes(dual_coef, intercept, result.classes, labels)
+    support = np.any(dual_coef != 0.0, axis=1)
+    return Machine(result.X[support], dual_coef[support], intercept, result.kernel)
+
+
+def _for_all_classes(
+    dual_coef: FloatArray,
+    intercept: FloatArray,
+    present: NDArray[np.generic] | None,
+    labels: Labels,
+) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and intercepts with a column for each decision function of the table.
+
+    A class that the subset lacks gets the decision value -1, as from a machine without its rows.
+    """
+    if present is None or labels.classes is None or present.size == labels.classes.size:
+        return dual_coef, intercept
+    if present.size == 2:
+        dual_coef = np.hstack([-dual_coef, dual_coef])
+        intercept = np.append(-intercept, intercept)
+    all_coef = np.zeros((dual_coef.shape[0], labels.classes.size))
+    all_intercepts = np.full(labels.classes.size, -1.0)
+    codes = present.astype(int)
+    all_coef[:, codes], all_intercepts[codes] = dual_coef, intercept
+    return all_coef, all_intercepts
+
+
+def _certificate(result: ImputationResult) -> float:
+    """Return Stage I's gap, or the last slope of `direct`; 0 where there was nothing to do."""
+    if result.stage_one is not None:
+        return float(result.stage_one.gap)
+    known = [record.gap for record in result.trace.records if not math.isnan(record.gap)]
+    return known[-1] if known else 0.0
+
+
+def _unfinished(result: ImputationResult) -> list[tuple[str, Status]]:
+    """Return stage and status of the runs that did not meet their stop rule."""
+    if result.stage_one is None or result.stage_two is None:
+        endings = [("direct", result.status)]
+    else:
+        endings = [("Stage I", result.stage_one.status), ("Stage II", result.stage_two.status)]
+    return [(stage, status) for stage, status in endings if not status.success]
+
+
+# -------------------------------------------------------------------------- at the same time
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS has one thread."""
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+def runs_alone(n_jobs: int | None) -> bool:
+    """Return whether calls run one after the other, by the argument or joblib's context."""
+    return bool(effective_n_jobs(n_jobs) == 1)
+
+
+def on_one_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return what a function returns where BLAS has one thread."""
+    with one_thread():
+        return function(*arguments)
+
+
+def run_all(
+    function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
+) -> list[Any]:
+    """Return what a function of a module's top level returns for each tuple of arguments."""
+    if runs_alone(n_jobs):
+        return [function(*call) for call in calls]
+    # Also around all calls: threads then find the limit of one thread, and put back one thread.
+    with one_thread():
+        return list(
+            Parallel(n_jobs=n_jobs)(delayed(on_one_thread)(function, call) for call in calls)
+        )

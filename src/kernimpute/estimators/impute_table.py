@@ -1,7 +1,8 @@
-"""What is decided for a labelled table where no option says it, and what its user is told.
+"""`impute_table`: fill a labelled table in one call, by the roles of its columns.
 
-Shared by tables that are filled at once and by those that are filled batch by batch, so that both
-decide and say the same.
+1. The columns get their roles: label, features, ignored, dropped.
+2. A `KernelImputer` is fitted to the features of the rows that have a label.
+3. Its fills are written into the gaps: labelled rows as fitted, the others as new rows.
 """
 
 from __future__ import annotations
@@ -10,478 +11,79 @@ import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
-from kernimpute.core.checks import (
-    SMALLEST_SUBSET,
-    Task,
-    check_choice,
-    check_integer,
-    check_jobs,
-    check_real,
-    refusal,
-    refusal_in_words,
+from kernimpute.core.checks import Task, check_choice
+from kernimpute.core.kernels import Kernel
+from kernimpute.core.status import Callback, Status
+from kernimpute.estimators._base import FittedRows
+from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.table.columns import (
+    Column,
+    TableError,
+    counted,
+    family_of,
+    listed,
+    observed_in_table,
 )
-from kernimpute.core.kernels import KERNELS, Kernel
-from kernimpute.core.rows import (
-    SMOOTH,
-    anchor_weight,
-    default_kernel,
-    imputer_eta,
-    number_of_machines,
-)
-from kernimpute.core.status import Callback, Status, overall
-from kernimpute.estimators._filling import Filling, Settings, fill
-from kernimpute.estimators._labels import Labels, read_labels
-from kernimpute.estimators._memory import check_memory
-from kernimpute.estimators._subsets import stratified_subsets
-from kernimpute.imputation import VARIANTS, ImputationResult, impute
-from kernimpute.joint.reference import Reference, reference_table
-from kernimpute.methods.new_rows import recover_new_rows
-from kernimpute.methods.recover import RecoveredFeatures
-from kernimpute.table.code import EncodedTable, TableCode, encode_table
-from kernimpute.table.columns import Column, TableError, observed_in_table
 from kernimpute.table.roles import (
-    TableLabels,
+    ColumnRoles,
     codes_note,
     column_roles,
     has_few_values,
-    infer_task,
     left_as_found,
     plain,
     table_labels,
 )
 
 __all__ = [
-    "ColumnFacts",
+    "FittedTable",
     "TableImputation",
     "TableWarning",
-    "check_dealing",
-    "check_kernel",
-    "check_max_memory",
-    "check_method",
-    "check_variant",
-    "column_facts",
-    "default_options",
+    "fit_table",
     "ignored_note",
     "impute_table",
-    "infer_task",
-    "labels_of_table",
+    "kernel_text",
     "n_empty",
-    "table_notes",
-    "unfinished_new_rows",
-    "unfinished_subsets",
     "unused_markers",
+    "whole_as_integers",
 ]
 
-FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Facts = tuple[tuple[str, str], ...]
 
 _MOST_NAMED = 10
 """Ignored columns that a note names."""
-
-
-@dataclass(frozen=True)
-class ColumnFacts:
-    """What is said of a column that is used.
-
-    Parameters
-    ----------
-    column : Column
-        How it is coded.
-    n_gaps : int
-        Cells that are filled.
-    is_float : bool
-        Whether its dtype is one of floats.
-    has_few : bool
-        Whether it is a column of few whole numbers, which may be codes.
-    """
-
-    column: Column
-    n_gaps: int
-    is_float: bool
-    has_few: bool
-
-
-def column_facts(series: pd.Series, column: Column, n_gaps: int) -> ColumnFacts:
-    """Return what is said of a column.
-
-    Parameters
-    ----------
-    series : Series of shape (n_rows,)
-        The column.
-    column : Column
-        How it is coded.
-    n_gaps : int
-        Its gaps.
-
-    Returns
-    -------
-    ColumnFacts
-        The facts.
-    """
-    has_few = n_gaps > 0 and has_few_values(column, series)
-    return ColumnFacts(column, n_gaps, is_float_dtype(series.dtype), has_few)
-
-
-def labels_of_table(labels: TableLabels) -> Labels:
-    """Return the labels of a table as subsets take them.
-
-    Parameters
-    ----------
-    labels : TableLabels
-        The labels of the rows that have one.
-
-    Returns
-    -------
-    Labels
-        Class codes, or the standardised target, to the last bit as `KernelImputer` has them; every
-        row weighs 1.
-    """
-    values = labels.values if labels.numbers is None else labels.numbers
-    return read_labels(
-        values, values, None, task=labels.task, class_weight=None, owner="labels_of_table"
-    )
-
-
-def default_options(
-    options: Mapping[str, Any], X: FloatArray, code: TableCode, labels: TableLabels
-) -> dict[str, Any]:
-    """Return kernel and eta by the rules for tables, where they are left open.
-
-    Parameters
-    ----------
-    options : mapping of str to object
-        The options of `kernimpute.estimators.impute_table.impute_table`.
-    X : ndarray of shape (n_labelled, n_features)
-        The coded rows that have a label, NaN at the gaps; read by columns and by blocks of rows.
-    code : TableCode
-        Their code.
-    labels : TableLabels
-        Their labels.
-
-    Returns
-    -------
-    dict
-        What is found: "kernel", "eta", both or neither.
-    """
-    found: dict[str, Any] = {}
-    n_classes = np.unique(labels.values).size if labels.task == "classification" else None
-    kernel, C = options["kernel"], options["C"]
-    if kernel is None or isinstance(kernel, str):
-        columns = tuple(int(column) for column in np.flatnonzero(code.categorical))
-        found["kernel"] = default_kernel(kernel or "gaussian", X, columns, part=SMOOTH)
-    if options["eta"] is None and options["variant"] == "direct":
-        factor = number_of_machines(n_classes) * imputer_eta(labels.task)
-        found["eta"] = anchor_weight(float(C), X, factor, np.ones(X.shape[0]))
-    return found
-
-
-def check_method(owner: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of the method outside of their range, before the table is read.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameters they are, for the messages.
-    options : mapping of str to object
-        "task", "reference" and the options of `kernimpute.impute` that tables have.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is refused.
-    """
-    variant, kernel, reference = options["variant"], options["kernel"], options["reference"]
-    check_choice(owner, "task", options["task"], ("auto", "classification", "regression"))
-    check_choice(owner, "variant", variant, VARIANTS)
-    if isinstance(kernel, str):
-        check_choice(owner, "kernel", kernel, KERNELS)
-    elif kernel is not None and not isinstance(kernel, Kernel):
-        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
-    check_real(owner, "C", options["C"], 0.0)
-    check_real(owner, "epsilon", options["epsilon"], 0.0, low_included=True)
-    for name in ("eta", "rho"):
-        if options[name] is not None:
-            check_real(owner, name, options[name], 0.0, high_included=True)
-    for name in ("radius", "tol"):
-        if options[name] is not None:
-            check_real(owner, name, options[name], 0.0, low_included=True)
-    if options["max_iter"] is not None:
-        check_integer(owner, "max_iter", options["max_iter"], 0)
-    if variant == "direct" and isinstance(reference, str) and reference == "expected":
-        must_be = "a table, such as 'mean', for variant='direct', which moves one"
-        raise ValueError(refusal_in_words(owner, "reference", must_be, "'expected', a kernel,"))
-
-
-def check_dealing(owner: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of subsets outside of their range.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameters they are, for the messages.
-    options : mapping of str to object
-        "subset_size" and "max_models", each None or a number, "random_state" and "n_jobs".
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is refused.
-    """
-    for name, least in (("subset_size", SMALLEST_SUBSET), ("max_models", 1)):
-        if options[name] is not None:
-            check_integer(owner, name, options[name], least)
-    check_integer(owner, "random_state", options["random_state"], 0)
-    check_jobs(owner, options["n_jobs"])
-
-
-def check_max_memory(owner: str, max_memory: float) -> None:
-    """Refuse what is neither a share of the memory nor a number of bytes.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameter it is, for the message.
-    max_memory : float or int
-        The parameter.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is refused.
-    """
-    if isinstance(max_memory, Integral):
-        check_integer(owner, "max_memory", max_memory, 1)
-    else:
-        check_real(owner, "max_memory", max_memory, 0.0, 1.0, high_included=True)
-
-
-def check_variant(variant: str, code: TableCode) -> None:
-    """Refuse the one variant that has no categories where a column needs them.
-
-    Parameters
-    ----------
-    variant : str
-        The variant.
-    code : TableCode
-        The columns that are used.
-
-    Raises
-    ------
-    TableError
-        If it is refused.
-    """
-    names = [column.name for column in code.features if column.kind == "category"]
-    if names and variant == "released":
-        raise TableError(
-            "The released variant has no categories. Got the categorical columns "
-            f"{', '.join(map(repr, names))}: use another variant, or drop or ignore these columns."
-        )
-
-
-def check_kernel(kernel: Kernel | str | None, code: TableCode) -> None:
-    """Refuse a kernel without a categorical term where a column needs one.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or None
-        The kernel.
-    code : TableCode
-        The columns that are used.
-
-    Raises
-    ------
-    TableError
-        If it is refused.
-    """
-    if kernel is None:
-        return
-    kind = KERNELS[kernel] if isinstance(kernel, str) else type(kernel)
-    names = [column.name for column in code.features if column.kind == "category"]
-    if names and not kind.is_distance:
-        raise TableError(
-            f"The {kind.__name__.lower()} kernel has no term for categories. Got the "
-            f"categorical columns {', '.join(map(repr, names))}: use the gaussian or the "
-            "laplacian kernel, or drop or ignore these columns."
-        )
-
-
-def table_notes(
-    columns: Sequence[ColumnFacts],
-    unseen: Sequence[Hashable],
-    ignored_gaps: Mapping[Hashable, int],
-    n_unlabelled: int,
-    has_new_rows: bool,
-) -> list[str]:
-    """Return what was done that one would not expect.
-
-    Parameters
-    ----------
-    columns : sequence of ColumnFacts
-        The columns that are used.
-    unseen : sequence of hashable
-        The columns that are left as found, for nothing is observed in them.
-    ignored_gaps : mapping of hashable to int
-        How many empty cells each ignored column has.
-    n_unlabelled : int
-        Rows without a label.
-    has_new_rows : bool
-        Whether some of them were filled.
-
-    Returns
-    -------
-    list of str
-        The notes.
-    """
-    notes = []
-    gappy = [facts.column for facts in columns if facts.n_gaps]
-    if not gappy:
-        other = " other" if unseen or any(ignored_gaps.values()) else ""
-        notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
-    elif all(column.kind == "constant" for column in gappy):
-        notes.append(
-            "nothing was learned, for the gaps that can be filled are all in columns with one "
-            f"observed value, which fills them: {', '.join(str(column.name) for column in gappy)}"
-        )
-    notes.extend(ignored_note(ignored_gaps))
-    if n_unlabelled:
-        how = ", filled as new rows from those that have one" if has_new_rows else ""
-        notes.append(f"rows without a label: {n_unlabelled}{how}; the label is left missing")
-    constant = [facts.column for facts in columns if facts.column.kind == "constant"]
-    if constant:
-        listed = ", ".join(f"{column.name} = {plain(column.values[0])}" for column in constant)
-        notes.append(f"columns with one observed value were not used: {listed}")
-    rounded = [
-        facts.column.name
-        for facts in columns
-        if facts.column.kind == "whole" and facts.n_gaps and facts.is_float
-    ]
-    if rounded:
-        notes.append(
-            "filled with whole numbers, because every observed value is one: "
-            + ", ".join(map(str, rounded))
-        )
-    few: list[Hashable] = [facts.column.name for facts in columns if facts.has_few]
-    return [*notes, *codes_note(few)]
-
-
-def n_empty(ignored: pd.DataFrame) -> dict[Hashable, int]:
-    """Return how many cells of each ignored column hold nothing.
-
-    Parameters
-    ----------
-    ignored : DataFrame of shape (n_rows, n_ignored)
-        The columns; missing values that are named mean nothing in them.
-
-    Returns
-    -------
-    dict of hashable to int
-        The numbers.
-    """
-    n_gaps = (~observed_in_table(ignored)).sum(axis=0)
-    return dict(zip(ignored.columns, n_gaps.tolist(), strict=True))
-
-
-def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
-    """Return what is said of the empty cells of columns that are kept and not used.
-
-    Parameters
-    ----------
-    ignored_gaps : mapping of hashable to int
-        How many empty cells each ignored column has.
-
-    Returns
-    -------
-    list of str
-        A note, if there is such a cell.
-    """
-    gappy = {name: count for name, count in ignored_gaps.items() if count}
-    if len(gappy) > _MOST_NAMED:
-        n_cells = sum(gappy.values())
-        return [f"empty cells stay in {len(gappy)} columns that are ignored: {n_cells}"]
-    named = ", ".join(f"{name} ({count})" for name, count in gappy.items())
-    return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
-
-
-def unfinished_subsets(counts: Mapping[tuple[str, Status], int], n_subsets: int) -> list[str]:
-    """Return a caution for each way in which subsets did not meet their stop rule.
-
-    Parameters
-    ----------
-    counts : mapping of (str, Status) to int
-        How many ended so, by stage and status.
-    n_subsets : int
-        How many there are.
-
-    Returns
-    -------
-    list of str
-        The cautions.
-    """
-    return [
-        f"{stage} in {count} of {n_subsets} subsets: {status.value}"
-        for (stage, status), count in counts.items()
-    ]
-
-
-def unfinished_new_rows(status: Status | None) -> list[str]:
-    """Return a caution where the rows without a label did not meet their stop rule.
-
-    Parameters
-    ----------
-    status : Status or None
-        How their filling ended; None where there was none.
-
-    Returns
-    -------
-    list of str
-        The caution, or nothing.
-    """
-    if status is None or status.success:
-        return []
-    return [f"in the rows without a label: {status.value}"]
-
-
-def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
-    """Return a caution for each value that stands for a gap nowhere in a table.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (n_rows, n_columns)
-        The table.
-    missing_values : sequence of str or number
-        The values.
-
-    Returns
-    -------
-    list of str
-        The cautions.
-    """
-    before = observed_in_table(table)
-    return [
-        f"no cell holds the missing value {marker!r}"
-        for marker in missing_values
-        if isinstance(marker, (str, int, float))
-        and (observed_in_table(table, [marker]) == before).all()
-    ]
-
-
-BoolArray = NDArray[np.bool_]
-OWNER = "impute_table"
+_LARGEST_WHOLE = 2.0**53
+"""Up to here a float holds every whole number."""
 
 
 class TableWarning(UserWarning):
-    """Something in a table that the result should not be trusted without knowing."""
+    """Something about a table that one should know before trusting the result."""
+
+
+@dataclass(frozen=True)
+class FittedTable:
+    """An imputer fitted to the labelled rows of a table, and what was found in the table."""
+
+    imputer: KernelImputer  # fitted to the columns `roles.features`
+    roles: ColumnRoles  # features are those with an observed value in a row that has a label
+    unseen: tuple[Hashable, ...]  # columns without such a value, which are left as they are
+    target: Hashable
+    task: Task
+    labelled: BoolArray  # (n_rows,): True where a row has a label
+    observed: BoolArray  # (n_rows, n_columns of the table)
+    facts: Facts  # size, label, gaps, method and how the solver ended, for people
+    notes: tuple[str, ...]  # what was done that one would not expect
+    warnings: tuple[str, ...]  # what one should look at
 
 
 @dataclass(frozen=True)
@@ -503,18 +105,18 @@ class TableImputation:
         How many cells were filled in each column that had gaps and lost them.
     n_unlabelled : int
         Rows without a label; their label is left missing.
-    result : ImputationResult or None
-        What `impute` returned on the rows with a label; None where no solver was needed.
-    new_rows : RecoveredFeatures or None
-        What was recovered in the rows without a label; None where there was nothing to.
+    imputer : KernelImputer
+        The fitted imputer, for new rows.
     settings : mapping of str to object
         The options, as they were used.
+    facts : tuple of (str, str)
+        Size, label, cells filled, method and how the solver ended, for people.
     notes, warnings : tuple of str
         What was done that one would not expect, and what one should look at.
+    status : Status
+        How the filling ended.
     seconds : float
         Wall-clock time.
-    filling : Filling or None
-        What came of the subsets, in place of `result`; None where all rows were filled at once.
     n_classes : int or None
         Number of classes; None for a regression.
     """
@@ -525,14 +127,14 @@ class TableImputation:
     observed: BoolArray
     filled: Mapping[Hashable, int]
     n_unlabelled: int
-    result: ImputationResult | None
-    new_rows: RecoveredFeatures | None
-    settings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    seconds: float = 0.0
-    filling: Filling | None = None
-    n_classes: int | None = None
+    imputer: KernelImputer
+    settings: Mapping[str, object]
+    facts: Facts
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    status: Status
+    seconds: float
+    n_classes: int | None
 
     @property
     def n_rows(self) -> int:
@@ -543,12 +145,6 @@ class TableImputation:
     def n_filled(self) -> int:
         """Number of cells filled."""
         return sum(self.filled.values())
-
-    @property
-    def status(self) -> Status:
-        """How the solvers ended: the first status that is no success, else that of the labelled."""
-        parts = (self.result or self.filling, self.new_rows)
-        return overall(part.status for part in parts if part is not None)
 
     def filled_cells(self, name: Hashable) -> BoolArray:
         """Return where a column was filled.
@@ -578,27 +174,13 @@ def impute_table(
     categorical: Iterable[Hashable] = (),
     missing_values: Sequence[object] = (),
     task: Literal["auto", "classification", "regression"] = "auto",
-    variant: str = "direct",
-    kernel: Kernel | str | None = None,
-    C: float = 1.0,
-    eta: float | None = None,
-    rho: float | None = None,
-    radius: float | None = None,
-    epsilon: float = 0.1,
-    reference: Reference = None,
-    tol: float | None = None,
-    max_iter: int | None = None,
-    subset_size: int | None = None,
-    max_models: int | None = 10,
-    max_memory: float = 0.75,
-    random_state: int = 0,
-    n_jobs: int | None = None,
     callback: Callback | None = None,
+    **parameters: Any,
 ) -> TableImputation:
     """Return a labelled table with its gaps filled.
 
-    Rows with a label are filled together, guided by their labels. Rows without a label are
-    filled afterwards, each on its own and from the filled rows; their label is left missing.
+    Rows with a label are filled together by a `KernelImputer`, guided by their labels. Rows
+    without a label are filled as new rows; their label is left missing.
 
     Parameters
     ----------
@@ -615,268 +197,223 @@ def impute_table(
     missing_values : sequence of str or number, default=()
         Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
     task : {"auto", "classification", "regression"}, default="auto"
-        What the label is; "auto" follows `infer_task`.
-    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
-        The method, as in `kernimpute.impute`.
-    kernel : Kernel, str or None, default=None
-        The kernel, or the name of one; None is "gaussian". A kernel by name takes a quarter of
-        the gamma of `kernimpute.core.rows.scaled_kernel`, if it is gaussian or laplacian.
-    C : float, default=1.0
-        Penalty of the support vector machine, in (0, inf). In regression the label is
-        standardised first, so C and epsilon count in its standard deviations.
-    eta : float or None, default=None
-        Weight of the anchor, in (0, inf]. None is 16 C / (observed share of the cells) for
-        "direct", 256 C / (observed share) if the label is a quantity; for the other variants as
-        in `kernimpute.impute`.
-    rho, radius : float or None, default=None
-        The perturbation's, as in `kernimpute.learn_kernel`.
-    epsilon : float, default=0.1
-        Half width of the regression tube, in [0, inf).
-    reference : None, "mean", "expected", array-like or fitted imputer, default=None
-        As in `impute`, for the coded matrix of the rows with a label, of shape
-        (n_labelled, n_features).
-    tol, max_iter : float or None, int or None, default=None
-        The stop rule, as in `kernimpute.impute`.
-    subset_size : int or None, default=None
-        Rows with a label imputed at once at the most, at least 10: more of them are dealt out to
-        stratified subsets, as by `KernelImputer`. None takes all at once.
-    max_models : int or None, default=10
-        From the filled rows of how many subsets, at least 1, the rows without a label are filled
-        at the most; None takes all.
-    max_memory : float or int, default=0.75
-        What the filling may take: a share of the free memory, a float in (0, 1], or bytes, an int.
-    random_state : int, default=0
-        Of the dealing, at least 0.
-    n_jobs : int or None, default=None
-        Subsets at the same time, as joblib counts; None takes what ``joblib.parallel_config``
-        says. The result is the same.
+        What the label is. "auto": text, booleans, two whole numbers, or up to ten that each occur
+        twice on average are classes; other numbers are a quantity.
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
+    **parameters : object
+        Further parameters of `KernelImputer`: `variant`, `kernel`, `C`, `gamma`, `eta`,
+        `reference`, `epsilon`, `class_weight`, `feature_range`, `new_rows`, `subset_size`,
+        `max_memory`, `tol`, `max_iter`, `random_state`, `n_jobs`, `verbose`.
 
     Returns
     -------
     TableImputation
-        The filled table, counts, notes and warnings, and the solver's own result.
+        The filled table, counts, notes and warnings, and the fitted imputer.
 
     Raises
     ------
     TypeError, ValueError
-        If an option is out of its range, or the table would not fit into `max_memory`.
+        If a parameter is out of its range, or the fit would not fit into `max_memory`.
     TableError
         If the table cannot be imputed as it is: no such column, no rows, no label, a label
-        with one class, a column of a kind that is refused (`kernimpute.table.columns`), or
-        categorical columns under a kernel without a term for them. Everything is refused
-        before any solver runs.
+        with one class, or a column of a kind that is refused. Everything is refused before any
+        solver runs.
 
     Warns
     -----
     TableWarning
         For each of the result's `warnings`.
+
+    Notes
+    -----
+    A column of floats whose observed values are all whole is filled with whole numbers. An
+    observed category that only rows without a label have stays as it is; the imputer does not
+    know it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kernimpute import impute_table
+    >>> sick = ["no", "no", "no", "yes", "yes"]
+    >>> table = pd.DataFrame({"age": [20, 21, None, 70, 71], "sick": sick})
+    >>> impute_table(table, "sick").table["age"].tolist()
+    [20.0, 21.0, 43.0, 70.0, 71.0]
     """
     start = time.perf_counter()
-    options = {
-        "variant": variant,
-        "kernel": kernel,
-        "C": C,
-        "eta": eta,
-        "rho": rho,
-        "radius": radius,
-        "epsilon": epsilon,
-        "tol": tol,
-        "max_iter": max_iter,
-    }
-    check_method(OWNER, {**options, "task": task, "reference": reference})
-    subsets = _Subsets(subset_size, max_models, random_state, n_jobs)
-    check_max_memory(OWNER, max_memory)
-    roles = column_roles(table, target, drop, ignore, categorical)
-    observed = observed_in_table(table, missing_values)
-    at: dict[Hashable, int] = {name: position for position, name in enumerate(table.columns)}
-    labelled = observed[:, at[target]]
-    if task == "auto" and target in roles.categorical:
-        task = "classification"
-    labels = table_labels(table[[target]], labelled, task)
-    seen = {name: bool(observed[labelled, at[name]].any()) for name in roles.features}
-    used = [name for name in roles.features if seen[name]]
-    unseen = [name for name in roles.features if not seen[name]]
-    if not used:
-        raise TableError(
-            "The table must have a column, besides the label, with an observed value in a row "
-            "that has a label. Got none."
-        )
-    as_category = [name for name in roles.categorical if name in used]
-    encoded = encode_table(table[used], categorical=as_category, missing_values=missing_values)
-    check_kernel(kernel, encoded.code)
-    check_variant(variant, encoded.code)
-    options |= default_options(options, encoded.matrix[labelled], encoded.code, labels)
-    if np.isnan(encoded.matrix).any():
-        n_labelled = int(labelled.sum())
-        check_memory(
-            OWNER,
-            n_labelled,
-            encoded.matrix.shape[1],
-            variant,
-            max_memory,
-            [subsets.at_once(n_labelled)],
-            [type(cast(Kernel, options["kernel"]))],
-        )
+    fitted, rows = _fit(
+        table, target, drop, ignore, categorical, missing_values, task, callback, parameters
+    )
+    imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
+    at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
+    used = [*roles.features]
+    encoded = imputer._coded(imputer._code, table[used], "missing")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        codes = imputer._filled(rows, encoded.matrix)
     cautions = [
-        *labels.cautions,
-        *unused_markers(table, missing_values),
-        *left_as_found(unseen, labelled),
-        *encoded.code.cautions,
-    ]
-
-    done = _filled(encoded, labelled, labels, options, reference, subsets, callback)
-
-    kept = [name for name in table.columns if name not in roles.dropped]
-    n_gaps = {name: int((~observed[:, at[name]]).sum()) for name in used}
-    filled = MappingProxyType({name: count for name, count in n_gaps.items() if count})
-    ignored_gaps = n_empty(table[[*roles.ignored]])
-    imputation = TableImputation(
-        table=_written_back(table[kept], encoded.decode(done.X), filled),
-        target=target,
-        task=labels.task,
-        observed=observed[:, [at[name] for name in kept]],
-        filled=filled,
-        n_unlabelled=int((~labelled).sum()),
-        result=done.result,
-        new_rows=done.new_rows,
-        settings=MappingProxyType(
-            {
-                **options,
-                "kernel": options["kernel"] if done.result is None else done.result.kernel,
-                "categorical": tuple(as_category),
-                "ignore": roles.ignored,
-                "drop": roles.dropped,
-                "missing_values": tuple(missing_values),
-            }
+        *fitted.warnings,
+        *(
+            f"the categories {listed(categories)} of {name!r}, which no row with a label has, "
+            "are kept and not used"
+            for name, categories, _ in encoded.unknown
         ),
-        notes=_notes(encoded, n_gaps, unseen, ignored_gaps, labelled, done),
-        warnings=tuple(dict.fromkeys([*cautions, *_unfinished(done)])),
-        seconds=time.perf_counter() - start,
-        filling=done.filling,
-        n_classes=np.unique(labels.values).size if labels.task == "classification" else None,
+        *(str(each.message).removeprefix("KernelImputer: ") for each in caught),
+    ]
+    # Unknown categories are no gaps of the table.
+    observed = fitted.observed[:, [at[name] for name in used]]
+    decoded = replace(encoded, observed=observed).decode(codes)
+    kept = [name for name in table.columns if name not in roles.dropped]
+    filled = {
+        name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
+    }
+    n_unlabelled = int((~labelled).sum())
+    status: Status = imputer.status_
+    if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
+        # The gaps are all in rows without a label.
+        status = Status.CONVERGED
+    seconds = time.perf_counter() - start
+    n_cells = len(table) * len(kept)
+    imputation = TableImputation(
+        table=_written_back(table[kept], decoded, filled),
+        target=target,
+        task=fitted.task,
+        observed=fitted.observed[:, [at[name] for name in kept]],
+        filled=MappingProxyType(filled),
+        n_unlabelled=n_unlabelled,
+        imputer=imputer,
+        settings=_settings(fitted, missing_values),
+        facts=_facts(
+            (len(table), len(kept)),
+            fitted.target,
+            fitted.task,
+            f"{n_unlabelled}, filled as new rows" if n_unlabelled else None,
+            ("filled", f"{sum(filled.values())} of {_share(sum(filled.values()), n_cells)}"),
+            imputer,
+            status,
+            seconds,
+        ),
+        notes=tuple(_notes_of_filling(table, fitted, filled)),
+        warnings=tuple(dict.fromkeys(cautions)),
+        status=status,
+        seconds=seconds,
+        n_classes=None if fitted.task == "regression" else imputer.classes_.size,
     )
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
     return imputation
 
 
-@dataclass(frozen=True)
-class _Filled:
-    """The coded matrix without gaps, and what the solvers returned."""
+def fit_table(
+    table: pd.DataFrame,
+    target: Hashable,
+    *,
+    drop: Iterable[Hashable] = (),
+    ignore: Iterable[Hashable] = (),
+    categorical: Iterable[Hashable] = (),
+    missing_values: Sequence[object] = (),
+    task: Literal["auto", "classification", "regression"] = "auto",
+    callback: Callback | None = None,
+    **parameters: Any,
+) -> FittedTable:
+    """Return an imputer fitted to the labelled rows of a table; parameters as in `impute_table`."""
+    return _fit(
+        table, target, drop, ignore, categorical, missing_values, task, callback, parameters
+    )[0]
 
-    X: FloatArray
-    result: ImputationResult | None = None
-    filling: Filling | None = None
-    new_rows: RecoveredFeatures | None = None
 
-
-def _filled(
-    encoded: EncodedTable,
-    labelled: BoolArray,
-    labels: TableLabels,
-    options: Mapping[str, Any],
-    reference: Reference,
-    subsets: _Subsets,
+def _fit(
+    table: pd.DataFrame,
+    target: Hashable,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+    missing_values: Sequence[object],
+    task: str,
     callback: Callback | None,
-) -> _Filled:
-    """Return the coded matrix without gaps, and what the solvers returned.
-
-    Parameters
-    ----------
-    encoded : EncodedTable
-        The columns that are used.
-    labelled : ndarray of bool of shape (n_rows,)
-        True where a row has a label.
-    labels : TableLabels
-        The labels of these rows.
-    options : mapping of str to object
-        Options of `impute`.
-    reference, callback
-        As in `impute_table`.
-    subsets : _Subsets
-        How rows are dealt out.
-    """
-    X = encoded.matrix.copy()
-    gaps = np.isnan(X)
-    if not gaps.any():
-        return _Filled(X)
-    categorical = encoded.code.categorical
-    result: ImputationResult | None = None
-    filling: Filling | None = None
-    if subsets.size is None or labels.values.size <= subsets.size:
-        result = impute(
-            X[labelled],
-            labels.values,
-            **options,
-            task=labels.task,
-            categorical=categorical,
-            reference=reference,
-            callback=callback,
-        )
-        kernel, training = result.kernel, result.X
-        X[labelled] = training
-    else:
-        kernel = options["kernel"].with_categorical(categorical, X.shape[1])
-        filling = _filled_by_subsets(
-            X[labelled], labels, {**options, "kernel": kernel}, reference, subsets, callback
-        )
-        training = filling.X[filling.kept]
-        X[labelled] = filling.X
-    if not gaps[~labelled].any():
-        return _Filled(X, result, filling)
-    new_rows = recover_new_rows(X[~labelled], training, kernel=kernel, categorical=categorical)
-    X[~labelled] = new_rows.X
-    return _Filled(X, result, filling, new_rows)
-
-
-@dataclass(frozen=True)
-class _Subsets:
-    """How rows are dealt out to subsets; see `impute_table`."""
-
-    size: int | None
-    max_models: int | None
-    random_state: int
-    n_jobs: int | None
-
-    def at_once(self, n_rows: int) -> tuple[int, int]:
-        """Return how many subsets are filled at the same time, and of how many rows."""
-        largest = n_rows if self.size is None else min(n_rows, self.size)
-        return min(effective_n_jobs(self.n_jobs), math.ceil(n_rows / largest)), largest
-
-    def __post_init__(self) -> None:
-        """Refuse numbers outside their range."""
-        check_dealing(OWNER, {**vars(self), "subset_size": self.size})
-
-
-def _filled_by_subsets(
-    X: FloatArray,
-    labels: TableLabels,
-    options: Mapping[str, Any],
-    reference: Reference,
-    subsets: _Subsets,
-    callback: Callback | None,
-) -> Filling:
-    """Return the rows that have a label filled, subset by subset."""
-    kernel: Kernel = options["kernel"]
-    dealt = labels_of_table(labels)
-    is_expected = isinstance(reference, str) and reference == "expected"
-    return fill(
-        X,
-        dealt,
-        kernel,
-        "expected" if is_expected else reference_table(X, kernel, reference, OWNER),
-        stratified_subsets(dealt, subsets.size, subsets.random_state),
-        Settings(**{name: value for name, value in options.items() if name != "kernel"}),
-        max_models=subsets.max_models,
-        n_jobs=subsets.n_jobs,
-        progress=callback,
+    parameters: Mapping[str, Any],
+) -> tuple[FittedTable, FittedRows]:
+    """Return the fitted table and its labelled rows, filled."""
+    start = time.perf_counter()
+    check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
+    imputer = KernelImputer(
+        missing_values=[*missing_values] or np.nan,
+        add_indicator=False,
+        keep_empty_features=False,
+        **parameters,
     )
+    # Before the table is read, which may take long.
+    imputer._validate_params()
+    # 1. The roles of the columns.
+    roles = column_roles(table, target, drop, ignore, categorical)
+    at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
+    observed = observed_in_table(table, missing_values)
+    labelled = observed[:, at[target]]
+    if task == "auto" and target in roles.categorical:
+        task = "classification"
+    labels = table_labels(table[[target]], labelled, task)
+    used = tuple(name for name in roles.features if observed[labelled, at[name]].any())
+    unseen = tuple(name for name in roles.features if name not in used)
+    if not used:
+        raise TableError(
+            "The table must have a column, besides the label, with an observed value in a row "
+            "that has a label. Got none."
+        )
+    # 2. The imputer, fitted to the features of the labelled rows.
+    codes = [name for name in roles.categorical if name in used]
+    imputer.set_params(task=labels.task, categorical_features=codes or "from_dtype")
+    known = table[labelled]
+    features = pd.DataFrame({name: whole_as_integers(known[name]) for name in used})
+    y = labels.values if labels.numbers is None else labels.numbers
+    _, frame, read = imputer._read_labelled(features, y, None, task=labels.task)
+    rows = imputer._fit_imputer(frame, read, callback)
+    n_gaps, n_cells = int((~rows.rows.observed).sum()), rows.rows.observed.size
+    n_unlabelled = int((~labelled).sum())
+    cautions = [
+        *labels.cautions,
+        *unused_markers(table, missing_values),
+        *left_as_found(unseen, labelled),
+        *imputer._code.cautions,
+        *_unfinished(rows),
+    ]
+    fitted = FittedTable(
+        imputer=imputer,
+        roles=replace(roles, features=used, categorical=tuple(codes)),
+        unseen=unseen,
+        target=target,
+        task=labels.task,
+        labelled=labelled,
+        observed=observed,
+        facts=_facts(
+            table.shape,
+            target,
+            labels.task,
+            f"{n_unlabelled}, not used" if n_unlabelled else None,
+            ("gaps", f"{n_gaps} of {_share(n_gaps, n_cells)} that are used"),
+            imputer,
+            imputer.status_,
+            time.perf_counter() - start,
+        ),
+        notes=tuple(_notes_of_fit(table, imputer, used)),
+        warnings=tuple(dict.fromkeys(cautions)),
+    )
+    # From here on, the fitted rows are those of the whole table that have a label.
+    return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
-# ---------------------------------------------------------------------- result
+def whole_as_integers(column: pd.Series) -> pd.Series:
+    """Return a float column as nullable integers where all its values are whole."""
+    # pandas makes floats of integers with gaps; as integers they get whole fills.
+    if family_of(column.dtype) != "float":
+        return column
+    numbers = column.to_numpy(dtype=float, na_value=np.nan)
+    gaps = np.isnan(numbers)
+    present = numbers[~gaps]
+    if (present != np.rint(present)).any() or (np.abs(present) >= _LARGEST_WHOLE).any():
+        return column
+    whole = pd.arrays.IntegerArray(np.where(gaps, 0.0, numbers).astype(np.int64), gaps)
+    return pd.Series(whole, index=column.index, name=column.name)
 
 
 def _written_back(
@@ -890,33 +427,158 @@ def _written_back(
     return table
 
 
-def _notes(
-    encoded: EncodedTable,
-    n_gaps: Mapping[Hashable, int],
-    unseen: Sequence[Hashable],
-    ignored_gaps: Mapping[Hashable, int],
-    labelled: BoolArray,
-    done: _Filled,
-) -> tuple[str, ...]:
-    """Return what was done that one would not expect."""
-    facts = [
-        column_facts(encoded.frame[column.name], column, n_gaps[column.name])
-        for column in encoded.code.columns
+def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[str, object]:
+    """Return the options as they were used."""
+    imputer, roles = fitted.imputer, fitted.roles
+    settings = imputer.get_params(deep=False)
+    for name in ("add_indicator", "categorical_features", "gamma", "keep_empty_features"):
+        del settings[name]
+    settings["kernel"] = imputer.kernel_
+    settings["eta"] = getattr(imputer, "eta_", imputer.eta)
+    settings |= {
+        "categorical": roles.categorical,
+        "ignore": roles.ignored,
+        "drop": roles.dropped,
+        "missing_values": tuple(missing_values),
+    }
+    return MappingProxyType(settings)
+
+
+# ------------------------------------------------------------------------------ what is said
+
+
+def kernel_text(kernel: Kernel) -> str:
+    """Return a kernel's name and parameters, without its list of categorical columns.
+
+    >>> from kernimpute.kernels import Polynomial
+    >>> kernel_text(Polynomial(degree=2))
+    'polynomial kernel, degree 2, offset 1'
+    """
+    parameters = [
+        f"{field.name} {getattr(kernel, field.name):.4g}"
+        for field in fields(kernel)
+        if field.name != "categorical"
     ]
-    n_unlabelled = int((~labelled).sum())
-    notes = table_notes(facts, unseen, ignored_gaps, n_unlabelled, done.new_rows is not None)
-    if done.result is not None and done.result.stage_one is not None:
-        notes.extend(done.result.stage_one.trace.notes)
-    if done.filling is not None:
-        notes.extend(done.filling.trace.notes)
-    return tuple(notes)
+    return ", ".join([f"{type(kernel).__name__.lower()} kernel", *parameters])
 
 
-def _unfinished(done: _Filled) -> Iterator[str]:
-    """Yield a caution for each solver that ended before its stop rule was met."""
-    result, new_rows = done.result, done.new_rows
-    if done.filling is not None:
-        yield from unfinished_subsets(Counter(done.filling.unfinished), done.filling.n_subsets)
-    if result is not None and not result.status.success:
-        yield result.status.value
-    yield from unfinished_new_rows(None if new_rows is None else new_rows.status)
+def _facts(
+    shape: tuple[int, int],
+    target: Hashable,
+    task: Task,
+    unlabelled: str | None,
+    gaps: tuple[str, str],
+    imputer: KernelImputer,
+    status: Status,
+    seconds: float,
+) -> Facts:
+    """Return the facts of a run, as pairs of name and text."""
+    n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
+    facts = [
+        ("table", f"{counted(shape[0], 'row')}, {counted(shape[1], 'column')}"),
+        ("label", f"{target} ({task}{n_classes})"),
+    ]
+    if unlabelled is not None:
+        facts.append(("rows without a label", unlabelled))
+    facts += [gaps, ("method", f"{imputer.variant}, {kernel_text(imputer.kernel_)}")]
+    if imputer.n_subsets_ > 1:
+        facts.append(("subsets", str(imputer.n_subsets_)))
+    certificate = "slope {:.3g} of the start's" if imputer.variant == "direct" else "gap {:.3g}"
+    known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
+    facts += [
+        ("solver", counted(imputer.n_iter_ - 1, "round") + known),
+        # The causes that some statuses list are among the warnings.
+        ("status", status.value.partition(" Causes:")[0]),
+        ("seconds", f"{seconds:.2f}"),
+    ]
+    return tuple(facts)
+
+
+def _share(count: int, n_cells: int) -> str:
+    return f"{n_cells} cells ({100.0 * count / n_cells:.3g} %)"
+
+
+def _notes_of_fit(
+    table: pd.DataFrame, imputer: KernelImputer, names: Iterable[Hashable]
+) -> list[str]:
+    """Return what a fit did that one would not expect, of columns whose gaps may be filled."""
+    columns: Sequence[Column] = imputer._code.columns
+    constant = [f"{one.name} = {plain(one.values[0])}" for one in columns if one.kind == "constant"]
+    few = [
+        one.name for one in columns if one.name in names and has_few_values(one, table[one.name])
+    ]
+    notes = []
+    if constant:
+        notes.append(f"columns with one observed value were not used: {', '.join(constant)}")
+    return [*notes, *codes_note(few), *imputer.trace_.notes]
+
+
+def _notes_of_filling(
+    table: pd.DataFrame, fitted: FittedTable, filled: Mapping[Hashable, int]
+) -> list[str]:
+    """Return what was done to a table that one would not expect."""
+    notes = []
+    gappy = [column for column in fitted.imputer._code.columns if column.name in filled]
+    ignored_gaps = n_empty(table[[*fitted.roles.ignored]])
+    if not gappy:
+        other = " other" if fitted.unseen or any(ignored_gaps.values()) else ""
+        notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
+    elif all(column.kind == "constant" for column in gappy):
+        notes.append(
+            "nothing was learned, because the gaps are all in columns with one observed value, "
+            f"which fills them: {', '.join(str(column.name) for column in gappy)}"
+        )
+    notes += ignored_note(ignored_gaps)
+    n_unlabelled = int((~fitted.labelled).sum())
+    if n_unlabelled:
+        notes.append(
+            f"rows without a label: {n_unlabelled}, filled as new rows; the label is left missing"
+        )
+    notes += _notes_of_fit(table, fitted.imputer, filled)
+    rounded = [
+        str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
+    ]
+    if rounded:
+        notes.append(
+            "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
+        )
+    return notes
+
+
+def _unfinished(rows: FittedRows) -> list[str]:
+    """Return a caution for each way in which the fit did not meet its stop rule."""
+    n_subsets = len(rows.subsets)
+    endings = Counter(rows.filling.unfinished)
+    return [
+        f"{stage} in {count} of {n_subsets} subsets: {status.value}"
+        if n_subsets > 1
+        else f"{stage}: {status.value}"
+        for (stage, status), count in endings.items()
+    ]
+
+
+def n_empty(ignored: pd.DataFrame) -> dict[Hashable, int]:
+    """Return how many cells of each ignored column hold nothing."""
+    n_gaps = (~observed_in_table(ignored)).sum(axis=0)
+    return dict(zip(ignored.columns, n_gaps.tolist(), strict=True))
+
+
+def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
+    """Return a note on the empty cells of ignored columns, if there are any."""
+    gappy = {name: count for name, count in ignored_gaps.items() if count}
+    if len(gappy) > _MOST_NAMED:
+        n_cells = sum(gappy.values())
+        return [f"empty cells stay in {len(gappy)} columns that are ignored: {n_cells}"]
+    named = ", ".join(f"{name} ({count})" for name, count in gappy.items())
+    return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
+
+
+def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
+    """Return a caution for each missing value that no cell holds."""
+    before = observed_in_table(table)
+    return [
+        f"no cell holds the missing value {marker!r}"
+        for marker in missing_values
+        if isinstance(marker, (str, int, float))
+        and (observed_in_table(table, [marker]) == before).all()
+    ]

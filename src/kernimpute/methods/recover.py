@@ -1,8 +1,4 @@
-"""Stage II on the training rows: from sums of feature terms back to the features.
-
-`recover_features` is the one loop of the stage: from every start it sweeps over the rows, each
-all but minimised over, extrapolates, and keeps the table with the lowest objective.
-"""
+"""Stage II on the training rows: from sums of feature terms back to the features."""
 
 from __future__ import annotations
 
@@ -14,23 +10,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.core.checks import check_integer, check_real, refusal
+from kernimpute.core.checks import check_integer, check_real
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Record, Status, Trace
 from kernimpute.methods import sweep as compiled
-from kernimpute.methods.starts import STARTS, RecoveryProblem, in_rows, recovery_problem
+from kernimpute.methods.starts import STARTS, RecoveryProblem, check_starts, recovery_problem
 
-__all__ = ["Extrapolation", "MEMORY", "RecoveredFeatures", "recover_features"]
+__all__ = ["Extrapolation", "RecoveredFeatures", "recover_features"]
 
 FloatArray = NDArray[np.float64]
 
-_AUTO = ("spectral", "mean", "half")
+ZERO = 1e-28
+"""Objective, relative to that of all sums 0, at which the residuals are rounding, 1e-14 of the
+sums."""
 
-_ZERO = 1e-28
-"""Objective, relative to that of all sums 0, at which only rounding is left of the residuals.
+MEMORY = 8
+"""Largest number of changes between sweeps that an extrapolation combines."""
 
-They are then 1e-14 of the sums, whatever the weights, of which rounding knows nothing.
-"""
+RIDGE = 1e-14
+"""Relative ridge of the extrapolation's least squares, for steps that are nearly parallel."""
 
 
 @dataclass(frozen=True)
@@ -75,48 +73,46 @@ def recover_features(
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> RecoveredFeatures:
-    """Fill the gaps of a table so that its sums of feature terms are the target.
+    """Fill the gaps of a table so that its sums of feature terms are close to a target.
 
-    Minimises, over the missing cells, the weighted sum of squared residuals (eq. (Stage2); see
+    Minimises the weighted sum of squared residuals over the missing cells (eq. (Stage2); see
     `kernimpute.methods.starts`). From each start:
 
-    1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others;
-       then, for the gaussian and the product kernels, take Newton's step in all numeric cells of
-       the row, as far as it lowers the objective most, and repeat the two until it is a full one.
-    2. Extrapolate the last sweeps; keep the guess if it lowers the objective.
-    3. Stop once a sweep lowers the objective by at most `tol`, relatively, or only rounding is
-       left of the residuals; else go to 1.
+    1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others.
+       For the gaussian and the product kernels, then take Newton's step in all numeric cells of
+       the row, as far as it lowers the objective most, and repeat both until it is a full step.
+    2. Extrapolate the last sweeps, and keep the guess if it lowers the objective.
+    3. Stop once a sweep lowers the objective by at most `tol`, relatively, or the residuals are
+       rounding; else go to 1.
 
-    The table with the lowest objective wins; no further start is tried once one has left only
-    rounding.
+    The table with the lowest objective wins. Once the residuals of one are rounding, no further
+    start is tried.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The table with NaN at the gaps; numeric columns in [0, 1], categorical ones with any
-        codes, of which those observed in the column may fill it.
+        The table with NaN at the gaps. Numeric columns lie in [0, 1]. Categorical columns hold any
+        codes; a gap is filled with one that was observed in its column.
     target : array-like of shape (n_samples, n_samples)
         Symmetric sums in link space: for the gaussian kernel the squared distances.
     kernel : Kernel
-        One of the six kernels.
+        The kernel whose feature terms are summed.
     weights : array-like of shape (n_samples, n_samples), "kernel" or None, default=None
         Weight of each pair of rows. None: all alike, the paper's second form. ``"kernel"``: the
         squared slope of the link at the target, relative to the largest, so that the objective
         is the squared difference of kernels to first order, the paper's first form.
     starts : "auto" or sequence of names and tables, default="auto"
         Names are ``"half"``, ``"mean"``, ``"random"`` and ``"spectral"`` (see
-        `kernimpute.methods.starts`); of a table of shape (n_samples, n_features) the missing
+        `kernimpute.methods.starts`). Of a table of shape (n_samples, n_features) the missing
         cells are used. ``"auto"`` is ``("spectral", "mean", "half")``.
     categorical : array-like of bool or int, default=None
-        The columns with codes; None keeps what the kernel says.
+        The columns with codes; None keeps those of the kernel.
     tol : float, default=1e-7
-        Relative decrease of the objective in one sweep below which a descent ends.
+        Relative decrease of the objective in one sweep below which a descent ends, in [0, inf).
     max_sweeps : int, default=3000
-        Sweeps from each start at the most.
+        Largest number of sweeps from each start, in [0, inf).
     extrapolate : bool, default=True
-        Whether to take step 2. From the start ``"half"`` it saves more than half of the sweeps
-        where there are many, fewer where some ten suffice; without it every table is that of a
-        sweep.
+        Whether to take step 2, which saves more than half of the sweeps where there are many.
     random_state : int, default=0
         Seed of the random start and of the repeated fits of the spectral one.
     callback : callable, default=None
@@ -131,13 +127,13 @@ def recover_features(
     Raises
     ------
     TypeError, ValueError
-        If anything is not what it must be.
+        If a parameter is not as described.
 
     Notes
     -----
-    A sweep costs O(n_samples^2 n_features). The defaults are made so that sums of a real table
-    give its cells back to about 1e-12, at any gamma, while a target that no table has stops
-    within some tens of sweeps.
+    A sweep costs O(n_samples^2 n_features). With the defaults the sums of a real table give its
+    cells back to about 1e-12, at any gamma, while a target that no table has stops within some
+    tens of sweeps.
 
     Examples
     --------
@@ -160,23 +156,21 @@ def recover_features(
     check_real(owner, "tol", tol, 0.0, low_included=True)
     check_integer(owner, "max_sweeps", max_sweeps, 0)
     rng = np.random.default_rng(check_integer(owner, "random_state", random_state, 0))
-    checked = _check_starts(problem, starts, owner)
+    named_starts = check_starts(problem, starts, owner)
     if problem.observed.all():
+        objective = problem.objective(problem.X)
         return RecoveredFeatures(
-            X=problem.X.copy(),
-            objective=problem.objective(problem.X),
-            status=Status.NOTHING_MISSING,
-            n_sweeps=0,
-            trace=Trace(),
+            problem.X.copy(), objective, Status.NOTHING_MISSING, n_sweeps=0, trace=Trace()
         )
     began = time.perf_counter()
     weight = problem.weight_scale * float(problem.weights.mean())
-    rounding = _ZERO * weight * float((problem.target**2).sum())
-    stop = _Stop(tol=tol, max_sweeps=max_sweeps, rounding=rounding, callback=callback)
+    rounding = ZERO * weight * float((problem.target**2).sum())
     found: list[RecoveredFeatures] = []
-    for name, given in checked:
-        table = STARTS[name](problem, rng) if given is None else given
-        found.append(_descend(problem, table, name, extrapolate, stop, began))
+    for name, given in named_starts:
+        start = STARTS[name](problem, rng) if given is None else given
+        found.append(
+            _descend(problem, start, name, tol, max_sweeps, rounding, extrapolate, callback, began)
+        )
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
     best = min(found, key=lambda result: result.objective)
@@ -185,48 +179,32 @@ def recover_features(
     return best
 
 
-@dataclass(frozen=True)
-class _Stop:
-    """When a descent ends; `rounding` is the objective that rounding leaves."""
-
-    tol: float
-    max_sweeps: int
-    rounding: float
-    callback: Callback | None
-
-
 def _descend(
     problem: RecoveryProblem,
     start: FloatArray,
     name: str,
+    tol: float,
+    max_sweeps: int,
+    rounding: float,
     extrapolate: bool,
-    stop: _Stop,
+    callback: Callback | None,
     began: float,
 ) -> RecoveredFeatures:
-    """Descend from one start; the numbers are those of `recover_features`."""
-    table = _MovingTable(problem, start)
-    extrapolation = Extrapolation(table.n_cells) if extrapolate else None
-    objective = table.objective()
+    """Descend from one start, with the numbered steps of `recover_features`."""
+    missing = ~problem.observed
+    rows = problem.rows(start)
+    is_categorical = rows.n_codes > 0
+    # Indices into the flat columns: a mask takes several times as long.
+    numeric = np.flatnonzero(missing.T & ~is_categorical[:, None])
+    extrapolation = Extrapolation(numeric.size)
+
+    def evaluate(rows: compiled.Rows) -> float:
+        value = compiled.objective(rows, problem.target, problem.weights)
+        return problem.weight_scale * float(value)
+
+    objective, decrease, step = evaluate(rows), math.inf, math.nan
     records: list[Record] = []
-    status: Status | None = None
-    step = math.nan
-    decrease = math.inf
-    while status is None:
-        if records:
-            before = table.columns.copy()
-            # 1. Sweep.
-            table.sweep()
-            after = table.objective()
-            # 2. Extrapolate.
-            if extrapolation is not None:
-                if not table.same_codes(before):
-                    extrapolation.forget()
-                guess = extrapolation.guess(table.cells(before), table.cells(table.columns))
-                if guess is not None:
-                    after = table.try_cells(guess, after)
-            step = float(np.linalg.norm(table.cells(table.columns - before)))
-            decrease = objective - after
-            objective = after
+    while True:
         records.append(
             Record(
                 iteration=len(records),
@@ -239,14 +217,36 @@ def _descend(
             )
         )
         # 3. Stop.
-        if stop.callback is not None and stop.callback(records[-1]):
+        if callback is not None and callback(records[-1]):
             status = Status.INTERRUPTED
-        elif objective <= stop.rounding or decrease <= stop.tol * objective:
+            break
+        if objective <= rounding or decrease <= tol * objective:
             status = Status.CONVERGED
-        elif len(records) > stop.max_sweeps:
+            break
+        if len(records) > max_sweeps:
             status = Status.MAX_ITER
+            break
+        before, previous = rows.columns.copy(), objective
+        # 1. Sweep.
+        compiled.sweep(rows, problem.target, problem.weights, missing)
+        objective = evaluate(rows)
+        # 2. Extrapolate.
+        if extrapolate:
+            if not np.array_equal(rows.columns[is_categorical], before[is_categorical]):
+                # With other codes the map from sweep to sweep is another.
+                extrapolation.forget()
+            guess = extrapolation.guess(before.take(numeric), rows.columns.take(numeric))
+            if guess is not None:
+                columns = rows.columns.copy()
+                columns.put(numeric, guess)
+                guessed_rows = compiled.arrange(rows.cell, columns, rows.n_codes)
+                value = evaluate(guessed_rows)
+                if value < objective:
+                    rows, objective = guessed_rows, value
+        step = float(np.linalg.norm((rows.columns - before).take(numeric)))
+        decrease = previous - objective
     return RecoveredFeatures(
-        X=problem.table(table.columns),
+        X=problem.table(rows.columns),
         objective=objective,
         status=status,
         n_sweeps=len(records) - 1,
@@ -255,151 +255,25 @@ def _descend(
     )
 
 
-class _MovingTable:
-    """The table in the layout of the compiled sweep, and what goes with it.
-
-    Attributes
-    ----------
-    rows : Rows
-        The table.
-    """
-
-    def __init__(self, problem: RecoveryProblem, table: FloatArray) -> None:
-        self._problem = problem
-        self._missing = ~problem.observed
-        self.rows = problem.rows(table)
-        self._categorical = self.rows.n_codes > 0
-        # Places in the flat columns: a mask takes several times as long.
-        self._numeric = np.flatnonzero(self._missing.T & ~self._categorical[:, None])
-
-    @property
-    def columns(self) -> FloatArray:
-        """The columns of the table; `sweep` overwrites them."""
-        return self.rows.columns
-
-    @property
-    def n_cells(self) -> int:
-        """Number of numeric missing cells."""
-        return self._numeric.size
-
-    def cells(self, columns: FloatArray) -> FloatArray:
-        """Return the numeric missing cells of columns."""
-        return columns.take(self._numeric)
-
-    def objective(self) -> float:
-        """Return the objective."""
-        problem = self._problem
-        value = compiled.objective(self.rows, problem.target, problem.weights)
-        return float(problem.weight_scale * value)
-
-    def sweep(self) -> None:
-        """Minimise over the cells of every row in turn."""
-        problem = self._problem
-        compiled.sweep(self.rows, problem.target, problem.weights, self._missing)
-
-    def same_codes(self, columns: FloatArray) -> bool:
-        """Return whether the categorical cells are those of other columns."""
-        codes = self.columns[self._categorical]
-        return bool(np.array_equal(codes, columns[self._categorical]))
-
-    def try_cells(self, cells: FloatArray, objective: float) -> float:
-        """Put numeric cells in place if that lowers the objective; return the objective."""
-        kept = self.rows
-        columns = kept.columns.copy()
-        columns.put(self._numeric, cells)
-        self.rows = in_rows(kept.kind, columns, kept.n_codes)
-        value = self.objective()
-        if value < objective:
-            return value
-        self.rows = kept
-        return objective
-
-
-def _check_starts(
-    problem: RecoveryProblem, starts: str | Sequence[str | ArrayLike], owner: str
-) -> list[tuple[str, FloatArray | None]]:
-    """Return the starts as names, each with its table where one is given."""
-    listed = _AUTO if isinstance(starts, str) and starts == "auto" else starts
-    must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
-    if isinstance(listed, str) or not isinstance(listed, Sequence) or not listed:
-        raise ValueError(refusal(owner, "starts", must_be, starts))
-    checked: list[tuple[str, FloatArray | None]] = []
-    for place, start in enumerate(listed):
-        if not isinstance(start, str):
-            checked.append((f"given table {place}", _check_table(problem, start, place, owner)))
-        elif start in STARTS:
-            checked.append((start, None))
-        else:
-            raise ValueError(refusal(owner, "starts", must_be, starts))
-    return checked
-
-
-def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: str) -> FloatArray:
-    """Return the given start with the observed cells of the problem."""
-    name = f"starts[{place}]"
-    try:
-        table = np.array(start, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
-    if table.shape != problem.X.shape:
-        must_be = f"a table of shape {problem.X.shape}"
-        got = f"shape {table.shape}"
-        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
-    table = np.where(problem.observed, problem.X, table)
-    for column, codes in enumerate(problem.codes):
-        values = table[:, column]
-        fits = np.isin(values, codes) if codes.size else (values >= 0.0) & (values <= 1.0)
-        if not fits.all():
-            row = int(np.flatnonzero(~fits)[0])
-            must_be = "an observed code" if codes.size else "in [0, 1]"
-            raise ValueError(
-                f"The {name!r} parameter of {owner} must hold at a gap a value that is {must_be}. "
-                f"Got {float(values[row])!r} in row {row}, column {column} instead."
-            )
-    return table
-
-
-MEMORY = 8
-"""Differences of sweeps that are combined at the most."""
-
-_RIDGE = 1e-14
-"""Relative ridge of the small least-squares problem: nearly parallel steps add nothing."""
-
-
 class Extrapolation:
-    """The memory of the last sweeps: how the step and the end of each differ from those before.
+    """Anderson's extrapolation of a fixed-point map, from the latest changes of its steps.
 
-    Parameters
-    ----------
-    n_cells : int
-        Number of cells.
+    See Walker and Ni (2011), "Anderson acceleration for fixed-point iterations".
     """
 
     def __init__(self, n_cells: int) -> None:
-        # Filled in turn, whatever the order, so that nothing is copied from sweep to sweep.
+        # Written in turn, whatever the order, so that nothing is copied from sweep to sweep.
         self._step_changes = np.empty((MEMORY, n_cells))
         self._end_changes = np.empty((MEMORY, n_cells))
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is remembered."""
         self._n_changes = 0
         self._last: tuple[FloatArray, FloatArray] | None = None
 
-    def forget(self) -> None:
-        """Drop what is remembered: the map has changed."""
-        self._n_changes = 0
-        self._last = None
-
     def guess(self, before: FloatArray, after: FloatArray) -> FloatArray | None:
-        """Remember a sweep and return the guess, in [0, 1].
-
-        Parameters
-        ----------
-        before, after : ndarray of shape (n_cells,)
-            The numeric missing cells before and after the sweep.
-
-        Returns
-        -------
-        ndarray of shape (n_cells,) or None
-            The extrapolated cells; None while too few sweeps are remembered.
-        """
+        """Remember a sweep of the cells, and return the guess in [0, 1]; None from two sweeps."""
         step = after - before
         if self._last is not None:
             place = self._n_changes % MEMORY
@@ -412,9 +286,10 @@ class Extrapolation:
         kept = slice(min(self._n_changes, MEMORY))
         changes = self._step_changes[kept]
         gram = changes @ changes.T
-        ridge = _RIDGE * np.trace(gram)
-        gram[np.diag_indices_from(gram)] += ridge
+        ridge = RIDGE * np.trace(gram)
         if not ridge > np.finfo(float).tiny:
             return None
+        gram[np.diag_indices_from(gram)] += ridge
+        # The combination of changes that would make the step shortest.
         mixture = np.linalg.solve(gram, changes @ step)
         return np.asarray(np.clip(after - mixture @ self._end_changes[kept], 0.0, 1.0))

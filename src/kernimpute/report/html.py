@@ -6,105 +6,100 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
 from kernimpute import __version__
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Record, Trace
-from kernimpute.estimators.impute_table import TableImputation
-from kernimpute.report.curves import curve
-from kernimpute.report.facts import kernel_text, run_facts
-from kernimpute.report.shares import ColumnComparison, compare_columns
+from kernimpute.estimators.impute_table import TableImputation, kernel_text
 
 __all__ = ["render_report", "write_report"]
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2733; --soft: #5d6b7a; --line: #d8dee6;
-  --back: #ffffff; --panel: #f5f7fa; --mark: #1f6f8b; --warn: #a1470b; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5;
-  --line: #33404d; --back: #14191f; --panel: #1d242c; --mark: #63b7d3; --warn: #f0a35e; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back);
-  max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-p, ul { margin: .4rem 0; } .soft { color: var(--soft); }
-.panel { background: var(--panel); border-left: 4px solid var(--mark); padding: .6rem 1rem;
-  margin: 1rem 0; } .warn { border-color: var(--warn); }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; }
-th, td { text-align: left; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; } td.number, th.number { text-align: right;
-  font-variant-numeric: tabular-nums; }
-svg { display: block; max-width: 100%; } svg path { fill: none; stroke: var(--mark);
-  stroke-width: 1.6; } svg rect { fill: var(--mark); } svg text { fill: var(--soft);
-  font-size: 11px; } details { margin: .5rem 0; }
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; --ink: #1c2733; --soft: #5d6b7a; --line: #d8dee6;
+  --back: #ffffff; --panel: #f5f7fa; --mark: #1f6f8b; --warn: #a1470b; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e4e9ef; --soft: #9aa7b5;
+  --line: #33404d; --back: #14191f; --panel: #1d242c; --mark: #63b7d3; --warn: #f0a35e; }} }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back);
+  max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.5rem; margin: 0; }} h2 {{ font-size: 1.1rem; margin: 2rem 0 .5rem; }}
+p, ul {{ margin: .4rem 0; }} .soft {{ color: var(--soft); }}
+.panel {{ background: var(--panel); border-left: 4px solid var(--mark); padding: .6rem 1rem;
+  margin: 1rem 0; }} .warn {{ border-color: var(--warn); }}
+.wide {{ overflow-x: auto; }} table {{ border-collapse: collapse; font-size: .92rem; }}
+th, td {{ text-align: left; padding: .25rem .9rem .25rem 0; vertical-align: top;
+  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }}
+svg {{ display: block; max-width: 100%; }} svg path {{ fill: none; stroke: var(--mark);
+  stroke-width: 1.6; }} svg text {{ fill: var(--soft); font-size: 11px; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p class="soft">kernimpute {version}</p>
+<div class="panel"><p><strong>What the filled values are for.</strong> They were chosen to help in
+{purpose}, not to resemble the values that went missing. Train a model on this table; do not
+compute means, spreads, correlations or tests from the filled cells.</p>
+<p>The labels guided the filling of their own rows. A score measured on these rows is therefore too
+good: set the test rows aside <em>before</em> filling.</p></div>
+{warnings}
+<h2>What was done</h2>
+{facts}
+{notes}
+<h2>Columns that were filled</h2>
+{columns}
+<h2>How the solver got there</h2>
+{traces}
+<h2>Settings</h2>
+{settings}
+</body>
+</html>
 """
 _MOST_ROUNDS = 40
-"""Rounds listed of each stage; the ones between are left out of a longer trace."""
+"""Rounds listed of each stage; of a longer trace the middle is left out."""
+_MOST_CATEGORIES = 4
 
 
 def write_report(path: Path | str, imputation: TableImputation, *, source: str = "") -> None:
-    """Write the report on a filled table.
-
-    Parameters
-    ----------
-    path : Path or str
-        The HTML file to write.
-    imputation : TableImputation
-        The filled table.
-    source : str, default=""
-        What to call the table that was filled.
-    """
+    """Write the report on a filled table as an HTML file; `source` names the table."""
     Path(path).write_text(render_report(imputation, source=source), encoding="utf-8")
 
 
 def render_report(imputation: TableImputation, *, source: str = "") -> str:
-    """Return the report on a filled table.
-
-    Parameters
-    ----------
-    imputation : TableImputation
-        The filled table.
-    source : str, default=""
-        What to call the table that was filled.
-
-    Returns
-    -------
-    str
-        An HTML document.
-    """
-    title = f"Filled table: {source}" if source else "Filled table"
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="soft">kernimpute {escape(__version__)}</p>',
-        _advice(imputation),
-        _messages("Warnings", imputation.warnings, "panel warn"),
-        "<h2>What was done</h2>",
-        _pairs(run_facts(imputation)),
-        _messages("Notes", imputation.notes, "panel"),
-        "<h2>Columns that were filled</h2>",
-        _columns(compare_columns(imputation)),
-        "<h2>How the solver got there</h2>",
-        _traces(imputation),
-        "<h2>Settings</h2>",
-        _pairs([(name, _setting(value)) for name, value in imputation.settings.items()]),
-    ]
-    body = "\n".join(part for part in parts if part)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n"
-        "</body>\n</html>\n"
+    """Return the report on a filled table as an HTML document."""
+    target = f"<em>{escape(str(imputation.target))}</em>"
+    is_regression = imputation.task == "regression"
+    settings = [(name, _setting(value)) for name, value in imputation.settings.items()]
+    return _PAGE.format(
+        title=escape(f"Filled table: {source}" if source else "Filled table"),
+        version=escape(__version__),
+        purpose=f"predicting {target}" if is_regression else f"telling apart {target}",
+        warnings=_messages("Warnings", imputation.warnings, "panel warn"),
+        facts=_table(imputation.facts),
+        notes=_messages("Notes", imputation.notes, "panel"),
+        columns=_columns(imputation),
+        traces=_traces(imputation),
+        settings=_table(settings),
     )
 
 
-def _advice(imputation: TableImputation) -> str:
-    predicting = "predicting" if imputation.task == "regression" else "telling apart"
-    return (
-        '<div class="panel"><p><strong>What the filled values are for.</strong> They were chosen '
-        f"to help in {predicting} <em>{escape(str(imputation.target))}</em>, not to resemble the "
-        "values that went missing. Train a model on this table; do not compute means, spreads, "
-        "correlations or tests from the filled cells.</p>"
-        "<p>The labels guided the filling of their own rows. A score measured on these rows is "
-        "therefore too good: set the test rows aside <em>before</em> filling.</p></div>"
+def _table(rows: Iterable[Sequence[object]], head: Sequence[str] = ()) -> str:
+    """Return rows as a table; the first cell of each is a heading if the columns have none."""
+    lines = (
+        ["<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"] if head else []
     )
+    for row in rows:
+        first, *others = (escape(str(cell)) for cell in row)
+        begin = f"<td>{first}</td>" if head else f"<th>{first}</th>"
+        lines.append(f"<tr>{begin}{''.join(f'<td>{cell}</td>' for cell in others)}</tr>")
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
 def _messages(heading: str, messages: Sequence[str], kind: str) -> str:
@@ -112,13 +107,6 @@ def _messages(heading: str, messages: Sequence[str], kind: str) -> str:
         return ""
     items = "".join(f"<li>{escape(message)}</li>" for message in messages)
     return f'<div class="{kind}"><strong>{heading}</strong><ul>{items}</ul></div>'
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in pairs
-    )
-    return f'<div class="wide"><table>{rows}</table></div>'
 
 
 def _setting(value: object) -> str:
@@ -131,91 +119,118 @@ def _setting(value: object) -> str:
     return kernel_text(value) if isinstance(value, Kernel) else str(value)
 
 
-def _columns(columns: Sequence[ColumnComparison]) -> str:
-    if not columns:
+# ------------------------------------------------------------------------- columns
+
+
+def _columns(imputation: TableImputation) -> str:
+    """Return a table that compares observed and filled values, column by column."""
+    if not imputation.filled:
         return "<p>None: the table had no gap that can be filled.</p>"
-    head = (
-        "<tr><th>column</th><th class=number>cells filled</th><th></th><th>observed</th>"
-        "<th>filled</th></tr>"
-    )
-    rows = "".join(
-        f"<tr><td>{escape(column.name)}</td>"
-        f"<td class=number>{column.n_filled} ({100.0 * column.share:.1f} %)</td>"
-        f"<td>{_bar(column.share)}</td><td>{escape(column.observed)}</td>"
-        f"<td>{escape(column.filled)}</td></tr>"
-        for column in columns
-    )
-    return (
-        '<p class="soft">Numbers: mean ± standard deviation. Categories: the most frequent ones '
-        "with their shares.</p>"
-        f'<div class="wide"><table>{head}{rows}</table></div>'
+    codes = imputation.settings.get("categorical", ())
+    rows = []
+    for name, count in imputation.filled.items():
+        cells, values = imputation.filled_cells(name), imputation.table[name]
+        is_category = isinstance(codes, tuple) and name in codes
+        observed, filled = compare_values(values, cells, is_category)
+        share = 100.0 * count / imputation.n_rows
+        rows.append((name, f"{count} ({share:.1f} %)", observed, filled))
+    about = "Numbers: mean ± standard deviation. Categories: the most frequent ones, with shares."
+    head = ("column", "cells filled", "observed", "filled")
+    return f'<p class="soft">{about}</p>{_table(rows, head)}'
+
+
+def compare_values(
+    values: pd.Series, filled: NDArray[np.bool_], is_category: bool
+) -> tuple[str, str]:
+    """Return what the observed and the filled cells of a column are like, in words."""
+    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    if is_number and not is_category:
+        numbers = np.asarray(values, dtype=float)
+        parts = [numbers[~filled], numbers[filled]]
+        observed, new = (f"{part.mean():.4g} ± {part.std():.3g}" for part in parts)
+        return observed, new
+    most_frequent = list(values[~filled].value_counts().index[:_MOST_CATEGORIES])
+    return _shares(values[~filled], most_frequent), _shares(values[filled], most_frequent)
+
+
+def _shares(values: pd.Series, categories: list[object]) -> str:
+    """Return the shares of some categories, and of the rest."""
+    counts = [int((values == category).sum()) for category in categories]
+    counted = zip([*categories, "others"], [*counts, len(values) - sum(counts)], strict=True)
+    return ", ".join(
+        f"{category} {100.0 * count / len(values):.0f} %"
+        for category, count in counted
+        if count or category != "others"
     )
 
 
-def _bar(share: float) -> str:
-    return (
-        f'<svg width="80" height="14" role="img" aria-label="{100.0 * share:.0f} %">'
-        f'<rect y="3" width="{80.0 * share:.1f}" height="8"></rect></svg>'
-    )
+# ------------------------------------------------------------------------- traces
 
 
 def _traces(imputation: TableImputation) -> str:
-    result = imputation.result
-    if result is None:
-        return "<p>No solver was needed.</p>"
-    traces = [("", result.trace)]
-    if imputation.new_rows is not None and imputation.new_rows.n_sweeps:
-        traces.append(("rows without a label", imputation.new_rows.trace))
-    shown = [_trace(name, stage) for name, trace in traces for stage in _stages(trace)]
-    return "".join(shown) or "<p>The solver left no trace.</p>"
-
-
-def _stages(trace: Trace) -> list[Trace]:
-    """Return a trace cut where the stage changes."""
+    """Return the curves and rounds of each stage."""
     stages: dict[str, list[Record]] = {}
-    for record in trace.records:
+    for record in imputation.imputer.trace_.records:
         stages.setdefault(record.stage, []).append(record)
-    return [Trace(tuple(records)) for records in stages.values()]
+    parts = [_trace(stage or "solver", Trace(tuple(records))) for stage, records in stages.items()]
+    return "".join(parts) or "<p>No solver was needed.</p>"
 
 
-def _trace(name: str, trace: Trace) -> str:
-    stage = trace.records[0].stage or "solver"
-    heading = f"{stage}, {name}" if name else stage
-    # The certificate of the one-stage variant is the slope that is left, no gap.
-    certificate = "slope" if stage == "direct" else "gap"
+def _trace(heading: str, trace: Trace) -> str:
+    # The one-stage variant is certified by the slope that is left, not by a gap.
+    certificate = "slope" if heading.startswith("direct") else "gap"
     curves = curve(trace.column("objective"), "objective by round") + curve(
         trace.column("gap"), f"{certificate} by round", logarithmic=True
     )
-    records = list(trace.records)
-    omitted = max(len(records) - _MOST_ROUNDS, 0)
-    if omitted:
-        records = records[: _MOST_ROUNDS // 2] + records[-(_MOST_ROUNDS // 2) :]
-    head = "".join(
-        f"<th class=number>{column}</th>"
-        for column in ("round", "objective", certificate, "inner iterations", "seconds")
-    )
-    rows = "".join(_round(record) for record in records)
-    left_out = (
-        f'<p class="soft">{omitted} rounds in the middle are left out.</p>' if omitted else ""
-    )
+    rows = [
+        (
+            record.iteration,
+            _number(record.objective),
+            _number(record.gap),
+            record.inner_iterations,
+            f"{record.seconds:.3f}",
+            record.note,
+        )
+        for record in trace.records
+    ]
+    n_omitted, half = len(rows) - _MOST_ROUNDS, _MOST_ROUNDS // 2
+    omitted = ""
+    if n_omitted > 0:
+        rows = rows[:half] + rows[-half:]
+        omitted = f'<p class="soft">{n_omitted} rounds in the middle are left out.</p>'
+    head = ("round", "objective", certificate, "inner iterations", "seconds", "note")
     return (
         f"<h3>{escape(heading)}</h3>{curves}<details><summary>{len(trace)} records</summary>"
-        f'<div class="wide"><table><tr>{head}<th>note</th></tr>{rows}</table></div>{left_out}'
-        "</details>"
+        f"{_table(rows, head)}{omitted}</details>"
     )
-
-
-def _round(record: Record) -> str:
-    numbers = (
-        str(record.iteration),
-        _number(record.objective),
-        _number(record.gap),
-        str(record.inner_iterations),
-        f"{record.seconds:.3f}",
-    )
-    cells = "".join(f"<td class=number>{number}</td>" for number in numbers)
-    return f"<tr>{cells}<td>{escape(record.note)}</td></tr>"
 
 
 def _number(value: float) -> str:
-    return "" if value != value else f"{value:.6g}"
+    return "" if np.isnan(value) else f"{value:.6g}"
+
+
+def curve(values: NDArray[np.float64], title: str, *, logarithmic: bool = False) -> str:
+    """Return a curve of shape (n_rounds,) as SVG, with its ends written below.
+
+    NaN is no point; fewer than two points give nothing. A logarithmic curve needs positive values.
+    """
+    known = np.flatnonzero(np.isfinite(values))
+    if known.size < 2:
+        return ""
+    heights = values[known]
+    if logarithmic and (heights > 0).all():
+        heights = np.log10(heights)
+        title += " (logarithmic)"
+    span = heights.max() - heights.min()
+    scaled = (heights - heights.min()) / span if span > 0 else np.full(heights.shape, 0.5)
+    # 640 by 90, with a margin of 8 and a line of text below.
+    x = 8 + (known - known[0]) / (known[-1] - known[0]) * 624
+    y = 8 + (1.0 - scaled) * 74
+    points = " L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+    title = escape(title)
+    return (
+        f'<svg viewBox="0 0 640 108" width="640" role="img" aria-label="{title}">'
+        f'<path d="M{points}"></path>'
+        f'<text x="8" y="102">{title}: from {values[known[0]]:.6g}</text>'
+        f'<text x="632" y="102" text-anchor="end">to {values[known[-1]]:.6g}</text></svg>'
+    )

@@ -1,4 +1,19 @@
-"""Families of dtypes: which kinds of values a column's dtype holds, whoever made it."""
+"""What the columns of a table hold: which cells are gaps, which kind of values, in which domain.
+
+A cell is a **gap** if it is None, NaN, NaT or NA, or one of the `missing_values` that the caller
+names. In a text file, where a cell is only text, the empty cell and `GAP_MARKERS` are gaps too.
+This module alone decides that; every reader and estimator asks it.
+
+A column is of one **kind**, which the values of its observed cells decide:
+
+- "category": text, booleans, a categorical dtype, or numbers that the caller names as categories;
+- "number": other numbers. "whole": numbers whose fills are rounded to whole ones;
+- "constant": one observed value, which fills the gaps;
+- "empty": nothing is observed, so there is nothing to learn.
+
+Dates, lists and other values are refused with the column's name. The **domain** of a fill is the
+observed (or declared) range of the numbers, or the observed categories.
+"""
 
 from __future__ import annotations
 
@@ -26,85 +41,36 @@ from pandas.api.types import (
 from kernimpute.table.stored import as_given, as_stored
 
 __all__ = [
+    "GAP_MARKERS",
+    "POSSIBLE_GAP_MARKERS",
     "Column",
-    "REMEDY",
-    "Source",
+    "Family",
     "TableError",
     "TableTypeError",
     "Whole",
+    "as_number",
     "check_column_names",
     "check_distinct_names",
     "check_table",
     "column_codes",
     "counted",
-    "dictionary_values",
-    "finite_numbers",
-    "is_category",
+    "family_of",
+    "is_number",
     "listed",
+    "marker_values",
     "observed_in_table",
+    "plain_series",
     "read_column",
-    "refused_column",
-    "source_of",
-    "suggestion",
+    "text_gaps",
     "the_column",
 ]
 
-Source = Literal[
-    "integer", "float", "boolean", "text", "object", "category", "dictionary", "null", "other"
-]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
+# ---------------------------------------------------------------------- errors and their words
 
-def source_of(dtype: object) -> Source:
-    """Return the family of a column's dtype.
-
-    Parameters
-    ----------
-    dtype : dtype
-        A dtype of pandas or NumPy.
-
-    Returns
-    -------
-    str
-        One of `Source`; "other" is never coded.
-    """
-    if isinstance(dtype, pd.CategoricalDtype):
-        return "category"
-    if isinstance(dtype, pd.ArrowDtype):
-        if pa.types.is_dictionary(dtype.pyarrow_dtype):
-            return "dictionary"
-        if pa.types.is_null(dtype.pyarrow_dtype):
-            return "null"
-    if isinstance(dtype, pd.SparseDtype):
-        return "other"
-    families: tuple[tuple[Source, object], ...] = (
-        ("boolean", is_bool_dtype),
-        ("integer", is_integer_dtype),
-        ("float", is_float_dtype),
-        ("object", is_object_dtype),
-        ("text", is_string_dtype),
-    )
-    return next((family for family, is_it in families if is_it(dtype)), "other")  # type: ignore[operator]
-
-
-def dictionary_values(series: pd.Series) -> tuple[object, ...]:
-    """Return every value of an arrow dictionary column's dictionary, used or not.
-
-    Parameters
-    ----------
-    series : Series of shape (n_rows,)
-        A column of an arrow dictionary dtype.
-
-    Returns
-    -------
-    tuple
-        The values, in the dictionary's order.
-    """
-    chunks = series.array.__arrow_array__().unify_dictionaries().chunks
-    return tuple(chunks[0].dictionary.to_pylist()) if chunks else ()
-
-
-REMEDY = "Drop it, or ignore it to keep it unused (--drop, --ignore)."
-"""What can be done about a column that cannot be imputed."""
+_REMEDY = "Drop it or ignore it, or turn it into numbers or text."
 
 
 class TableError(ValueError):
@@ -116,19 +82,7 @@ class TableTypeError(TableError, TypeError):
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it needs it.
-
-    Parameters
-    ----------
-    number : int
-        The number.
-    noun : str
-        The noun, in the singular.
-
-    Returns
-    -------
-    str
-        For people.
+    """Return a number with its noun.
 
     Examples
     --------
@@ -138,315 +92,189 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
+    """Return the first values as a list for a message."""
+    shown = [repr(value) for value in list(values)[:most]]
+    more = len(values) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
 def the_column(name: Hashable) -> str:
-    """Return the start of a sentence about a column.
-
-    Parameters
-    ----------
-    name : hashable
-        Its name; an integer is taken for its index.
-
-    Returns
-    -------
-    str
-        The column, called by its name.
+    """Return the start of a sentence about a column; a number is the place of a nameless one.
 
     Examples
     --------
-    >>> the_column("age")
-    "The 'age' column of the table"
-    >>> the_column(2)
-    "The table's column 2"
+    >>> the_column("age"), the_column(2)
+    ("The 'age' column of the table", "The table's column 2")
     """
     if isinstance(name, Integral):
         return f"The table's column {name}"
     return f"The {name!r} column of the table"
 
 
-def refused_column(name: Hashable, got: str, remedy: str) -> str:
-    """Return the sentences on a column of a kind that cannot be imputed.
-
-    Parameters
-    ----------
-    name : hashable
-        Its name.
-    got : str
-        What it holds.
-    remedy : str
-        What can be done about it.
-
-    Returns
-    -------
-    str
-        What the column is, must hold and holds, and the remedy.
-    """
+def _refused_values(name: Hashable, got: str, remedy: str = _REMEDY) -> str:
     return (
         f"{the_column(name)} must hold numbers, text, booleans or categories. "
         f"Got {got} instead. {remedy}"
     )
 
 
-def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
-    """Return values as a list for a message, cut where it gets long.
+# ---------------------------------------------------------------------- families of dtypes
 
-    Parameters
-    ----------
-    values : collection
-        The values.
-    most : int, default=5
-        How many are shown.
+Family = Literal["integer", "float", "boolean", "text", "object", "category", "other"]
+"""What a dtype holds, whichever library made it; "other" is never coded."""
 
-    Returns
-    -------
-    str
-        Their ``repr``, separated by commas.
+
+def family_of(dtype: object) -> Family:
+    """Return the family of a dtype of pandas, NumPy or Arrow."""
+    if isinstance(dtype, pd.ArrowDtype):
+        if pa.types.is_dictionary(dtype.pyarrow_dtype):
+            return "category"
+        if pa.types.is_null(dtype.pyarrow_dtype):
+            return "float"
+        if pa.types.is_string_view(dtype.pyarrow_dtype):
+            return "text"
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    if isinstance(dtype, pd.SparseDtype):
+        return "other"
+    tests: tuple[tuple[Family, Any], ...] = (
+        ("boolean", is_bool_dtype),
+        ("integer", is_integer_dtype),
+        ("float", is_float_dtype),
+        ("object", is_object_dtype),
+        ("text", is_string_dtype),
+    )
+    return next((family for family, is_it in tests if is_it(dtype)), "other")
+
+
+def plain_series(series: pd.Series) -> pd.Series:
+    """Return a column with Arrow's dictionaries as categories and Arrow's nulls as NaN."""
+    if isinstance(series.dtype, pd.ArrowDtype):
+        if pa.types.is_dictionary(series.dtype.pyarrow_dtype):
+            categories = series.array.__arrow_array__().to_pandas().array
+            return pd.Series(categories, index=series.index, name=series.name)
+        if pa.types.is_null(series.dtype.pyarrow_dtype):
+            return series.astype("float64")
+    return series
+
+
+# ---------------------------------------------------------------------- gaps
+
+GAP_MARKERS = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
+"""Texts that are a gap in every column of a text file."""
+POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*")
+"""Texts that often mean a gap and may be a category; the user decides."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def as_number(text: str) -> float | None:
+    """Return the finite number that a text spells, or None.
+
+    Examples
+    --------
+    >>> [as_number(text) for text in ("38.50", "-1e3", "12,5", "1_000", "inf")]
+    [38.5, -1000.0, None, None, None]
     """
-    shown = [repr(value) for value in list(values)[:most]]
-    more = len(values) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
 
 
-def suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
-    """Return the end of the sentence on a column that does not exist.
+def marker_values(text: str) -> list[object]:
+    """Return what a missing value given as text stands for: itself, and the number it spells."""
+    stripped = text.strip()
+    number = as_number(stripped)
+    return [stripped] if number is None else [stripped, number]
 
-    Parameters
-    ----------
-    name : hashable
-        The name that no column has.
-    columns : sequence of hashable
-        The names of the table's columns.
 
-    Returns
-    -------
-    str
-        Close names, else all names.
+def text_gaps(
+    cells: Sequence[str] | NDArray[np.object_], missing_values: Collection[str] = ()
+) -> tuple[BoolArray, set[str]]:
+    """Return which cells of a text file are gaps, and which of the missing values occur.
+
+    Cells are without outer blanks. A number among the missing values stands for every spelling
+    of itself: -999 is -999.0 too.
     """
-    by_text = {str(column): column for column in columns}
-    folded = {text.casefold(): column for text, column in by_text.items()}
-    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=3, cutoff=0.6)
-    if close:
-        return "Did you mean " + " or ".join(repr(folded[text]) for text in close) + "?"
-    return f"The columns are: {listed(columns, most=12)}."
-
-
-BoolArray = NDArray[np.bool_]
+    marker_of = {value: marker for marker in missing_values for value in marker_values(marker)}
+    # Each text once: a column may hold millions of cells.
+    places, texts = pd.factorize(np.asarray(cells, dtype=object))
+    named = [marker_of.get(text, marker_of.get(as_number(text))) for text in texts]
+    is_gap = [
+        text in GAP_MARKERS or marker is not None for text, marker in zip(texts, named, strict=True)
+    ]
+    return np.array(is_gap, dtype=bool)[places], {marker for marker in named if marker is not None}
 
 
 def observed_in_table(frame: pd.DataFrame, missing_values: Sequence[object] = ()) -> BoolArray:
-    """Return the mask of observed cells of a table.
+    """Return the mask of observed cells, of shape (n_rows, n_columns).
 
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table.
-    missing_values : sequence of str or number, default=()
-        Values that stand for a gap besides None, NaN, NaT and NA. Text matches text, numbers
-        match numbers.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_rows, n_columns)
-        True where a cell is observed.
+    A missing value that is text stands for equal text, a number for equal numbers.
     """
     observed = np.empty(frame.shape, dtype=bool)
     for position in range(frame.shape[1]):
-        observed[:, position] = ~_missing(frame.iloc[:, position], missing_values)
+        observed[:, position] = _observed(plain_series(frame.iloc[:, position]), missing_values)
     return observed
 
 
-def _missing(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
-    """Return where a column is missing, of shape (n_rows,)."""
-    missing = np.array(series.isna(), dtype=bool)
-    if source_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
-        # A NaN inside a nullable or pyarrow float is a value to pandas and a gap to us.
-        missing |= np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
+def _observed(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
+    """Return the mask of a column's observed cells, of shape (n_rows,)."""
+    observed = np.array(series.notna(), dtype=bool)
+    if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
+        # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
+        observed &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
     for marker in missing_values:
-        missing |= _equal(series, missing, marker)
-    return missing
+        if isinstance(marker, str) or (is_number(marker) and marker == marker):
+            observed[observed] = ~_equal(series[observed], marker)
+    return observed
 
 
-def _equal(series: pd.Series, missing: BoolArray, marker: object) -> BoolArray:
-    """Return where a column equals a value of its own kind, of shape (n_rows,)."""
-    equal = np.zeros(len(series), dtype=bool)
-    if not isinstance(marker, (str, Real)) or isinstance(marker, (bool, np.bool_)):
-        return equal
-    source = source_of(series.dtype)
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        matches = np.array([_same(value, marker) for value in series.dtype.categories], dtype=bool)
-        codes = np.asarray(series.cat.codes)
-        equal[~missing] = matches[codes[~missing]]
-    elif source in ("integer", "float"):
-        if isinstance(marker, Real):
-            equal[~missing] = np.asarray(series.array[~missing], dtype=float) == float(marker)
-    elif source == "text":
-        # Each text once: a column may hold millions of cells.
-        codes, texts = pd.factorize(series.array[~missing])
-        equal[~missing] = np.array([_same(text, marker) for text in texts], dtype=bool)[codes]
-    elif source != "boolean":
-        equal[~missing] = [_same(value, marker) for value in series.array[~missing]]
-    return equal
+def _equal(present: pd.Series, marker: Any) -> BoolArray:
+    """Return which observed cells equal a value of their own kind, of shape (n_observed,)."""
+    family = family_of(present.dtype)
+    if family in ("integer", "float"):
+        if isinstance(marker, str):
+            return np.zeros(len(present), dtype=bool)
+        return np.asarray(np.asarray(present.array, dtype=float) == float(marker))
+    if family == "object":
+        return np.array([_same(value, marker) for value in present], dtype=bool)
+    if family in ("text", "category"):
+        places, values = pd.factorize(present.array)
+        return np.array([_same(value, marker) for value in values], dtype=bool)[places]
+    return np.zeros(len(present), dtype=bool)
 
 
 def _same(value: object, marker: object) -> bool:
-    """Return whether two values are equal text or equal numbers; booleans are neither."""
-    if isinstance(value, (bool, np.bool_)) or isinstance(value, str) != isinstance(marker, str):
-        return False
-    return isinstance(value, (str, Real)) and bool(value == marker)
+    """Return whether a value is text equal to text, or a number equal to a number."""
+    are_alike = isinstance(value, str) if isinstance(marker, str) else is_number(value)
+    return are_alike and bool(value == marker)
 
 
-FloatArray = NDArray[np.float64]
+def is_number(value: object) -> bool:
+    """Return whether a value is a number; a boolean is none."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+# ---------------------------------------------------------------------- kinds
+
+Kind = Literal["number", "whole", "category", "constant", "empty"]
+Whole = Literal["values", "dtype"]
+"""Which numbers are filled with whole ones: where all values are whole, or by the dtype."""
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}.*)?)?$")
 
 
-def is_category(
-    series: pd.Series,
-    present: pd.Series,
-    name: Hashable,
-    as_category: bool = False,
-    dates_pass: bool = False,
-) -> bool:
-    """Return whether a column holds categories rather than numbers.
-
-    Parameters
-    ----------
-    series : Series of shape (n_rows,)
-        The column.
-    present : Series of shape (n_observed,)
-        Its observed cells; at least one.
-    name : hashable
-        Its name.
-    as_category : bool, default=False
-        Whether numbers are categories in it.
-    dates_pass : bool, default=False
-        Whether text that is all dates is text like any other.
-
-    Returns
-    -------
-    bool
-        True for categories, False for numbers.
-
-    Raises
-    ------
-    TableError
-        If it holds neither.
-    """
-    dtype, source = series.dtype, source_of(series.dtype)
-    if source in ("category", "boolean"):
-        return True
-    if source in ("integer", "float"):
-        return as_category
-    if source == "object":
-        return _objects_are_categories(present, name, as_category, dates_pass)
-    if source in ("text", "dictionary"):
-        if not (as_category or dates_pass):
-            _refuse_dates(present, name)
-        return True
-    if isinstance(dtype, pd.SparseDtype):
-        remedy = "Make it dense with `.sparse.to_dense()`."
-        raise TableError(refused_column(name, f"{dtype} values", remedy))
-    raise TableError(refused_column(name, f"{dtype} values", REMEDY))
-
-
-def _refuse_dates(present: pd.Series, name: Hashable) -> None:
-    """Refuse a column of text whose every cell is a date: a most frequent one fills no gap."""
-    if not all(_ISO_DATE.match(str(text).strip()) for text in present):
-        return
-    remedy = f"{REMEDY[:-1]}; or name it as categorical if its dates are classes."
-    raise TableError(refused_column(name, f"dates such as {present.iloc[0]!r}", remedy))
-
-
-def _objects_are_categories(
-    present: pd.Series, name: Hashable, as_category: bool, dates_pass: bool
-) -> bool:
-    kinds = set(map(type, present))
-    booleans = {kind for kind in kinds if issubclass(kind, (bool, np.bool_))}
-    text = {kind for kind in kinds if issubclass(kind, str)}
-    numbers = {kind for kind in kinds if issubclass(kind, Real)} - booleans
-    if kinds == text and not (as_category or dates_pass):
-        _refuse_dates(present, name)
-    if kinds in (booleans, text):
-        return True
-    if kinds == numbers:
-        return as_category
-    if as_category and kinds == booleans | text | numbers:
-        return True
-    got = " and ".join(sorted(kind.__name__ for kind in kinds)) + " values"
-    if kinds == booleans | text | numbers:
-        remedy = "Name it as categorical, or list the stray values as missing_values."
-        raise TableError(refused_column(name, got, remedy))
-    # The clause is the one by which scikit-learn's checks know this refusal.
-    got = f"{got}, where the argument must be a string or a real number,"
-    raise TableTypeError(refused_column(name, got, REMEDY))
-
-
-def finite_numbers(present: pd.Series, name: Hashable) -> FloatArray:
-    """Return the observed numbers of a column as floats.
-
-    Parameters
-    ----------
-    present : Series of shape (n_observed,)
-        The numbers.
-    name : hashable
-        The column's name.
-
-    Returns
-    -------
-    ndarray of shape (n_observed,)
-        The same numbers.
-
-    Raises
-    ------
-    TableError
-        If one is infinite.
-    """
-    try:
-        numbers = np.asarray(present, dtype=float)
-    except OverflowError:
-        numbers = np.array([np.inf])
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        raise TableError(
-            f"{the_column(name)} must hold finite numbers. Got "
-            f"{float(numbers[infinite][0])!r} in {int(infinite.sum())} of its cells: is it a gap? "
-            "List it in missing_values (--missing-values)."
-        )
-    return numbers
-
-
-Kind = Literal["number", "whole", "category", "constant", "empty"]
-Whole = Literal["values", "dtype"]
-
-
 @dataclass(frozen=True)
 class Column:
-    """How one column of a table is coded.
-
-    Parameters
-    ----------
-    name : hashable
-        Its name.
-    kind : {"number", "whole", "category", "constant", "empty"}
-        What it holds; "whole" is a number whose fills are whole numbers.
-    values : tuple
-        By kind: the smallest and the largest number that may be filled; the categories, in the
-        order of their codes; the one observed value; nothing.
-    source : {"integer", "float", "boolean", "text", "object", "category", "dictionary", \
-            "null", "other"}, default="object"
-        The family of its dtype.
-    categorical : bool, default=False
-        Whether its values are categories, which a constant's may be too.
-    levels : tuple, default=()
-        Every category of a category or dictionary dtype, observed or not, in its order.
-    ordered : bool, default=False
-        Whether these are ordered.
-    """
+    """How one column of a table is coded."""
 
     name: Hashable
     kind: Kind
-    values: tuple[object, ...] = ()
-    source: Source = "object"
-    categorical: bool = False
+    # The range of the fills; or the categories in the order of their codes; or the one value.
+    values: tuple[Any, ...] = ()
+    family: Family = "object"
+    categorical: bool = False  # A constant may be categorical too.
+    # Every category of a categorical dtype, observed or not, and whether they are ordered.
     levels: tuple[object, ...] = ()
     ordered: bool = False
 
@@ -473,107 +301,120 @@ def read_column(
     bounds: tuple[float, float] | None = None,
     whole: Whole = "values",
 ) -> Column:
-    """Return how a column is coded.
-
-    Parameters
-    ----------
-    series : Series of shape (n_rows,)
-        The column.
-    observed : ndarray of bool of shape (n_rows,)
-        True where it is observed.
-    name : hashable
-        Its name.
-    as_category : bool, default=False
-        Whether its values are categories although they are numbers.
-    bounds : (float, float), default=None
-        The range of its fills; None means the observed one.
-    whole : {"values", "dtype"}, default="values"
-        Which fills are rounded: where every observed value is whole, or where the dtype is of
-        integers or the objects all are.
-
-    Returns
-    -------
-    Column
-        The column.
-
-    Raises
-    ------
-    TableError
-        If its kind cannot be imputed, it holds an infinite value, its range is beyond floats,
-        or `bounds` is given for categories or does not hold its values.
-    """
-    source, levels, ordered = source_of(series.dtype), *_levels(series)
+    """Return how a column is coded; `bounds` is the range of its fills, None the observed one."""
+    is_dictionary = isinstance(series.dtype, pd.ArrowDtype)
+    series = plain_series(series)
+    family = family_of(series.dtype)
+    levels: tuple[object, ...] = ()
+    ordered = False
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        levels, ordered = tuple(series.dtype.categories), bool(series.dtype.ordered)
     if not observed.any():
-        return Column(name, "empty", (), source, False, levels, ordered)
+        return Column(name, "empty", (), family, False, levels, ordered)
     present = series[observed]
-    if is_category(series, present, name, as_category):
+    if _is_category(present, name, as_category):
         if bounds is not None:
             raise TableError(
                 f"{the_column(name)} must hold numbers for its range to be declared. Got "
                 f"{series.dtype} values."
             )
-        values = _categories(present, levels if _is_ranked(series) else ())
+        # An unordered dictionary lists its values as they came, which says nothing.
+        values = _sorted_values(present, levels if ordered or not is_dictionary else ())
         kind: Kind = "constant" if len(values) == 1 else "category"
-        return Column(name, kind, values, source, True, levels, ordered)
-    numbers = finite_numbers(present, name)
-    low, high = int(numbers.argmin()), int(numbers.argmax())
-    smallest, largest = _scalar(present.iloc[low]), _scalar(present.iloc[high])
-    if bounds is not None:
-        _refuse_outside(name, bounds, float(numbers[low]), float(numbers[high]))
-    if numbers[low] == numbers[high]:
-        return Column(name, "constant", (smallest,), source)
-    if np.isinf(float(numbers[high]) - float(numbers[low])):
-        raise TableError(
-            f"{the_column(name)} must span a range that a float can hold. Got "
-            f"{float(numbers[low])!r} to {float(numbers[high])!r}. {REMEDY}"
-        )
-    integers = source == "integer" or (
-        source == "object" and all(isinstance(value, Integral) for value in present)
-    )
-    is_whole = integers or (whole == "values" and bool(np.all(numbers == np.rint(numbers))))
-    if bounds is not None:
-        smallest, largest = bounds
-        if integers:
-            # A range of whole numbers, of which the fills are to be.
-            smallest, largest = math.ceil(bounds[0]), math.floor(bounds[1])
-    return Column(name, "whole" if is_whole else "number", (smallest, largest), source)
-
-
-def _levels(series: pd.Series) -> tuple[tuple[object, ...], bool]:
-    """Return all categories of a column's dtype, and whether they are ordered."""
-    dtype = series.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        return tuple(dtype.categories), bool(dtype.ordered)
-    if source_of(dtype) == "dictionary":
-        return dictionary_values(series), bool(dtype.pyarrow_dtype.ordered)  # type: ignore[union-attr]
-    return (), False
-
-
-def _is_ranked(series: pd.Series) -> bool:
-    """Return whether a column's dtype, rather than its values, says which category is first."""
-    return isinstance(series.dtype, pd.CategoricalDtype) or _levels(series)[1]
-
-
-def _refuse_outside(
-    name: Hashable, bounds: tuple[float, float], smallest: float, largest: float
-) -> None:
-    if smallest < bounds[0] or largest > bounds[1]:
-        outside = smallest if smallest < bounds[0] else largest
+        return Column(name, kind, values, family, True, levels, ordered)
+    numbers = _finite_numbers(present, name)
+    ends = (int(numbers.argmin()), int(numbers.argmax()))
+    low, high = (float(numbers[end]) for end in ends)
+    smallest, largest = (_storable(present.iloc[end]) for end in ends)
+    if bounds is not None and not (bounds[0] <= low and high <= bounds[1]):
         raise TableError(
             f"{the_column(name)} must hold numbers in its declared range "
-            f"[{bounds[0]}, {bounds[1]}]. Got {outside!r}."
+            f"[{bounds[0]}, {bounds[1]}]. Got {low if low < bounds[0] else high!r}."
         )
+    if low == high:
+        return Column(name, "constant", (smallest,), family)
+    if math.isinf(high - low):
+        raise TableError(
+            f"{the_column(name)} must span a range that a float can hold. Got "
+            f"{low!r} to {high!r}. {_REMEDY}"
+        )
+    of_integers = family == "integer" or (
+        family == "object" and all(isinstance(value, Integral) for value in present)
+    )
+    if bounds is not None:
+        smallest, largest = bounds
+        if of_integers:
+            smallest, largest = math.ceil(bounds[0]), math.floor(bounds[1])
+    is_whole = of_integers or (whole == "values" and bool((numbers == np.rint(numbers)).all()))
+    return Column(name, "whole" if is_whole else "number", (smallest, largest), family)
 
 
-def _scalar(value: object) -> object:
-    """Return a number as one of Python's or NumPy's own, so that it can be stored anywhere."""
-    if isinstance(value, (int, float, np.generic)):
-        return value
-    return float(value)  # type: ignore[arg-type]
+def _is_category(
+    present: pd.Series, name: Hashable, as_category: bool, dates_pass: bool = False
+) -> bool:
+    """Return whether observed cells are categories rather than numbers; refuse what is neither.
+
+    `dates_pass` lets text of dates through, in rows of a column that is known to hold text.
+    """
+    dtype, family = present.dtype, family_of(present.dtype)
+    if family in ("category", "boolean"):
+        return True
+    if family in ("integer", "float"):
+        return as_category
+    if family == "other":
+        is_sparse = isinstance(dtype, pd.SparseDtype)
+        remedy = "Make it dense with `.sparse.to_dense()`." if is_sparse else _REMEDY
+        raise TableError(_refused_values(name, f"{dtype} values", remedy))
+    types = {str} if family == "text" else set(map(type, present))
+    text = {kind for kind in types if issubclass(kind, str)}
+    flags = {kind for kind in types if issubclass(kind, (bool, np.bool_))}
+    numbers = {kind for kind in types if issubclass(kind, Real)} - flags
+    if types == text:
+        # A date that is frequent says nothing about the date that is missing.
+        if not (as_category or dates_pass) and all(
+            _ISO_DATE.match(str(cell).strip()) for cell in present
+        ):
+            remedy = f"{_REMEDY[:-1]}; or name it as categorical if its dates are classes."
+            got = f"dates such as {present.iloc[0]!r}"
+            raise TableError(_refused_values(name, got, remedy))
+        return True
+    if types == flags:
+        return True
+    if types == numbers:
+        return as_category
+    got = " and ".join(sorted(kind.__name__ for kind in types)) + " values"
+    if types != text | flags | numbers:
+        # The clause is the one by which scikit-learn's checks know this refusal.
+        got = f"{got}, where the argument must be a string or a real number,"
+        raise TableTypeError(_refused_values(name, got))
+    if as_category:
+        return True
+    remedy = "Name it as categorical, or list the stray values as missing_values."
+    raise TableError(_refused_values(name, got, remedy))
 
 
-def _categories(present: pd.Series, levels: tuple[object, ...]) -> tuple[object, ...]:
-    """Return the observed categories: in the order of the dtype's levels, else sorted."""
+def _finite_numbers(present: pd.Series, name: Hashable) -> FloatArray:
+    """Return observed numbers as floats; refuse infinite ones."""
+    try:
+        numbers = np.asarray(present, dtype=float)
+    except OverflowError:
+        numbers = np.array([np.inf])
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise TableError(
+            f"{the_column(name)} must hold finite numbers. Got {float(numbers[infinite][0])!r} "
+            f"in {int(infinite.sum())} of its cells: is it a gap? List it in missing_values."
+        )
+    return numbers
+
+
+def _storable(value: object) -> object:
+    """Return a number as one of Python's or NumPy's own, which every format can store."""
+    return value if isinstance(value, (int, float, np.generic)) else float(value)  # type: ignore[arg-type]
+
+
+def _sorted_values(present: pd.Series, levels: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the observed categories, in the order of the levels if there are any, else sorted."""
     unique = list(present.unique())
     if levels:
         seen = set(unique)
@@ -587,108 +428,53 @@ def _categories(present: pd.Series, levels: tuple[object, ...]) -> tuple[object,
 def column_codes(
     series: pd.Series, observed: BoolArray, column: Column, *, unknown_is_gap: bool = False
 ) -> tuple[FloatArray, tuple[object, ...]]:
-    """Return the numbers or the category codes of a column's cells.
-
-    Parameters
-    ----------
-    series : Series of shape (n_rows,)
-        The cells.
-    observed : ndarray of bool of shape (n_rows,)
-        True where they are observed.
-    column : Column
-        How the column is coded; the one of these cells or of earlier rows.
-    unknown_is_gap : bool, default=False
-        Whether a category that the column does not know is a gap; else it is refused.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_rows,)
-        Numbers, or codes 0, 1, …; NaN at gaps and at unknown categories.
-    unknown : tuple
-        The unknown categories.
-
-    Raises
-    ------
-    TableError
-        If the cells are of another kind than the column, infinite, or of an unknown category.
-    """
+    """Return the numbers or category codes of cells, NaN at gaps, and the unknown categories."""
     codes = np.full(len(series), np.nan)
     if not observed.any():
         return codes, ()
+    series = plain_series(series)
     present = series if observed.all() else series[observed]
     if column.kind == "empty":
-        if source_of(series.dtype) == "float":
-            finite_numbers(present, column.name)
+        if family_of(series.dtype) == "float":
+            _finite_numbers(present, column.name)
         return codes, ()
-    numbers_too = column.categorical and any(map(_is_number, column.values))
-    if is_category(series, present, column.name, numbers_too, True) != column.categorical:
+    as_category = column.categorical and any(map(is_number, column.values))
+    if _is_category(present, column.name, as_category, dates_pass=True) != column.categorical:
         must_be = "categories" if column.categorical else "numbers"
         raise TableError(
             f"{the_column(column.name)} must hold {must_be}, as it did before. "
             f"Got {series.dtype} values."
         )
     if not column.categorical:
-        codes[observed] = finite_numbers(present, column.name)
+        codes[observed] = _finite_numbers(present, column.name)
         return codes, ()
-    if source_of(series.dtype) == "dictionary":
-        # Else every value of the dictionary is taken for one of the column.
-        present = present.astype(pd.ArrowDtype(series.dtype.pyarrow_dtype.value_type))  # type: ignore[union-attr]
-    inverse, unique = pd.factorize(present)
+    places, unique = pd.factorize(present)
     code_of = {value: float(code) for code, value in enumerate(column.values)}
     unknown = tuple(value for value in unique if value not in code_of)
     if unknown and not unknown_is_gap:
         raise TableError(
             f"{the_column(column.name)} must hold the categories it held before "
             f"({listed(column.values)}). Got {listed(unknown)} besides: correct it, or pass "
-            "handle_unknown='missing' (--unknown missing) to fill such cells like gaps."
+            "handle_unknown='missing' to fill such cells like gaps."
         )
-    codes[observed] = np.array([code_of.get(value, np.nan) for value in unique])[inverse]
+    codes[observed] = np.array([code_of.get(value, np.nan) for value in unique])[places]
     return codes, unknown
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+# ---------------------------------------------------------------------- names
 
 
-def check_table(frame: pd.DataFrame, *, may_be_empty: bool = False) -> None:
-    """Refuse what is not a table with rows and distinct column names.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table.
-    may_be_empty : bool, default=False
-        Whether a table without rows passes.
-
-    Raises
-    ------
-    TypeError
-        If it is not a DataFrame.
-    TableError
-        If it has no rows, or two columns of one name.
-    """
+def check_table(frame: pd.DataFrame) -> None:
+    """Refuse what is not a table with rows and distinct column names."""
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"The table must be a pandas DataFrame. Got {type(frame).__name__}.")
     check_distinct_names(frame.columns)
-    if not may_be_empty and len(frame) == 0:
+    if len(frame) == 0:
         raise TableError("The table must have at least one row. Got a table without rows.")
 
 
 def check_distinct_names(names: Iterable[Hashable], owner: str | None = None) -> None:
-    """Refuse a table of which two columns have one name.
-
-    Parameters
-    ----------
-    names : iterable of hashable
-        The names of its columns.
-    owner : str, default=None
-        What got the table, for the message.
-
-    Raises
-    ------
-    TableError
-        If a name repeats.
-    """
+    """Refuse a table of which two columns have one name; `owner` is what got the table."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         whose = "the table" if owner is None else f"the table that {owner} got"
@@ -701,29 +487,18 @@ def check_distinct_names(names: Iterable[Hashable], owner: str | None = None) ->
 def check_column_names(
     option: str, names: Iterable[Hashable], columns: Sequence[Hashable]
 ) -> tuple[Hashable, ...]:
-    """Return the names, each of which must be a column of the table.
-
-    Parameters
-    ----------
-    option : str
-        The option that names them, for the message.
-    names : iterable of hashable, or str
-        The names; a string is one name.
-    columns : sequence of hashable
-        The names of the table's columns.
-
-    Returns
-    -------
-    tuple of hashable
-        The names, each once.
-
-    Raises
-    ------
-    TableError
-        If the table has no such column; close names are suggested.
-    """
+    """Return the names that an option gives, each once; refuse one that no column has."""
     chosen = tuple(dict.fromkeys([names] if isinstance(names, str) else names))
     for name in chosen:
         if name not in columns:
-            raise TableError(f"{option}: there is no column {name!r}. {suggestion(name, columns)}")
+            raise TableError(f"{option}: there is no column {name!r}. {_suggestion(name, columns)}")
     return chosen
+
+
+def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
+    """Return a sentence with the names that are close to one that no column has, or all names."""
+    by_text = {str(column).casefold(): column for column in columns}
+    close = difflib.get_close_matches(str(name).casefold(), list(by_text), n=3, cutoff=0.6)
+    if close:
+        return "Did you mean " + " or ".join(repr(by_text[text]) for text in close) + "?"
+    return f"The columns are: {listed(columns, most=12)}."

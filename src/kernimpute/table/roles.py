@@ -1,4 +1,8 @@
-"""What the columns of a labelled table are there for, and what its label is."""
+"""What the columns of a labelled table are there for, and what its label is.
+
+Each column is the target (the label), a feature (used and filled), ignored (kept as it is and
+not used) or dropped (left out of the result). A row whose label is a gap is unlabelled.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +35,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """What each column of a table is there for.
-
-    Parameters
-    ----------
-    features : tuple of hashable
-        Columns that are used and filled.
-    dropped : tuple of hashable
-        Columns left out of the result.
-    ignored : tuple of hashable
-        Columns kept as they are and not used.
-    categorical : tuple of hashable
-        Columns whose values are categories although they are numbers.
-    """
+    """The names of a table's columns by role; those in `categorical` may be numbers."""
 
     features: tuple[Hashable, ...]
     dropped: tuple[Hashable, ...]
@@ -53,24 +45,12 @@ class ColumnRoles:
 
 @dataclass(frozen=True)
 class TableLabels:
-    """The labels of the rows that have one, as the solver takes them.
+    """The labels of the rows that have one, as the solver takes them."""
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_labelled,)
-        Classes; or numbers, centred and in units of their standard deviation.
-    task : {"classification", "regression"}
-        What they are.
-    cautions : tuple of str
-        What looks like a mistake.
-    numbers : ndarray of shape (n_labelled,) or None
-        The numbers in their own unit; None for classes.
-    """
-
-    values: NDArray[np.generic]
+    values: NDArray[np.generic]  # Classes; or numbers, centred, in standard deviations.
     task: Task
     cautions: tuple[str, ...]
-    numbers: NDArray[np.float64] | None = None
+    numbers: NDArray[np.float64] | None = None  # In their own unit; None for classes.
 
 
 def column_roles(
@@ -80,28 +60,7 @@ def column_roles(
     ignore: Iterable[Hashable],
     categorical: Iterable[Hashable],
 ) -> ColumnRoles:
-    """Return the roles of a table's columns.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (n_rows, n_columns)
-        The table.
-    target : hashable
-        Name of the label column.
-    drop, ignore, categorical : iterable of hashable
-        Names of columns; see `ColumnRoles`.
-
-    Returns
-    -------
-    ColumnRoles
-        The roles.
-
-    Raises
-    ------
-    TypeError, TableError
-        If the table is none, there is no such column, the label is to be dropped or ignored, a
-        column both, or no column is left to use.
-    """
+    """Return the roles of a table's columns; refuse names that do not exist or contradict."""
     check_table(table)
     names = list(table.columns)
     check_column_names("target", [target], names)
@@ -122,25 +81,13 @@ def column_roles(
 
 
 def infer_task(labels: pd.Series) -> Task:
-    """Return what a label column is taken for when the caller doesn't say.
+    """Return what labels without gaps are taken for when the caller does not say.
 
     Text, booleans and categories are classes; numbers are as `core.checks.infer_task` says.
-
-    Parameters
-    ----------
-    labels : Series of shape (n_labelled,)
-        The labels, without gaps.
-
-    Returns
-    -------
-    {"classification", "regression"}
-        The task.
 
     Examples
     --------
     >>> infer_task(pd.Series(["no", "yes", "no"]))
-    'classification'
-    >>> infer_task(pd.Series([1.0, 2.0, 2.0]))
     'classification'
     >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
     'regression'
@@ -152,27 +99,9 @@ def infer_task(labels: pd.Series) -> Task:
 
 
 def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
-    """Return the labels of a table; refuse a label that can guide nothing.
+    """Return the labels in a label column of shape (n_rows, 1); refuse what can guide nothing.
 
-    Parameters
-    ----------
-    column : DataFrame of shape (n_rows, 1)
-        The label column.
-    labelled : ndarray of bool of shape (n_rows,)
-        True where a row has a label.
-    task : {"auto", "classification", "regression"}
-        What the label is; "auto" follows `infer_task`.
-
-    Returns
-    -------
-    TableLabels
-        The labels.
-
-    Raises
-    ------
-    TableError
-        If no row has a label, all have the same one, classes do not recur, or the labels are no
-        numbers for a regression.
+    `labelled` of shape (n_rows,) is True where a row has a label; task "auto" is `infer_task`'s.
     """
     name = column.columns[0]
     n_labelled = int(labelled.sum())
@@ -216,48 +145,23 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
     return TableLabels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
 
 
+# ---------------------------------------------------------------------- what the user is told
+
+
 def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
-    """Return a caution that names the columns in which nothing can be learned.
-
-    Parameters
-    ----------
-    names : sequence of hashable
-        The columns.
-    labelled : ndarray of bool of shape (n_rows,)
-        True where a row has a label.
-
-    Returns
-    -------
-    list of str
-        One sentence; none where there is no such column.
-    """
+    """Return a caution that names the columns in which nothing can be learned, if there are any."""
     if not names:
         return []
     where = "" if labelled.all() else " in the rows that have a label"
-    listed = ", ".join(repr(name) for name in names)
     columns = "column" if len(names) == 1 else "columns"
-    return [f"{columns} left as found, for nothing is observed{where}: {listed}"]
+    listed = ", ".join(repr(name) for name in names)
+    return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
 
 
 def looks_like_codes(
     code: TableCode, frame: pd.DataFrame, names: Collection[Hashable]
 ) -> list[str]:
-    """Return a note that names columns of few whole numbers, which are taken for quantities.
-
-    Parameters
-    ----------
-    code : TableCode
-        How the table is coded.
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table.
-    names : collection of hashable
-        The columns that may be named: those with a gap.
-
-    Returns
-    -------
-    list of str
-        One note; none where there is no such column.
-    """
+    """Return `codes_note` of those of some columns that hold few whole numbers."""
     return codes_note(
         [
             column.name
@@ -268,55 +172,20 @@ def looks_like_codes(
 
 
 def has_few_values(column: Column, series: pd.Series) -> bool:
-    """Return whether a column is one of few whole numbers, which may be codes.
-
-    Parameters
-    ----------
-    column : Column
-        How it is coded.
-    series : Series of shape (n_rows,)
-        The column.
-
-    Returns
-    -------
-    bool
-        True if it may need to be named as categorical.
-    """
+    """Return whether a column is one of few whole numbers, which may be codes."""
     return column.kind == "whole" and series.nunique() <= MOST_CLASSES
 
 
 def codes_note(names: Sequence[Hashable]) -> list[str]:
-    """Return a note on columns of few whole numbers, which are taken for quantities.
-
-    Parameters
-    ----------
-    names : sequence of hashable
-        The columns.
-
-    Returns
-    -------
-    list of str
-        One note; none where there is no such column.
-    """
+    """Return a note on columns of few whole numbers, which are taken for quantities."""
     if not names:
         return []
     return [
-        "few whole numbers, filled as quantities; name those that are codes as categorical "
-        "(--categorical): " + ", ".join(map(str, names))
+        "few whole numbers are filled as quantities; name the columns of codes as categorical: "
+        + ", ".join(map(str, names))
     ]
 
 
 def plain(value: object) -> object:
-    """Return a NumPy scalar as Python's own, for messages.
-
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    object
-        The value.
-    """
+    """Return a NumPy scalar as Python's own, for messages."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,8 +1,7 @@
-"""Values that a saved file can't hold as they are: pandas' scalars, and odd keys of mappings.
+"""Values that skops cannot write as they are, in plain parts.
 
-skops writes NumPy arrays, Python's own values and our records. A table's categories may be
-pandas' timestamps or intervals, and the keys of a parameter booleans, which come back as text.
-These are stored as a `StoredValue` and become themselves again on reading.
+A table's categories may be pandas' timestamps or intervals, and the keys of a parameter may be
+booleans, which skops reads back as text. Such a value is written as a `StoredValue`.
 """
 
 from __future__ import annotations
@@ -19,33 +18,14 @@ __all__ = ["StoredValue", "as_given", "as_stored"]
 
 @dataclass(frozen=True)
 class StoredValue:
-    """A value in plain parts.
-
-    Parameters
-    ----------
-    kind : {"mapping", "NA", "Timestamp", "Timedelta", "Period", "Interval"}
-        What it is.
-    parts : tuple
-        By kind: keys and values; nothing; the number, its unit and the time zone (None: none);
-        the number and its unit; the ordinal and the frequency; both ends and which are closed.
-    """
+    """The name of what makes a value, and the plain arguments that it takes."""
 
     kind: str
     parts: tuple[Any, ...] = ()
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value as it is saved.
-
-    Parameters
-    ----------
-    value : object
-        Anything; lists, tuples and mappings are looked into.
-
-    Returns
-    -------
-    object
-        The value itself where it, and all in it, can be saved as it is.
+    """Return a value as it is written; lists, tuples and mappings are looked into.
 
     Examples
     --------
@@ -58,9 +38,7 @@ def as_stored(value: Any) -> Any:
             return dict(zip(value, values, strict=True))
         return StoredValue("mapping", (tuple(map(as_stored, value)), tuple(values)))
     if type(value) in (list, tuple):
-        parts = [as_stored(each) for each in value]
-        is_same = all(part is each for part, each in zip(parts, value, strict=True))
-        return value if is_same else type(value)(parts)
+        return type(value)(map(as_stored, value))
     if value is pd.NA:
         return StoredValue("NA")
     if isinstance(value, pd.Timestamp):
@@ -79,34 +57,18 @@ def as_stored(value: Any) -> Any:
 def as_given(value: Any) -> Any:
     """Return what `as_stored` was given.
 
-    Parameters
-    ----------
-    value : object
-        What it returned.
-
-    Returns
-    -------
-    object
-        The value.
-
     Examples
     --------
     >>> as_given(as_stored((1, pd.Interval(0, 1))))
     (1, Interval(0, 1, closed='right'))
     """
     if isinstance(value, StoredValue):
-        return _MAKERS[value.kind](*value.parts)
+        return _MAKERS[value.kind](*map(as_given, value.parts))
     if type(value) is dict:
         return {key: as_given(each) for key, each in value.items()}
     if type(value) in (list, tuple):
-        parts = [as_given(each) for each in value]
-        is_same = all(part is each for part, each in zip(parts, value, strict=True))
-        return value if is_same else type(value)(parts)
+        return type(value)(map(as_given, value))
     return value
-
-
-def _mapping(keys: tuple[Any, ...], values: tuple[Any, ...]) -> dict[Any, Any]:
-    return dict(zip(map(as_given, keys), map(as_given, values), strict=True))
 
 
 def _timestamp(number: int, unit: str, zone: str | None) -> Any:
@@ -115,11 +77,10 @@ def _timestamp(number: int, unit: str, zone: str | None) -> Any:
 
 
 _MAKERS: dict[str, Callable[..., Any]] = {
-    "mapping": _mapping,
+    "mapping": lambda keys, values: dict(zip(keys, values, strict=True)),
     "NA": lambda: pd.NA,
     "Timestamp": _timestamp,
     "Timedelta": lambda number, unit: pd.Timedelta(np.timedelta64(number, unit)),
     "Period": lambda ordinal, frequency: pd.Period(ordinal=ordinal, freq=frequency),
-    "Interval": lambda left, right, closed: pd.Interval(as_given(left), as_given(right), closed),
+    "Interval": lambda left, right, closed: pd.Interval(left, right, closed),
 }
-"""From a kind to what makes a value of it."""

@@ -1,0 +1,1 @@
+"""The methods that the library is compared with: a file each, and a line in the registry."""

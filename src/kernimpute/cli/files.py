@@ -1,0 +1,266 @@
+"""Table files: reading one as values, and writing it back with nothing changed but its gaps."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.text import (
+    TextTable,
+    TextValues,
+    infer_values,
+    parse_text,
+    read_values_as,
+    spelled,
+    write_text,
+)
+from kernimpute.table.columns import Column, listed, marker_values, observed_in_table
+from kernimpute.table.frames import as_frame, with_filled_columns
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
+"""The delimiter by extension; Parquet has none."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table file as it stands: the cells of a text, or the columns of a Parquet file."""
+
+    path: Path
+    cells: TextTable | pa.Table
+    index: tuple[str, ...] = ()  # The columns that pandas wrote as an index.
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(
+            self.cells.names if isinstance(self.cells, TextTable) else self.cells.column_names
+        )
+
+
+def table_extension(path: Path) -> str:
+    """Return the extension of a table file, which need not exist."""
+    for extension in _DELIMITERS:
+        if path.name.lower().endswith(extension):
+            return extension
+    raise RefusedError(f"{path}: the extension must be one of {', '.join(_DELIMITERS)}.")
+
+
+def is_table_name(path: Path) -> bool:
+    """Return whether a path has the extension of a table file."""
+    return any(path.name.lower().endswith(extension) for extension in _DELIMITERS)
+
+
+# ------------------------------------------------------------------------- reading
+
+
+def open_table(path: Path) -> TableFile:
+    """Return the cells of a table file; its extension says the format."""
+    if path.is_dir():
+        raise RefusedError(
+            f"{path} is a directory, not a table: only `impute` with --subset-size takes one, of "
+            "Parquet files."
+        )
+    extension = table_extension(path)
+    if not path.exists():
+        raise RefusedError(f"{path}: there is no such file.")
+    if extension != ".parquet":
+        return TableFile(
+            path, parse_text(_decoded_text(path, extension), _DELIMITERS[extension], str(path))
+        )
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise RefusedError(f"{path} is not a Parquet file that can be read: {reason}.") from error
+    names = table.column_names
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise RefusedError(
+            f"{path}: the columns {listed(repeated)} occur more than once: rename one."
+        )
+    if table.num_rows == 0 or not names:
+        raise RefusedError(f"{path} has columns and no rows.")
+    described = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    return TableFile(path, table, tuple(name for name in described if name in names))
+
+
+def read_labelled(
+    file: TableFile,
+    target: str,
+    task: str,
+    *,
+    missing_values: Collection[str],
+    categorical: Collection[str],
+    unused: Collection[str],
+) -> TextValues:
+    """Return the values of a table whose label column is read as what it is there for."""
+    unused = {name for name in unused if name != target}
+    if not isinstance(file.cells, TextTable):
+        return _parquet_values(file, missing_values, unused)
+    return infer_values(
+        file.cells,
+        str(file.path),
+        missing_values=missing_values,
+        categorical=[*categorical, *([target] if task == "classification" else [])],
+        unused=unused,
+    )
+
+
+def read_as_fitted(
+    file: TableFile,
+    kinds: Mapping[str, Column],
+    decimals: Mapping[str, int],
+    missing_values: Collection[str],
+) -> TextValues:
+    """Return the values of a table, its columns of the kinds that a model knows."""
+    if not isinstance(file.cells, TextTable):
+        return _parquet_values(file, missing_values, set(file.names) - set(kinds))
+    return read_values_as(file.cells, str(file.path), kinds, decimals, missing_values)
+
+
+def _decoded_text(path: Path, extension: str) -> str:
+    data = path.read_bytes()
+    try:
+        if extension.endswith(".gz"):
+            data = gzip.decompress(data)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise RefusedError(f"{path} is not a gzip file: {error}.") from error
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RefusedError(
+            f"{path} is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}. Save it "
+            "as UTF-8."
+        ) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise RefusedError(f"{path} is not text: it holds a zero byte on line {line}.")
+    return text
+
+
+def _parquet_values(
+    file: TableFile, missing_values: Collection[str], unused: set[str]
+) -> TextValues:
+    """Return the values of a Parquet file, every type kept, with the missing values as nulls."""
+    frame = as_frame(file.cells)
+    cautions = []
+    used = [name for name in frame.columns if name not in {*unused, *file.index}]
+    before = observed_in_table(frame[used])
+    gaps = np.zeros(before.shape, dtype=bool)
+    for marker in missing_values:
+        found = before & ~observed_in_table(frame[used], marker_values(marker))
+        if not found.any():
+            cautions.append(f"no cell holds the missing value {marker!r}")
+        gaps |= found
+    for place, name in enumerate(used):
+        if gaps[:, place].any():
+            frame[name] = frame[name].mask(gaps[:, place])
+    notes = tuple(f"kept and not used, for it is the index: {name}" for name in file.index)
+    return TextValues(frame, {}, notes, tuple(cautions))
+
+
+# ------------------------------------------------------------------------- writing
+
+
+def check_new_file(path: Path, *, force: bool) -> None:
+    """Refuse a file that cannot be written, before any work is done."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise RefusedError(f"{path}: there is no directory {str(folder)!r}.")
+    if path.is_dir():
+        raise RefusedError(f"{path} is a directory.")
+    check_replaceable(path, force=force)
+    if not os.access(folder, os.W_OK):
+        raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
+
+
+def check_replaceable(path: Path, *, force: bool) -> None:
+    """Refuse an output that exists and may not be replaced."""
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
+
+
+def check_storable(path: Path, file: TableFile, dropped: Collection[str]) -> None:
+    """Refuse a column that a text file cannot hold, before any work is done."""
+    if isinstance(file.cells, TextTable) or table_extension(path) == ".parquet":
+        return
+    for column in file.cells.schema:
+        if column.name not in dropped and pa.types.is_nested(column.type):
+            raise RefusedError(
+                f"column {column.name!r} holds {column.type} values, which a text file cannot "
+                f"hold: drop it (--drop '{column.name}') or write Parquet."
+            )
+
+
+def write_table(
+    path: Path,
+    extension: str,
+    file: TableFile,
+    filled: pd.DataFrame,
+    cells: Mapping[Hashable, NDArray[np.bool_]],
+    decimals: Mapping[str, int | None],
+) -> None:
+    """Write the filled rows of a file, without its dropped columns.
+
+    Cells that were not filled are copied from the file that was read. `cells` says for each
+    column with fills which they are, shape (n_rows,); `decimals` how they are written.
+    """
+    if extension == ".parquet":
+        pq.write_table(_filled_parquet(file, filled, cells), path)
+        return
+    delimiter, newline, mark = _DELIMITERS[extension], "\n", ""
+    if isinstance(file.cells, TextTable):
+        newline, mark = file.cells.newline, "\ufeff" if file.cells.byte_order_mark else ""
+        if extension.removesuffix(".gz") == table_extension(file.path).removesuffix(".gz"):
+            delimiter = file.cells.delimiter
+    columns = [
+        _column_texts(file, name, filled[name], cells.get(name), decimals.get(str(name)))
+        for name in filled.columns
+    ]
+    data = write_text(columns, delimiter, newline, mark).encode("utf-8")
+    # Without a time in it, the same table gives the same bytes.
+    path.write_bytes(gzip.compress(data, mtime=0) if extension.endswith(".gz") else data)
+
+
+def _column_texts(
+    file: TableFile,
+    name: Hashable,
+    values: pd.Series,
+    gaps: NDArray[np.bool_] | None,
+    decimals: int | None,
+) -> list[str]:
+    """Return a column's name and cells as text."""
+    if not isinstance(file.cells, TextTable):
+        is_gap = np.array(values.isna())
+        shown = ("" if gap else str(value) for value, gap in zip(values, is_gap, strict=True))
+        return [str(name), *shown]
+    place = file.cells.names.index(str(name))
+    texts = file.cells.cells(place)
+    # A category is written as its first cell has it, outer blanks included.
+    is_text = not pd.api.types.is_numeric_dtype(values.dtype)
+    exact = {text.strip(): text for text in reversed(texts)} if is_text else {}
+    for row in () if gaps is None else np.flatnonzero(gaps):
+        text = spelled(values.iloc[row], decimals)
+        texts[row] = exact.get(text, text)
+    return [file.cells.header[place], *texts]
+
+
+def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
+    """Return the filled table for Parquet; columns without fills are as they came."""
+    if isinstance(file.cells, TextTable):
+        return pa.Table.from_pandas(filled, preserve_index=False)
+    kept = set(map(str, filled.columns))
+    table = file.cells.drop_columns([name for name in file.names if name not in kept])
+    return with_filled_columns(table, filled, map(str, cells))

@@ -1,0 +1,420 @@
+"""Stage I with the kernel matrix itself as the variable, and a certificate (`anchored`).
+
+    min over K in the set, max over b of    D(b; K) + eta ||K - anchor||^2,
+    set = {lower <= K <= upper, K positive semidefinite},
+
+with D the dual of the support vector machine and the anchor a reference kernel. The kernel matrix
+of every completion is in the set. The problem is convex in K and concave in b, so it has a saddle,
+and every run returns the gap between two bounds of its value. `docs/equations.md` derives both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
+from scipy.optimize import brentq
+
+from kernimpute.core.dual import Dual, coupling
+from kernimpute.core.projections import project_psd, psd_projection, symmetrise
+from kernimpute.core.rows import LabelledRows
+from kernimpute.core.status import Callback, Status, StopRule
+from kernimpute.core.svm import solve_dual
+from kernimpute.joint.reference import mean_kernel_of_completions
+from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+
+__all__ = ["Certificate", "Problem", "certify", "make_problem", "stage_one"]
+
+FloatArray = NDArray[np.float64]
+
+PENALTY = 5.0
+"""Penalty between the two copies of K, relative to the anchor's curvature 2 eta. On real tables 3
+to 6 take about as many rounds; smaller ones suit a large gamma, larger ones many gaps."""
+PATIENCE = 30
+"""Rounds after which the penalty grows with their number. Where complete rows leave the set next
+to no interior the multiplier is very large, and a constant penalty takes a thousand rounds."""
+RELAXATION = 1.9
+"""Over-relaxation of the multiplier's step, below 2; 1.6 took up to a third more rounds."""
+FIRST_CAUTION, LEAST_CAUTION = 0.5, 1e-3
+"""Share of the proximal weight in the first round, and the smallest."""
+BOLDNESS = 0.7
+"""The next step takes this part of the share that would have sufficed. Of 0.5, 0.7, 0.9, 1.2 and 2
+it needs the fewest rounds."""
+TRIES = 2
+"""Weights that one proximal step tries."""
+MACHINE_TOL, MACHINE_ROUNDS = 1e-4, 12
+"""Accuracy and rounds of a proximal machine. At the saddle most rows have the same margin, so that
+an exact machine can take longer than many rounds."""
+ROUNDING = 1e-12
+"""A negative eigenvalue of this size, relative to the largest entry, counts as rounding."""
+LEAST_ROOM = 1e-7
+"""Least eigenvalue of the interior matrix, relative to its diagonal, that leaves any room."""
+RIDGE = 1e-3
+"""Multiple of the diagonal by which all matrices are raised where there is no room. With a tenth of
+it the certificate takes a thousand rounds; ten times as much is not small."""
+
+
+class Problem(NamedTuple):
+    """What is fixed during a run; all matrices are of shape (n_samples, n_samples)."""
+
+    dual: Dual
+    eta: float
+    anchor: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    interior: FloatArray  # in the set, with room on every side
+    ridge: float = 0.0  # multiple of the identity that is in all of these matrices
+
+    def minimiser(self, b: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return the K that minimises over the box alone, with Z the multiplier of the cone."""
+        pull = (coupling(b) + 2.0 * Z) / (4.0 * self.eta)
+        return np.clip(pull + self.anchor, self.lower, self.upper)
+
+    def lower_bound(self, b: FloatArray, Z: FloatArray, K: FloatArray | None = None) -> float:
+        """Return the Lagrangian at its minimiser K: a lower bound, by weak duality."""
+        K = self.minimiser(b, Z) if K is None else K
+        return self.value(K, b) - float(np.vdot(Z, K))
+
+    def value(self, K: FloatArray, b: FloatArray) -> float:
+        """Return the objective; for a K of the set it is at most the upper bound at K."""
+        return penalised_value(self.dual, K, b, (self.eta, K - self.anchor))
+
+    def upper_bound(self, K: FloatArray, b: FloatArray) -> float:
+        """Return the machine's primal value at K, plus the anchor's term, for a K of the set."""
+        return self.dual.primal_value(K, b) + self.eta * float(np.square(K - self.anchor).sum())
+
+
+class Certificate(NamedTuple):
+    """A K of the set, coefficients close to the machine on it, and the upper bound they give."""
+
+    K: FloatArray
+    dual_coef: FloatArray
+    value: float
+
+
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def stage_one(
+    rows: LabelledRows,
+    K_reference: FloatArray,
+    guess: FloatArray | None,
+    eta: float,
+    stop: StopRule,
+    callback: Callback | None = None,
+) -> LearnedKernel:
+    """Learn a kernel matrix between its bounds, and certify it; `guess` is the reference's machine.
+
+    The cone has a multiplier Z >= 0. Each round moves Z, then b so that the lower bound does not
+    fall, and at some rounds looks for a matrix of the set with a small upper bound. The run stops
+    where the gap between the best upper bound and the lower one is small enough.
+    """
+    dual = rows.dual
+    problem = make_problem(rows, K_reference, eta)
+    anchor = problem.anchor
+    converged = Status.CONVERGED
+    if problem.ridge:
+        is_psd = rows.kernel.is_positive_semidefinite
+        converged = Status.RAISED if is_psd else Status.NOT_PSD
+    rounds, status = Rounds(stop.tol, callback), None
+    if math.isinf(eta):
+        machine = dual.solve(anchor)
+        return _finish(rows, problem, Certificate(anchor, machine, 0.0), 0.0, converged, rounds)
+    b = _start(problem, dual.solve(anchor) if guess is None else guess)
+    K, P, Z, n_negative = anchor, anchor, np.zeros_like(anchor), None
+    bound, caution = -math.inf, FIRST_CAUTION
+    best: Certificate | None = None
+    for t in range(1, stop.max_iter + 1):
+        before = (K, b, bound)
+        # 1) The multiplier of the cone, and the K that minimises over the box at it.
+        Z, P, n_negative = multiplier_step(problem, b, Z, P, t, n_negative)
+        K = problem.minimiser(b, Z)
+        # 2) The coefficients; the bound that counts is the largest so far.
+        b, value, caution = proximal_step(problem, K, b, Z, caution)
+        bound = max(bound, value)
+        # 3) The certificate, where one is due, and the stop rule.
+        if np.isfinite(K).all() and math.isfinite(bound):
+            rise = bound - before[2] if t > 1 else 0.0
+            best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
+        gap = math.nan if best is None else relative_gap(best.value, bound)
+        status = rounds.add(
+            bound,
+            watched=math.inf if best is None else gap,
+            gap=gap,
+            inner_iterations=1,
+            kernel=(K, before[0]),
+            dual=(b, before[1]),
+        )
+        if status is Status.DIVERGED:
+            _, b, bound = before
+        if status is not None:
+            break
+    if bound == -math.inf:
+        bound = problem.lower_bound(b, np.zeros_like(anchor))
+    # 4) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
+    #    Any coefficients bound the anchor's value from below: near the saddle those at hand
+    #    show that the anchor is no better, and spare its machine.
+    if best is None or best.value > dual.value(anchor, best.dual_coef):
+        machine = dual.solve(anchor)
+        value = problem.upper_bound(anchor, machine) if _is_psd(anchor) else math.inf
+        if best is None or value < best.value:
+            best = Certificate(anchor, machine, value)
+    gap = relative_gap(best.value, bound) if math.isfinite(best.value) else math.inf
+    if best.K is not anchor:
+        best = best._replace(dual_coef=dual.solve(best.K, start=best.dual_coef))
+    status = converged if status is Status.CONVERGED else status or Status.MAX_ITER
+    return _finish(rows, problem, best, gap, status, rounds)
+
+
+def _finish(
+    rows: LabelledRows,
+    problem: Problem,
+    found: Certificate,
+    gap: float,
+    status: Status,
+    rounds: Rounds,
+) -> LearnedKernel:
+    """Return the result, with the ridge taken off the kernel matrix."""
+    K, b = found.K, found.dual_coef
+    intercept = rows.dual.intercept(K, b)
+    if problem.ridge:
+        K = K - problem.ridge * np.eye(K.shape[0])
+    return finish(rows, K, b, intercept, status, rounds.records, gap=gap)
+
+
+def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Problem:
+    """Return bounds, anchor and interior; all raised by a ridge where the set has no interior.
+
+    That is so where complete rows repeat or, for some kernels, depend on each other linearly, for
+    then every matrix of the set is singular; or where the kernel is not positive semidefinite.
+    """
+    kernel = rows.kernel
+    lower, upper = (kernel.link(sums) for sums in kernel.bounds(rows.X, rows.observed))
+    if kernel.is_decreasing:
+        lower, upper = upper, lower
+    # The rounding of a matrix product may put the reference outside by the last digits.
+    anchor = np.clip(K_reference, lower, upper)
+    interior = mean_kernel_of_completions(rows.X, kernel)
+    ridge, scale = 0.0, float(np.diagonal(interior).mean())
+    if not _has_factor(interior, -LEAST_ROOM * scale):
+        ridge = RIDGE * scale + max(0.0, -float(np.linalg.eigvalsh(interior)[0]))
+    if not kernel.is_positive_semidefinite:
+        ridge = max(ridge, -1.01 * float(np.linalg.eigvalsh(anchor)[0]))
+    if ridge:
+        raised = ridge * np.eye(anchor.shape[0])
+        anchor, lower, upper = anchor + raised, lower + raised, upper + raised
+        interior = interior + raised
+    return Problem(rows.dual, eta, anchor, lower, upper, interior, ridge)
+
+
+def _start(problem: Problem, machine: FloatArray) -> FloatArray:
+    """Return the machine on the anchor scaled to where the kernel has answered.
+
+    The machine can be far too large, most of all where C is large, because the coefficients' own
+    coupling will raise the kernel. The t in [0, 1] returned maximises
+    D(t b; anchor) - t^4 ||coupling||^2 / (16 eta), the objective where K answers without bounds.
+    """
+    linear = problem.dual.linear_value(machine)
+    quadratic = 2.0 * (linear - problem.dual.value(problem.anchor, machine))
+    products = machine.T @ machine
+    quartic = float(np.vdot(products, products)) / (16.0 * problem.eta)
+
+    def slope(t: float) -> float:
+        return linear - t * quadratic - 4.0 * t**3 * quartic
+
+    t = float(brentq(slope, 0.0, 1.0)) if slope(1.0) < 0.0 < slope(0.0) else 1.0
+    return t * machine
+
+
+def multiplier_step(
+    problem: Problem,
+    b: FloatArray,
+    Z: FloatArray,
+    P: FloatArray,
+    t: int,
+    n_negative: int | None = None,
+) -> tuple[FloatArray, FloatArray, int]:
+    """Return Z and P after one step of the alternating direction method, in round t.
+
+    The exact projection would need up to hundreds of eigendecompositions, and the next round would
+    discard it; this takes one. K has a copy in the box and a copy P in the cone, held together by Z
+    and a penalty rho (Boyd et al. 2011, section 3.4.3). The third value is the number of negative
+    eigenvalues, which tells the next step which end of the spectrum is short.
+    """
+    eta = problem.eta
+    rho = 2.0 * eta * PENALTY * max(1.0, t / PATIENCE)
+    # 1) The copy in the box is the minimiser given P and Z.
+    pull = 0.5 * coupling(b) + Z + rho * P
+    centre = (2.0 * eta * problem.anchor + pull) / (2.0 * eta + rho)
+    in_box = np.clip(centre, problem.lower, problem.upper)
+    # 2) Z <- the projection of M = Z - rho (that copy, over-relaxed towards where it came from P).
+    M = Z - rho * (RELAXATION * in_box + (1.0 - RELAXATION) * P)
+    projection = psd_projection(M, n_negative)
+    # 3) P <- the projection of -M / rho, which by Moreau's theorem is what M lacks to the new Z.
+    return projection.point, (projection.point - M) / rho, projection.n_negative
+
+
+def proximal_step(
+    problem: Problem, K: FloatArray, now: FloatArray, Z: FloatArray, caution: float
+) -> tuple[FloatArray, float, float]:
+    """Return new coefficients, their lower bound, which is no smaller, and the next caution.
+
+    The best response to a fixed K jumps from round to round and cycles. But at a fixed Z the lower
+    bound is, in the coupling, concave with a Lipschitz gradient, so that near b_now
+
+        D(b; K) - w ||b - b_now||^2 / 2    with    w = ||b_now||^2 / (2 eta)
+
+    minorises it and touches it at b_now. To raise this raises the lower bound, and it is a
+    machine's dual again. Where entries of K are at their bounds a fraction of w suffices. Each
+    step shows which fraction would have made the model the bound itself.
+    """
+    dual = problem.dual
+    before = problem.lower_bound(now, Z, K)
+    weight = float(np.vdot(now, now)) / (2.0 * problem.eta)
+    for _ in range(TRIES):
+        b = proximal_machine(dual, K, now, caution * weight)
+        bound = problem.lower_bound(b, Z)
+        moved = 0.5 * weight * float(np.vdot(b - now, b - now))
+        # What the bound lacks to the value of a K that would not answer.
+        short = before + dual.value(K, b) - dual.value(K, now) - bound
+        needed = short / moved if moved > 0.0 else 0.0
+        caution = min(max(BOLDNESS * needed, LEAST_CAUTION), 1.0)
+        if bound >= before:
+            return b, bound, caution
+    return now, before, caution
+
+
+def proximal_machine(dual: Dual, K: FloatArray, now: FloatArray, weight: float) -> FloatArray:
+    """Return the maximiser of D(b; K) - weight ||b - now||^2 / 2, or nearly so."""
+    raised = K.copy()
+    raised[np.diag_indices_from(raised)] += weight
+    columns = [
+        solve_dual(
+            raised,
+            dual.targets[:, k] + weight * now[:, k],
+            dual.lower[:, k],
+            dual.upper[:, k],
+            dual.epsilon,
+            now[:, k],
+            tol=MACHINE_TOL,
+            max_rounds=MACHINE_ROUNDS,
+        ).point
+        for k in range(dual.n_problems)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def relative_gap(value: float, bound: float) -> float:
+    """Return the gap between an upper and a lower bound, relative to the upper one."""
+    return max((value - bound) / max(abs(value), 1e-12), 0.0)
+
+
+def _improve(
+    problem: Problem,
+    best: Certificate | None,
+    K: FloatArray,
+    b: FloatArray,
+    bound: float,
+    rise: float,
+    t: int,
+    tol: float,
+) -> Certificate | None:
+    """Return the better of the best certificate so far and one at K, if this is worth its cost.
+
+    A certificate that would end the run is tried at the first three rounds and then where a power
+    of 1.25 is passed. Any better one is tried at the powers of 2 from the eighth round on, so that
+    a run that stops early has it. These rounds do not depend on where a run ends, so that more
+    rounds never end with a worse certificate.
+    """
+    smallest = math.inf if best is None else best.value
+    to_keep = t >= 8 and t & (t - 1) == 0
+    is_due = t <= 3 or math.floor(math.log(t, 1.25)) > math.floor(math.log(t - 1, 1.25))
+    # While the bound still rises by more than the gap wanted, no certificate can end the run.
+    to_end = is_due and not rise > tol * abs(bound)
+
+    def is_wanted(value: float) -> bool:
+        return value < smallest and (to_keep or relative_gap(value, bound) <= tol)
+
+    if (best is None or relative_gap(smallest, bound) > tol) and (to_keep or to_end):
+        return certify(problem, K, b, is_wanted) or best
+    return best
+
+
+def certify(
+    problem: Problem, K: FloatArray, b: FloatArray, is_wanted: Callable[[float], bool]
+) -> Certificate | None:
+    """Return a certificate near a K of the box, or None where its value is not wanted.
+
+    Any feasible b gives a first look at the value: where this is not wanted, K is not repaired and
+    no machine is solved. `is_wanted` must accept every value below one that it accepts.
+    """
+    if _is_psd(K):
+        feasible = symmetrise(K)
+    else:
+        # The repair raises the objective, as a rule.
+        if not is_wanted(problem.value(K, b)):
+            return None
+        nearly = nearly_feasible(problem, K)
+        if not is_wanted(problem.value(nearly, b)):
+            return None
+        # As little of the interior as suffices; what is still negative is little.
+        mixed = _least_mixture(nearly, problem.interior)
+        if mixed is None:
+            return None
+        feasible = mixed
+    if not is_wanted(problem.value(feasible, b)):
+        return None
+    machine = proximal_machine(problem.dual, feasible, b, 0.0)
+    value = problem.upper_bound(feasible, machine)
+    return Certificate(feasible, machine, value) if is_wanted(value) else None
+
+
+def nearly_feasible(problem: Problem, K: FloatArray) -> FloatArray:
+    """Return a matrix between the bounds that is closer to the cone.
+
+    The projection on the cone makes the diagonal larger. Where it has no room, as at 1, clipping
+    it alone would bring the negative eigenvalues back. So rows and columns are scaled, which keeps
+    a matrix in the cone, and only what is then left outside is clipped.
+    """
+    projected = project_psd(K)
+    diagonal = np.diagonal(projected)
+    allowed = np.clip(diagonal, np.diagonal(problem.lower), np.diagonal(problem.upper))
+    ratio = np.divide(allowed, diagonal, out=np.ones_like(diagonal), where=diagonal > 0.0)
+    scale = np.sqrt(np.maximum(ratio, 0.0))
+    scaled: FloatArray = np.clip(projected * (scale[:, None] * scale), problem.lower, problem.upper)
+    return scaled
+
+
+def _least_mixture(K: FloatArray, interior: FloatArray) -> FloatArray | None:
+    """Return K moved towards the interior just far enough to be positive semidefinite."""
+    if not _is_psd(interior):
+        return None
+    short, enough = 1e-9, 1.0
+    while enough > 1.5 * short:
+        share = math.sqrt(short * enough)
+        if _is_psd(share * (interior - K) + K):
+            enough = share
+        else:
+            short = share
+    mixture: FloatArray = enough * (interior - K) + K
+    return mixture
+
+
+def _is_psd(K: FloatArray) -> bool:
+    """Whether a symmetric matrix is positive semidefinite up to `ROUNDING`."""
+    return _has_factor(K, ROUNDING * float(np.abs(K).max()))
+
+
+def _has_factor(M: FloatArray, jitter: float) -> bool:
+    """Whether a symmetric matrix, its diagonal raised, has a finite Cholesky factor."""
+    raised = M.copy()
+    raised[np.diag_indices_from(raised)] += jitter
+    try:
+        # The transpose of a symmetric matrix has the order in which LAPACK works in place.
+        factor = cholesky(raised.T, lower=True, check_finite=False, overwrite_a=True)
+    except LinAlgError:
+        return False
+    # LAPACK takes a NaN for a positive pivot.
+    return bool(np.isfinite(np.diagonal(factor)).all())

@@ -1,0 +1,459 @@
+"""Start here: fill the gaps of labelled rows so that they become easier to classify.
+
+`impute` has five variants. `direct` moves the features themselves down the gradient of the support
+vector machine's dual. The four others have two stages: Stage I (`learn_kernel`) learns a kernel
+matrix jointly with the machine, Stage II recovers the features from it.
+
+============  =====================  ==========================  ===============================
+variant       Stage I, Step 1        Step 2                      Step 3
+============  =====================  ==========================  ===============================
+``paper``     eigenvalue program,    closed form with rho,       Adam, clip and centre
+              else exact projection  projected on the cone
+``appendix``  exact projection on    the same                    Adam, exact projection
+              box and cone
+``released``  Adam, clip, product    Adam, Frobenius ball        Adam, exact projection; at the
+              projected                                          end an exact machine
+``anchored``  one step of the        none                        proximal step: an exact machine
+              cone's multiplier                                  of its own
+============  =====================  ==========================  ===============================
+
+`paper` is Algorithm 1 as printed, and `appendix` is what the paper's theorem is about. `released`
+equals the authors' code, Stage II included. `anchored` and `direct` are ours: `anchored` has the
+learned kernel itself as the variable, which makes the problem convex-concave, so that a gap
+certifies the learned kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernimpute.core.checks import (
+    check_choice,
+    check_integer,
+    check_real,
+    refusal,
+    refusal_in_words,
+)
+from kernimpute.core.kernels import Gaussian, Kernel
+from kernimpute.core.rows import LabelledRows, check_labelled_rows
+from kernimpute.core.status import Callback, Status, StopRule, Trace
+from kernimpute.joint.reference import Reference, reference_kernel, reference_table
+from kernimpute.methods import anchored, paper, released
+from kernimpute.methods._stage_one import LearnedKernel, finish
+from kernimpute.methods.direct import impute_directly
+from kernimpute.methods.recover import RecoveredFeatures, recover_features
+
+__all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
+
+FloatArray = NDArray[np.float64]
+
+STOP_RULES = {
+    # Tighter ones gain nothing in test accuracy: see ``benchmarks/README.md``.
+    "direct": StopRule(tol=0.3, max_iter=100),
+    "paper": StopRule(tol=1e-3, max_iter=500),
+    "appendix": StopRule(tol=1e-3, max_iter=500),
+    "released": StopRule(tol=1e-4, max_iter=10_000),
+    "anchored": StopRule(tol=1e-3, max_iter=1000),
+}
+VARIANTS = tuple(STOP_RULES)
+"""The names of the variants; the first is the default."""
+DIRECT_ETA = 16.0
+"""Default weight of `direct`'s anchor, in units of C. A row at its bound C pulls on a cell with C
+times the slope of the decision function, a few units across the range [0, 1]: at 16 C it starts
+by moving the cell about a tenth of that range. See ``benchmarks/README.md``."""
+LARGEST = 1e40
+"""Largest bound of a coefficient in Stage I, and largest finite eta and rho; the smallest is its
+inverse. Their products with each other are squared on the way, and remain finite."""
+FARTHEST = 1e100
+"""Largest sum that Stage II is asked to fit."""
+
+
+@dataclass(frozen=True)
+class ImputationResult:
+    """Completed rows, the support vector machine that guided them, and how the run ended.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The completed rows; observed cells are returned to the last bit.
+    dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Signed coefficients; one column for each class where there are more than two.
+    intercept : float or ndarray of shape (n_classes,)
+        Intercepts. For `direct` the decision function is ``kernel(Z, X) @ dual_coef + intercept``;
+        for the others the machine belongs to Stage I's kernel matrix, not to the rows recovered.
+    classes : ndarray of shape (n_classes,) or None
+        The labels in ascending order; None for a regression.
+    kernel : Kernel
+        The kernel used.
+    status : Status
+        How the run ended; of two stages, the first that did not meet its stop rule.
+    trace : Trace
+        One record for each round, Stage I before Stage II.
+    stage_one : LearnedKernel or None
+        Stage I's own result; None for `direct`.
+    stage_two : RecoveredFeatures or None
+        Stage II's own result; None for `direct`.
+    """
+
+    X: FloatArray
+    dual_coef: FloatArray
+    intercept: float | FloatArray
+    classes: NDArray[np.generic] | None
+    kernel: Kernel
+    status: Status
+    trace: Trace
+    stage_one: LearnedKernel | None
+    stage_two: RecoveredFeatures | None
+
+
+def impute(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    variant: str = "direct",
+    kernel: Kernel | str | None = None,
+    C: float = 1.0,
+    eta: float | None = None,
+    rho: float | None = None,
+    radius: float | None = None,
+    epsilon: float = 0.1,
+    task: str = "classification",
+    categorical: ArrayLike | None = None,
+    reference: Reference = None,
+    sample_weight: ArrayLike | None = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> ImputationResult:
+    """Fill the gaps of labelled rows so that they become easier to classify.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes. Rows
+        without any observed cell are allowed.
+    y : array-like of shape (n_samples,)
+        Labels of two or more classes, or targets; complete.
+    variant : {"direct", "paper", "appendix", "released", "anchored"}, default="direct"
+        The method; see `kernimpute.methods.impute`.
+    kernel : Kernel, str or None, default=None
+        The kernel, or the name of one whose gamma is then fitted to the table; None is
+        "gaussian". See `kernimpute.core.rows.scaled_kernel`.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf).
+    eta : float or None, default=None
+        Weight of the anchor, in (0, inf]; with inf, `direct` and `anchored` are the machine on
+        the reference. None is 16 C for `direct`, and the norm of the dual coefficients of the
+        machine on the reference for the others.
+    rho, radius : float or None, default=None
+        Those of the perturbation, as in `learn_kernel`; `direct` and `anchored` have none.
+    epsilon : float, default=0.1
+        Half width of the regression tube, in [0, inf).
+    task : {"classification", "regression"}, default="classification"
+        What y holds. C and `epsilon` of a regression are in the units of y, and the pull of the
+        labels grows with them: bring y to unit variance, as `impute_table` does.
+    categorical : array-like or None, default=None
+        Mask or indices of the columns that hold category codes.
+    reference : None, "mean", "expected", array-like or fitted imputer, default=None
+        What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
+        `kernimpute.joint.reference`. "expected" is a kernel without a table, and not for `direct`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows, finite, nonnegative and not all 0; a weight w counts as w copies of
+        the row, None as ones. They enter the machine, a gamma fitted to the table, the means of
+        the reference and `direct`'s anchor. They do not enter the anchor of the other variants,
+        which weighs all pairs alike, nor Stage II. A row of weight 0 is filled (by `direct` with
+        its reference) and has no other effect; every class needs a row of positive weight.
+    tol : float or None, default=None
+        The stop rule. For `direct` the norm of the projected gradient (the smallest convex
+        combination of the last ten) relative to that at the start (0.3), or five steps that bring
+        less than 0.1 tol^2 of the fall so far; for the others as in `learn_kernel`. None takes
+        the variant's default.
+    max_iter : int or None, default=None
+        Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
+    callback : callable or None, default=None
+        Called with the `Record` of each round; a true answer stops the stage with the best result
+        so far. Stage II still follows an interrupted Stage I, so that the rows come back filled.
+
+    Returns
+    -------
+    ImputationResult
+        The completed rows, the machine, and how the run ended. This function never warns; look at
+        `ImputationResult.status`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of its range, X is not as described, y has gaps or a single class,
+        or the kernel does not suit the variant; before any long work.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
+    >>> result = impute(X, ["no", "no", "yes", "yes"])
+    >>> bool(np.isnan(result.X).any()), result.classes.tolist()
+    (False, ['no', 'yes'])
+    """
+    rows = check_labelled_rows(
+        X,
+        y,
+        "gaussian" if kernel is None else kernel,
+        owner="impute",
+        C=C,
+        task=task,
+        epsilon=epsilon,
+        categorical=categorical,
+        sample_weight=sample_weight,
+    )
+    check_choice("impute", "variant", variant, VARIANTS)
+    options = _Options("impute", variant, eta, rho, radius, reference, tol, max_iter, callback)
+    if variant == "direct":
+        return _impute_directly(rows, options)
+    learned = _learn(rows, options)
+    recovered = _recover(rows, learned, options)
+    first, second = learned.status, recovered.status
+    # NOT_PSD and RAISED say more than a Stage II that converged.
+    says_more = not first.success or (second.success and first is not Status.CONVERGED)
+    return ImputationResult(
+        X=recovered.X,
+        dual_coef=learned.dual_coef,
+        intercept=learned.intercept,
+        classes=learned.classes,
+        kernel=rows.kernel,
+        status=first if says_more else second,
+        trace=Trace(learned.trace.records + recovered.trace.records),
+        stage_one=learned,
+        stage_two=recovered,
+    )
+
+
+def learn_kernel(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    kernel: Kernel | str,
+    C: float = 1.0,
+    eta: float | None = None,
+    rho: float | None = None,
+    radius: float | None = None,
+    epsilon: float = 0.1,
+    variant: str = "anchored",
+    task: str = "classification",
+    categorical: ArrayLike | None = None,
+    reference: Reference = None,
+    sample_weight: ArrayLike | None = None,
+    tol: float | None = None,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> LearnedKernel:
+    """Learn a kernel matrix jointly with a support vector machine: Stage I, eq. (Stage1).
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes. Rows
+        without any observed cell are allowed.
+    y : array-like of shape (n_samples,)
+        Labels of two or more classes, or targets; complete.
+    kernel : Kernel or str
+        The kernel, or the name of one whose gamma is then fitted to the table; see
+        `kernimpute.core.rows.scaled_kernel`.
+    C : float, default=1.0
+        Penalty of the support vector machine, in (0, inf).
+    eta : float or None, default=None
+        Weight that holds the adjustment at its anchor, in (0, inf]. None takes the norm of the
+        dual coefficients of the support vector machine on the reference kernel, the paper's rule.
+    rho : float or None, default=None
+        Weight that holds the perturbation, in (0, inf], for `paper` and `appendix`. None takes
+        ``5 C / m`` with m the share of missing cells, the paper's rule.
+    radius : float or None, default=None
+        Radius of the perturbation's ball, in [0, inf), for `released`. None takes ``0.2 N m``,
+        the released code's rule.
+    epsilon : float, default=0.1
+        Half width of the regression tube, in [0, inf).
+    variant : {"anchored", "paper", "appendix", "released"}, default="anchored"
+        The method; see `kernimpute.methods.impute`.
+    task : {"classification", "regression"}, default="classification"
+        What y holds. More than two classes are learned one against the rest, with one kernel.
+    categorical : array-like or None, default=None
+        Mask or indices of the columns that hold category codes; None keeps the kernel's own.
+    reference : None, "mean", "expected", array-like or fitted imputer, default=None
+        What `anchored` is anchored at, and what the default eta is taken from; see
+        `kernimpute.joint.reference`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows, finite, nonnegative and not all 0; None weights every row 1. They
+        enter the machine's bounds, the reference and a gamma fitted to the table. The anchor on
+        the kernel matrix weighs all pairs of rows alike.
+    tol : float or None, default=None
+        The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
+        `appendix` the largest relative step (1e-3), for `released` the norm of the step of the
+        coefficients (1e-4). None takes the value in brackets.
+    max_iter : int or None, default=None
+        Rounds at the most; None takes the variant's default.
+    callback : callable or None, default=None
+        Called with the `Record` of each round; a true answer stops.
+
+    Returns
+    -------
+    LearnedKernel
+        The kernel matrix, the coefficients, and how the run ended.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of its range, X is not as described, y has gaps or a single class,
+        or the kernel does not suit the variant; before any long work.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernimpute.kernels import Gaussian
+    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
+    >>> learned = learn_kernel(X, [0, 0, 1, 1], kernel=Gaussian(gamma=1.0))
+    >>> learned.status.name, bool(learned.gap <= 1e-3)
+    ('CONVERGED', True)
+    """
+    rows = check_labelled_rows(
+        X,
+        y,
+        kernel,
+        owner="learn_kernel",
+        C=C,
+        task=task,
+        epsilon=epsilon,
+        categorical=categorical,
+        sample_weight=sample_weight,
+    )
+    check_choice("learn_kernel", "variant", variant, VARIANTS[1:])
+    return _learn(
+        rows,
+        _Options("learn_kernel", variant, eta, rho, radius, reference, tol, max_iter, callback),
+    )
+
+
+class _Options(NamedTuple):
+    """The variant and its parameters, in the name of the function that they were given to."""
+
+    owner: str
+    variant: str
+    eta: float | None
+    rho: float | None
+    radius: float | None
+    reference: Reference
+    tol: float | None
+    max_iter: int | None
+    callback: Callback | None
+
+    def check(self) -> None:
+        """Refuse weights, radius and stop rule outside their ranges."""
+        for name in ("eta", "rho"):
+            if getattr(self, name) is not None:
+                check_real(self.owner, name, getattr(self, name), 0.0, high_included=True)
+        for name in ("radius", "tol"):
+            if getattr(self, name) is not None:
+                check_real(self.owner, name, getattr(self, name), 0.0, low_included=True)
+        if self.max_iter is not None:
+            check_integer(self.owner, "max_iter", self.max_iter, 0)
+
+    def stop(self) -> StopRule:
+        """Return the stop rule, with the variant's numbers for what is None."""
+        default = STOP_RULES[self.variant]
+        return StopRule(
+            default.tol if self.tol is None else self.tol,
+            default.max_iter if self.max_iter is None else self.max_iter,
+        )
+
+
+def _learn(rows: LabelledRows, options: _Options) -> LearnedKernel:
+    """Run Stage I on checked rows, with the default rules for what is None."""
+    options.check()
+    dual, missing_rate = rows.dual, float((~rows.observed).mean())
+    if not missing_rate:
+        sums = rows.kernel.sums(rows.X, rows.X)
+        K = rows.kernel.link(sums)
+        b = dual.solve(K)
+        intercept, status = dual.intercept(K, b), Status.NOTHING_MISSING
+        return finish(rows, K, b, intercept, status, [], target=sums, gap=0.0)
+    _check_suits(rows, options)
+    owner, variant, eta, rho, radius, reference = options[:6]
+    K_reference = reference_kernel(rows.X, rows.kernel, reference, owner, rows.sample_weight)
+    guess = None
+    if eta is None:
+        guess = dual.solve(K_reference)
+        # A machine without support vectors has norm 0, and eta must be positive.
+        eta = float(np.linalg.norm(guess)) or dual.C
+    stop, callback = options.stop(), options.callback
+    if variant == "anchored":
+        return anchored.stage_one(rows, K_reference, guess, eta, stop, callback)
+    if variant == "released":
+        radius = 0.2 * rows.X.shape[0] * missing_rate if radius is None else radius
+        return released.stage_one(rows, eta, radius, stop, callback)
+    rho = 5.0 * dual.C / missing_rate if rho is None else rho
+    return paper.stage_one(rows, eta, rho, stop, callback, appendix=variant == "appendix")
+
+
+def _recover(rows: LabelledRows, learned: LearnedKernel, options: _Options) -> RecoveredFeatures:
+    """Run Stage II: cell by cell exactly, or by the released descent where there is one."""
+    if options.variant == "released" and isinstance(rows.kernel, Gaussian):
+        return released.stage_two(rows.X, learned.target, callback=options.callback)
+    # A target of `released` has no bounds; beyond these all sums are equally out of reach.
+    target = np.clip(learned.target, -FARTHEST, FARTHEST)
+    return recover_features(rows.X, target, kernel=rows.kernel, callback=options.callback)
+
+
+def _impute_directly(rows: LabelledRows, options: _Options) -> ImputationResult:
+    """Run `direct` from the reference table."""
+    options.check()
+    start = reference_table(
+        rows.X, rows.kernel, options.reference, options.owner, rows.sample_weight
+    )
+    eta = DIRECT_ETA * rows.dual.C if options.eta is None else options.eta
+    found = impute_directly(rows, start, eta=eta, stop=options.stop(), callback=options.callback)
+    dual_coef, intercept = rows.dual.shaped(found.dual_coef, found.intercept)
+    return ImputationResult(
+        X=found.X,
+        dual_coef=dual_coef,
+        intercept=intercept,
+        classes=rows.dual.classes,
+        kernel=rows.kernel,
+        status=found.status,
+        trace=found.trace,
+        stage_one=None,
+        stage_two=None,
+    )
+
+
+def _check_suits(rows: LabelledRows, options: _Options) -> None:
+    """Refuse numbers too extreme to be squared, and kernels for which the variant is undefined."""
+    owner, variant, kernel = options.owner, options.variant, rows.kernel
+    for name, weight in (("eta", options.eta), ("rho", options.rho)):
+        if weight is not None and not math.isinf(weight) and not 1 / LARGEST <= weight <= LARGEST:
+            must_be = f"in [{1 / LARGEST:g}, {LARGEST:g}], or inf, for a variant of Stage I"
+            raise ValueError(refusal(owner, name, must_be, weight))
+    bound = float(np.maximum(rows.dual.upper, -rows.dual.lower).max())
+    if bound > LARGEST:
+        must_be = f"at most {LARGEST:g}, times the largest weight, for a variant of Stage I"
+        raise ValueError(refusal(owner, "C", must_be, bound))
+    if variant == "released":
+        if not kernel.is_distance or kernel.categorical:
+            must_be = "gaussian or laplacian, without categorical columns, for variant='released'"
+            raise ValueError(refusal(owner, "kernel", must_be, kernel))
+        if options.eta is not None and math.isinf(options.eta):
+            # Adam's step along an infinite gradient is undefined.
+            must_be = "a float in (0, inf) for variant='released'"
+            raise ValueError(refusal(owner, "eta", must_be, options.eta))
+    elif variant == "anchored" or kernel.is_decreasing:
+        # `anchored` divides by nothing; the others take the ratio of exponentials from the sums.
+        return
+    K_observed = kernel.link(kernel.observed_sums(rows.X, rows.observed))
+    if not (K_observed > 0.0).all():
+        i, j = (int(index) for index in np.argwhere(~(K_observed > 0.0))[0])
+        remedy = "lower its gamma" if kernel.is_decreasing else "raise its offset"
+        must_be = f"one whose observed kernel is positive for every pair ({remedy})"
+        got = f"{kernel!r}, which gives {K_observed[i, j]:g} for rows {i} and {j}"
+        raise ValueError(refusal_in_words(owner, "kernel", must_be, got))

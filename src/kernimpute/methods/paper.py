@@ -1,0 +1,243 @@
+"""Stage I as the paper prints it (`paper`), and as its appendix B has it (`appendix`).
+
+Stage II follows in `recover`; the two together are the paper's Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.core.dual import Dual, coupling
+from kernimpute.core.projections import (
+    AdamMoments,
+    BoxMultiplier,
+    adam_step,
+    clip_and_centre,
+    project_box_cone,
+    project_box_psd,
+    project_psd,
+    symmetrise,
+)
+from kernimpute.core.rows import LabelledRows
+from kernimpute.core.status import Callback, Status, StopRule
+from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+
+__all__ = ["Adjusted", "adjust_eigenvalues", "adjustment_bounds", "project_exactly", "stage_one"]
+
+FloatArray = NDArray[np.float64]
+
+LEARNING_RATE = 0.1
+"""Adam's first step as a share of C; the paper leaves it open."""
+PROGRAM_ITERATIONS = 50
+"""Iterations of the eigenvalue program in one round; the next round goes on from there."""
+PROJECTIONS = 20
+"""The same for the exact projection, of which each iteration takes one eigendecomposition."""
+VIOLATION = 1e-3
+"""Largest violation of the bounds at which the eigenvalue program counts as solved."""
+INFEASIBLE = (
+    "Step 1's eigenvalue program is infeasible: the exact projection on the box and the cone "
+    "was taken instead."
+)
+UNSOLVED = (
+    "Step 1's eigenvalue program was not solved within its iterations: the exact projection on "
+    "the box and the cone was taken instead."
+)
+
+
+class Adjusted(NamedTuple):
+    """Step 1's result, and the multipliers of the box from which the next round's Step 1 starts."""
+
+    adjustment: FloatArray
+    program: BoxMultiplier | None = None
+    exact: BoxMultiplier | None = None
+    n_iter: int = 0
+    note: str = ""
+
+
+# A run that diverges overflows at some point; `Rounds.add` looks for what is not finite.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def stage_one(
+    rows: LabelledRows,
+    eta: float,
+    rho: float,
+    stop: StopRule,
+    callback: Callback | None = None,
+    *,
+    appendix: bool = False,
+) -> LearnedKernel:
+    """Learn the adjustment A = K_Delta of the observed kernel by Stage I of Algorithm 1.
+
+    With E the perturbation and b = alpha o y the signed coefficients, eq. (Stage1) is
+
+        min over A, max over b and E of
+            y'b - b'(K_o o A o E)b / 2 + eta ||A - 11'||^2 - rho ||E - 11'||^2
+
+    for lower <= A <= upper, A and E positive semidefinite, and b feasible in the dual. The term
+    with rho is eq. (SVM_S2_nost), which replaces the ball around E. A regression subtracts
+    epsilon ||b||_1 (appendix E). Each round takes the three steps, and the run ends where the
+    largest relative change of A, E and b is at most the tolerance.
+    """
+    dual = rows.dual
+    K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=appendix)
+    # Algorithm 1, line 2: A = E = 11' and alpha = C / 2, which is feasible for balanced labels
+    # only. So it is projected.
+    A = E = np.ones_like(lower)
+    K, step_1 = K_o, Adjusted(A)
+    b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
+    moments = AdamMoments.zeros(b)
+    rounds, status = Rounds(stop.tol, callback), None
+    for t in range(1, stop.max_iter + 1):
+        before = (A, E, b, K)
+        # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
+        #    bounds by eq. (UtoK) to (OptKD). Appendix B: the projection P_1 of eq. (s1).
+        closed_form = 1.0 + K_o * E * coupling(b) / (4.0 * eta)
+        adjust = project_exactly if appendix else adjust_eigenvalues
+        step_1 = adjust(closed_form, lower, upper, step_1)
+        A = step_1.adjustment
+        # 2) Eq. (OptE): the maximiser in E, projected on the cone.
+        E = project_psd(1.0 - coupling(b) * K_o * A / (4.0 * rho))
+        # 3) One Adam step, clipped and centred. Appendix B: the projection P_3 of eq. (s3). The
+        #    theorem needs steps that vanish; 1 / sqrt(t) vanishes and still travels any distance.
+        K = K_o * A * E
+        gradient = dual.gradient(K, b) - dual.epsilon * np.sign(b)
+        ascent, moments = adam_step(gradient, moments, LEARNING_RATE * dual.C / math.sqrt(t))
+        b = dual.proximal_point(b + ascent, 0.0) if appendix else _centred(dual, b + ascent)
+        # 4) The objective and the stop rule; a round that diverged is undone.
+        status = rounds.add(
+            penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
+            inner_iterations=step_1.n_iter + 1,
+            note=step_1.note,
+            kernel=(A, before[0]),
+            perturbation=(E, before[1]),
+            dual=(b, before[2]),
+        )
+        if status is Status.DIVERGED:
+            A, E, b, K = before
+        if status is not None:
+            break
+    # Line 9: K = K_o o K_Delta, without the perturbation. A round's Step 1 is inexact, so the last
+    # adjustment is projected to the end and then put between the bounds to the last bit. The
+    # coefficients and the intercept belong to the perturbed kernel.
+    exact = project_box_psd(A, lower, upper, tol=1e-8, max_iter=1000)
+    learned = K_o * np.clip(exact.point, lower, upper)
+    status = status or Status.MAX_ITER
+    return finish(rows, learned, b, dual.intercept(K, b), status, rounds.records)
+
+
+def adjustment_bounds(
+    rows: LabelledRows, *, exact_diagonal: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return K_o and the bounds B_l and B_u of ``K / K_o``, as below eq. (DecoupleKernel)."""
+    kernel = rows.kernel
+    least, most = kernel.bounds(rows.X, rows.observed)
+    K_o = kernel.link(least)
+    if kernel.is_decreasing:
+        # The ratio of two exponentials needs the unknown sums alone, and is never 0 / 0.
+        lower = kernel.link(most - least)
+        upper = np.ones_like(lower)
+    else:
+        upper = kernel.link(most) / K_o
+        lower = np.ones_like(upper)
+    if kernel.is_distance and not exact_diagonal:
+        # The paper gives [0, 1] to the term of a feature that is unknown in both rows. For a row
+        # against itself the term is 0, and the exact lower bound is 1.
+        np.fill_diagonal(lower, kernel.link((~rows.observed).sum(axis=1).astype(float)))
+    return K_o, lower, upper
+
+
+def project_exactly(
+    closed_form: FloatArray, lower: FloatArray, upper: FloatArray, last: Adjusted
+) -> Adjusted:
+    """Project on box and cone (appendix B's P_1), as far as `PROJECTIONS` iterations carry it.
+
+    The next round goes on from the multiplier, and the rounds move ever less, so that in the
+    limit the projection is exact.
+    """
+    found = project_box_psd(
+        closed_form, lower, upper, multiplier=last.exact, tol=1e-6, max_iter=PROJECTIONS
+    )
+    return Adjusted(found.point, last.program, found.multiplier, found.n_iter)
+
+
+def adjust_eigenvalues(
+    closed_form: FloatArray, lower: FloatArray, upper: FloatArray, last: Adjusted
+) -> Adjusted:
+    """Move the eigenvalues of the closed form until it is between the bounds: eq. (find_d).
+
+    The eigenvectors U stay, and d becomes the nearest with d >= 0 and
+    lower <= U diag(d) U' <= upper. Because the u_k u_k' are orthonormal, this is the projection on
+    the box and the cone {U diag(d) U' : d >= 0}, and the paper's (2 n^2 + n)-row constraint matrix
+    is not needed. Where the program is infeasible, or violates the bounds by more than `VIOLATION`
+    after its iterations, the exact projection takes its place.
+    """
+    closed_form = symmetrise(closed_form)
+    U: FloatArray = np.linalg.eigh(closed_form)[1]
+    program, note, spent = last.program, INFEASIBLE, 0
+
+    def project_cone(M: FloatArray) -> FloatArray:
+        d = np.maximum(np.sum(U * (M @ U), axis=0), 0.0)
+        projected: FloatArray = (U * d) @ U.T
+        return projected
+
+    if not _is_infeasible(U, lower, upper):
+        found = project_box_cone(
+            closed_form,
+            project_cone,
+            lower,
+            upper,
+            multiplier=last.program,
+            tol=1e-6,
+            max_iter=PROGRAM_ITERATIONS,
+        )
+        if found.violation <= VIOLATION:
+            return Adjusted(found.point, found.multiplier, last.exact, found.n_iter)
+        program = None if found.infeasible else found.multiplier
+        note, spent = INFEASIBLE if found.infeasible else UNSOLVED, found.n_iter
+    exact = project_exactly(closed_form, lower, upper, last)
+    return exact._replace(program=program, n_iter=spent + exact.n_iter, note=note)
+
+
+def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
+    """Whether the entries with lower = upper already decide against the eigenvalue program.
+
+    Each of them is an equation, linear in d. Two cases are decided at once:
+
+    - Two complete rows i and j fix all four of their entries at 1. Then
+      sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates the two rows is 0;
+      generically these are all.
+    - An exact diagonal gives n independent equations. Their one solution is generically d = 1,
+      the identity matrix.
+    """
+    n, pinned = lower.shape[0], lower == upper
+    together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
+    rows, columns = np.nonzero(np.triu(together, 1))
+    if rows.size:
+        alike = np.abs(U[rows] - U[columns]).max(axis=0) <= 1e-10
+        if np.square(U[rows[0], alike]).sum() <= 1e-10:
+            return True
+    rows, columns = np.nonzero(np.triu(pinned))
+    if rows.size < n:
+        return False
+    # The diagonal comes first, because it is the best conditioned.
+    first = np.argsort(rows != columns, kind="stable")[: 2 * n]
+    rows, columns = rows[first], columns[first]
+    d, _, rank, _ = np.linalg.lstsq(U[rows] * U[columns], lower[rows, columns], rcond=1e-10)
+    if rank < n:
+        return False
+    point = (U * d) @ U.T
+    outside = max(float((lower - point).max()), float((point - upper).max()))
+    return bool(outside > VIOLATION or d.min() < -VIOLATION)
+
+
+def _centred(dual: Dual, point: FloatArray) -> FloatArray:
+    """Clip and centre each column as the paper's Step 3 does; rows of weight 0 stay at 0."""
+    centred = np.zeros_like(point)
+    for k in range(dual.n_problems):
+        lower, upper = dual.lower[:, k], dual.upper[:, k]
+        room = lower < upper
+        centred[room, k] = clip_and_centre(point[room, k], lower[room], upper[room])
+    return centred

@@ -1,0 +1,279 @@
+"""Both stages as the authors' released code computes them (`released`).
+
+It departs from the paper in every step. `docs/released.md` states the recursion exactly, and
+`docs/differences.md` says what follows from it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from kernimpute.core.checks import observed_cells
+from kernimpute.core.dual import Dual, coupling
+from kernimpute.core.projections import (
+    AdamMoments,
+    adam_step,
+    project_frobenius_ball,
+    project_psd,
+    symmetrise,
+)
+from kernimpute.core.rows import LabelledRows
+from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
+from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+from kernimpute.methods.recover import RecoveredFeatures
+
+__all__ = ["Factors", "machine", "mask_bounds", "next_round", "stage_one", "stage_two", "start"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+LEARNING_RATE = 0.1
+"""Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""
+FLOOR = 1e-8
+"""Smallest entry of a projected product, and smallest eigenvalue of the last machine's kernel."""
+NEGLIGIBLE = 1e-5
+"""Final coefficients below this magnitude become 0."""
+RUNAWAY = 1e6
+"""Largest entry of ``K_o o A`` and of E in a regular run. An entry of E is a quotient of two
+projected products; at 1e6 an eigendecomposition's error of 1e-15 has become one of 1e-9."""
+OVERFLOW = 1e100
+"""Largest entry of A, which may rightly be large where K_o is small, that can still be squared."""
+BETA_MEAN, BETA_SQUARE, GUARD = 0.9, 0.999, 1e-8
+"""Adam's constants in Stage II."""
+GRADIENT_FACTOR = 4.0
+"""The true gradient of Stage II has 8; under Adam the factor matters through the guard only."""
+
+
+class Factors(NamedTuple):
+    """What moves in Stage I: A = K_Delta, E and b = alpha o y, and the Adam moments of each."""
+
+    A: FloatArray
+    E: FloatArray
+    b: FloatArray
+    moments: tuple[AdamMoments, AdamMoments, AdamMoments]
+
+
+# A run that runs away overflows at some point; `Rounds.add` looks for what is not finite.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def stage_one(
+    rows: LabelledRows,
+    eta: float,
+    radius: float,
+    stop: StopRule,
+    callback: Callback | None = None,
+) -> LearnedKernel:
+    """Learn the adjustment of the observed kernel by the released recursion.
+
+    It stops where the coefficients' step is short enough, from the third round on. Steps
+    1 and 2 divide the projected product by the other two factors, so that neither A nor E ends in
+    its own set. Where K_o is far from positive semidefinite (gamma of 1 or more on a few hundred
+    rows) A and E run away in opposite directions; the run then ends with the last regular round.
+    """
+    dual = rows.dual
+    K_o, lower = mask_bounds(rows)
+    now = start(dual, K_o)
+    rounds, status = Rounds(stop.tol, callback), None
+    for t in range(1, stop.max_iter + 1):
+        before = now
+        now = next_round(dual, K_o, lower, now, eta, radius, t)
+        A, E, b = now.A, now.E, now.b
+        sizes = (
+            np.abs(A).max() / OVERFLOW,
+            np.abs(K_o * A).max() / RUNAWAY,
+            np.abs(E).max() / RUNAWAY,
+        )
+        status = rounds.add(
+            penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
+            watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
+            is_regular=all(size <= 1.0 for size in sizes),
+            inner_iterations=2,
+            kernel=(A, before.A),
+            perturbation=(E, before.E),
+            dual=(b, before.b),
+        )
+        if status is Status.DIVERGED:
+            now = before
+        if status is not None:
+            break
+    _, b, intercept = machine(dual, K_o * now.A * now.E)
+    # The target is -log(K) / gamma by way of the sums. Where K is above 1 it is negative.
+    target = rows.kernel.observed_sums(rows.X, rows.observed) + rows.kernel.inverse_link(now.A)
+    np.fill_diagonal(target, 0.0)
+    status = status or Status.MAX_ITER
+    return finish(rows, K_o * now.A, b, intercept, status, rounds.records, target=target)
+
+
+def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
+    """Return K_o and the lower bound of the adjustment; the upper one is 1.
+
+    Because a mask is inverted in the released code, the lower bound of every pair is the link of
+    the number of features observed in either row, whatever their values.
+    """
+    missing = (~rows.observed).astype(float)
+    in_either = rows.observed.shape[1] - missing @ missing.T
+    K_o = rows.kernel.link(rows.kernel.observed_sums(rows.X, rows.observed))
+    return K_o, rows.kernel.link(in_either)
+
+
+def start(dual: Dual, K_o: FloatArray) -> Factors:
+    """Return ``A = E = 11'`` and C / 2, which is feasible only for balanced labels."""
+    ones, b = np.ones_like(K_o), 0.5 * (dual.lower + dual.upper)
+    moments = (AdamMoments.zeros(ones), AdamMoments.zeros(ones), AdamMoments.zeros(b))
+    return Factors(ones, ones, b, moments)
+
+
+def next_round(
+    dual: Dual, K_o: FloatArray, lower: FloatArray, now: Factors, eta: float, radius: float, t: int
+) -> Factors:
+    """Return the factors after round t; every step is one Adam step and uses the newest values."""
+    A, E, b, (moments_A, moments_E, moments_b) = now
+    rate = LEARNING_RATE / math.sqrt(t)
+    # 1) The adjustment: mean diagonal 1, clipped; then the product projected and divided back.
+    gradient = 2.0 * eta * (A - 1.0) - 0.5 * (coupling(b) * K_o * E)
+    step, moments_A = adam_step(gradient, moments_A, rate)
+    A = A - step
+    A = np.clip(A / np.mean(np.diagonal(A)), lower, 1.0)
+    A = _project_product(K_o * A * E) / K_o / E
+    # 2) The perturbation: projected on the ball around 11'; then as in Step 1.
+    step, moments_E = adam_step(0.5 * coupling(b) * K_o * A, moments_E, rate)
+    E = project_frobenius_ball(E - step, np.ones_like(E), radius)
+    E = _project_product(K_o * A * E) / K_o / A
+    # 3) The coefficients: the exact projection of appendix B.
+    gradient = dual.gradient(K_o * A * E, b) - dual.epsilon * np.sign(b)
+    step, moments_b = adam_step(gradient, moments_b, rate)
+    b = dual.proximal_point(b + step, 0.0)
+    return Factors(A, E, b, (moments_A, moments_E, moments_b))
+
+
+def _project_product(K: FloatArray) -> FloatArray:
+    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1 and floor the entries.
+
+    The last two steps leave the cone slightly.
+    """
+    projected = project_psd(K)
+    scaled = projected / np.mean(np.diagonal(projected))
+    np.fill_diagonal(scaled, 1.0)
+    return np.maximum(scaled, FLOOR)
+
+
+def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the floored kernel, the exact machine on it, and the mean of ``y - K b``.
+
+    The mean is over all support vectors, those at their bounds too. Without any it is the weighted
+    mean of y, where the released code has NaN.
+    """
+    values, vectors = np.linalg.eigh(symmetrise(K))
+    K = symmetrise((vectors * np.maximum(values, FLOOR)) @ vectors.T)
+    solved = dual.solve(K)
+    b = np.where(np.abs(solved) < NEGLIGIBLE, 0.0, solved)
+    residual = dual.gradient(K, b) - dual.epsilon * np.sign(b)
+    support = b != 0.0
+    counts = support.sum(axis=0)
+    means = np.where(support, residual, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    weights = np.maximum(dual.upper, -dual.lower) / dual.C
+    intercept = np.where(counts > 0, means, np.average(dual.targets, 0, weights))
+    return K, b, intercept
+
+
+def stage_two(
+    X: FloatArray,
+    target: FloatArray,
+    *,
+    tol: float = 1e-5,
+    max_sweeps: int = 20_000,
+    callback: Callback | None = None,
+) -> RecoveredFeatures:
+    """Recover the missing cells from squared distances, by one Adam step a row and sweep.
+
+    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order,
+    each given the newest values of all others, and are then clipped to [0, 1]. The sweeps start at
+    1/2 and stop where the objective changes by less than tol. A target that is not finite, or whose
+    squares are not, leaves the start.
+    """
+    began = time.perf_counter()
+    observed = observed_cells(X)
+    filled = np.where(observed, X, 0.5)
+    mean, square = np.zeros_like(filled), np.zeros_like(filled)
+    status = Status.MAX_ITER
+    if observed.all():
+        status, max_sweeps = Status.NOTHING_MISSING, 0
+    elif not np.isfinite(target).all():
+        status, max_sweeps = Status.DIVERGED, 0
+    objective = _misfit(filled, target)
+    records: list[Record] = []
+    for sweep in range(1, max_sweeps + 1):
+        before, previous = filled.copy(), objective
+        _sweep(filled, mean, square, observed, target, sweep)
+        objective = _misfit(filled, target)
+        if math.isnan(objective):
+            status, filled, objective = Status.DIVERGED, before, previous
+            break
+        record = Record(
+            iteration=sweep,
+            objective=objective,
+            step_norms={"features": float(np.linalg.norm(filled - before))},
+            inner_iterations=1,
+            seconds=time.perf_counter() - began,
+            stage="Stage II",
+        )
+        records.append(record)
+        asked_to_stop = callback is not None and bool(callback(record))
+        if sweep > 1 and abs(previous - objective) < tol:
+            status = Status.CONVERGED
+            break
+        if asked_to_stop:
+            status = Status.INTERRUPTED
+            break
+    return RecoveredFeatures(
+        X=filled,
+        objective=objective,
+        status=status,
+        n_sweeps=len(records),
+        trace=Trace(tuple(records)),
+        start="half",
+    )
+
+
+def _misfit(X: FloatArray, target: FloatArray) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        misfit = float(np.linalg.norm(cdist(X, X, "sqeuclidean") - target))
+    return misfit if math.isfinite(misfit) else math.nan
+
+
+@njit(cache=True)
+def _sweep(
+    X: FloatArray,
+    mean: FloatArray,
+    square: FloatArray,
+    observed: BoolArray,
+    target: FloatArray,
+    sweep: int,
+) -> None:
+    """Sweep once over the rows of X, and update Adam's two moments, all in place."""
+    rate = LEARNING_RATE / np.sqrt(sweep)
+    unbias_mean, unbias_square = 1.0 - BETA_MEAN**sweep, 1.0 - BETA_SQUARE**sweep
+    for i in range(X.shape[0]):
+        if observed[i].all():
+            continue
+        gradient = np.zeros(X.shape[1])
+        for j in range(X.shape[0]):
+            excess = -target[i, j]
+            for p in range(X.shape[1]):
+                excess += (X[i, p] - X[j, p]) ** 2
+            for p in range(X.shape[1]):
+                gradient[p] += GRADIENT_FACTOR * excess * (X[i, p] - X[j, p])
+        for p in range(X.shape[1]):
+            if observed[i, p]:
+                continue
+            mean[i, p] = BETA_MEAN * mean[i, p] + (1.0 - BETA_MEAN) * gradient[p]
+            square[i, p] = BETA_SQUARE * square[i, p] + (1.0 - BETA_SQUARE) * gradient[p] ** 2
+            root = np.sqrt(square[i, p] / unbias_square)
+            step = mean[i, p] / unbias_mean / (root + GUARD)
+            X[i, p] = min(max(X[i, p] - rate * step, 0.0), 1.0)

@@ -1,1 +1,0 @@
-"""Stage II as the authors' code does it."""

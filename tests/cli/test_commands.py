@@ -1,0 +1,562 @@
+"""`impute`, `fit` and `apply` as a user meets them."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import kernimpute
+from kernimpute import KernelImputer, impute_table
+from kernimpute.cli.models import read_model
+from kernimpute.core.checks import SMALLEST_SUBSET
+from kernimpute.scale import impute_parquet
+from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text
+
+IMPUTE = ("impute", "t.csv", "-t", "y", "-o", "o.csv")
+ROLES = ("--ignore", "id", "--drop", "junk", "--categorical", "code")
+
+
+def flat(text):
+    """Return a text with single blanks."""
+    return " ".join(text.split())
+
+
+def example_frame(path):
+    """Return an example table as Python reads it, codes as text."""
+    return pd.read_csv(path, dtype={"id": object, "pet": object, "code": object})
+
+
+# ------------------------------------------------------------------------- impute
+
+
+def test_impute_changes_the_gaps_only(program, table):
+    before = contents(table)
+    code, out, err = program(*IMPUTE, *ROLES)
+    assert (code, err) == (0, "")
+    after = contents(table)
+    assert {path.name for path in after.keys() - before.keys()} == {"o.csv"}
+    assert all(after[path] == data for path, data in before.items())
+    n_filled = check_filled(
+        (table / "t.csv").read_text(), (table / "o.csv").read_text(), dropped=["junk"], unused="y"
+    )
+    for said in (
+        "table 40 rows, 7 columns",
+        "label y (classification, 2 classes)",
+        "rows without a label 2",
+        f"filled {n_filled} of 280 cells (",
+        "method direct, gaussian kernel, gamma ",
+        "of the start's",
+        "status Converged: the stop rule is met.",
+        "wrote o.csv",
+    ):
+        assert said in flat(out)
+
+
+def test_impute_is_impute_table(program, table):
+    assert program(*IMPUTE, *ROLES, "--C", "2", "--eta", "5", "-q") == (0, "", "")
+    frame = example_frame("t.csv")
+    expected = impute_table(
+        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], C=2.0, eta=5.0
+    ).table
+    written = pd.read_csv("o.csv", dtype=str, keep_default_na=False)
+    assert written["age"].tolist() == [f"{value:.0f}" for value in expected["age"]]
+    assert written["height"].tolist() == [f"{value:.2f}" for value in expected["height"]]
+    assert written["score"].tolist() == [f"{value:.1f}" for value in expected["score"]]
+    for name in ("pet", "code"):
+        assert written[name].tolist() == expected[name].tolist()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
+def test_impute_and_fit_take_categories_under_every_kernel(program, table, kernel):
+    assert program(*IMPUTE, *ROLES, "--kernel", kernel, "-q") == (0, "", "")
+    assert program(*FIT, "-o", "m", "--kernel", kernel, "-q") == (0, "", "")
+
+
+def test_what_teaches_nothing_is_told_apart_from_no_gap(program, folder):
+    rows = [f"{k % 7}.5,{'5' if k % 3 else ''},,{k % 2}" for k in range(20)]
+    (folder / "t.csv").write_text("\n".join(["a,b,none,y", *rows]) + "\n")
+    code, out, err = program(*IMPUTE)
+    assert (code, err) == (
+        0,
+        "warning: column left as found, for nothing is observed: 'none'\n",
+    ) or "none" in err
+    assert "columns with one observed value, which fills them: b" in flat(out)
+    assert "Nothing to solve for" in flat(out)
+    assert "no other gap to fill" in flat(program(*IMPUTE, "--force", "--ignore", "b")[1])
+    (folder / "t.csv").write_text("a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(9)))
+    assert "the table has no gap to fill: it is returned unchanged" in flat(
+        program(*IMPUTE, "--force")[1]
+    )
+    assert (folder / "o.csv").read_bytes() == (folder / "t.csv").read_bytes()
+
+
+def test_quiet_prints_warnings_only(program, table):
+    text = example_text().splitlines()
+    (table / "t.csv").write_text("\n".join([f"void,{text[0]}", *(f",{row}" for row in text[1:])]))
+    for arguments in (IMPUTE, ("fit", *IMPUTE[1:4], "-o", "m")):
+        code, out, err = program(*arguments, *ROLES, "-q")
+        assert (code, out) == (0, "")
+        assert len(err.splitlines()) == 1
+        assert err.startswith("warning: column")
+        assert "'void'" in err
+    assert read_model(table / "m.skops", trust=False).ignored == ("id", "void")
+
+
+@pytest.mark.parametrize("command", ["impute", "fit"])
+@pytest.mark.parametrize(
+    ("target", "task", "said"),
+    [
+        ("height", "auto", "height (regression)"),
+        ("code", "auto", "code (classification, 3 classes)"),
+        ("code", "regression", "code (regression)"),
+    ],
+)
+def test_the_label_is_what_its_values_or_the_option_say(
+    program, table, command, target, task, said
+):
+    given = (command, "t.csv", "-t", target, "--ignore", "id,y,pet", "--task", task)
+    code, out, _ = program(*given, "-o", "o.csv")
+    assert code == 0
+    assert said in flat(out)
+
+
+def test_options_reach_the_imputer(program, table):
+    options = {
+        "--variant": ("variant", "anchored"),
+        "--C": ("C", 2.5),
+        "--eta": ("eta", 7.0),
+        "--tol": ("tol", 0.5),
+        "--max-iter": ("max_iter", 50),
+        "--subset-size": ("subset_size", 20),
+        "--max-memory": ("max_memory", 0.5),
+        "--jobs": ("n_jobs", 2),
+        "--task": ("task", "classification"),
+    }
+    given = [text for option, (_, value) in options.items() for text in (option, str(value))]
+    code, out, _ = program(*FIT, "-o", "m", "--kernel", "laplacian", "--gamma", "0.5", *given)
+    assert code == 0
+    assert "method anchored, laplacian kernel, gamma 0.5" in flat(out)
+    assert "subsets 2" in flat(out)
+    imputer = read_model(table / "m.skops", trust=False).imputer
+    assert {name: getattr(imputer, name) for name, _ in options.values()} == dict(options.values())
+
+
+@pytest.mark.parametrize("command", [IMPUTE, ("fit", *IMPUTE[1:4], "-o", "m")])
+def test_a_stop_before_the_rule_is_met_is_a_warning(program, table, command):
+    code, out, err = program(*command, "--variant", "anchored", "--max-iter", "1", "--tol", "0")
+    assert code == 0
+    assert "Stopped at --max-iter before the stop rule was met." in err
+    assert "Causes" not in out
+
+
+@pytest.mark.parametrize("option", ["--missing-values", "--ignore", "--drop"])
+def test_a_value_may_hold_commas(program, folder, option):
+    (folder / "t.csv").write_text('"a,b",c,y\n' + "".join(f'{k},"1,2",{k % 2}\n' for k in range(9)))
+    value = "1,2" if option == "--missing-values" else "a,b"
+    given = ("--ignore", "c") if option != "--missing-values" else ()
+    code, _, err = program(*IMPUTE, option, value, *given)
+    # With the only other column left out, no column is left: but the name was understood.
+    assert code == (0 if option == "--missing-values" else 1)
+    assert "there is no column" not in err
+
+
+def test_the_report_is_written_beside_the_table(program, table):
+    code, out, _ = program(*IMPUTE, *ROLES, "--report", "r.html")
+    assert code == 0
+    assert out.endswith("wrote o.csv\nwrote r.html\n")
+    assert "Filled table: t.csv" in (table / "r.html").read_text()
+
+
+def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
+    frame = pd.read_csv("t.csv", dtype=str)
+    frame.loc[:4, "id"] = None
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    said = "note: empty cells stay in columns that are ignored: id (5)"
+    for given in (
+        IMPUTE,
+        ("impute", "t.parquet", "-t", "y", "-o", "o.parquet"),
+        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--subset-size", "20"),
+    ):
+        code, out, _ = program(*given, "--ignore", "id")
+        assert (code, said in out.splitlines()) == (0, True)
+    for written in (pd.read_csv("o.csv", dtype=str), pd.read_parquet("p.parquet")):
+        assert written["id"].isna().sum() == 5
+
+
+# ------------------------------------------------------------------------- what is refused
+
+HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
+        (["t.xlsx", *HERE[1:]], "t.xlsx: the extension must be one of .csv, .tsv"),
+        ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
+        (["d.csv", *HERE[1:]], "d.csv is a directory, not a table:"),
+        ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
+        ([*HERE[:4], "d.csv"], "d.csv is a directory."),
+        ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
+        ([*HERE, "--report", "old.csv"], "old.csv exists"),
+        ([*HERE, "--report", "t.csv", "--force"], "t.csv: the report must be a file of its own"),
+        ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
+        (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),
+        ([*HERE, "--drop", "agee"], "--drop: there is no column 'agee'. Did you mean 'age'?"),
+        ([*HERE, "--ignore", "id,agee"], "--ignore: there is no column 'agee'"),
+        ([*HERE, "--categorical", "agee"], "--categorical: there is no column"),
+        ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
+        ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
+        (["t.csv", "-t", "pet", "-o", "o.csv", "--task", "regression"], "'pet' must hold numbers"),
+        (["gaps.csv", "-t", "b", "-o", "o.csv"], "label column 'b' must hold labels. Got gaps"),
+        (["t.csv", "-t", "id", "-o", "o.csv"], "'id' must hold classes that recur"),
+        (["t.csv", "-t", "junk", "-o", "o.csv"], "'junk' must hold at least two classes. Got 'x'"),
+        (["inf.csv", *HERE[1:]], "inf.csv, line 4, column 'a': 'inf' is not a finite number"),
+        (["void.csv", *HERE[1:]], "void.csv is empty"),
+        (["only.csv", *HERE[1:]], "must have a column besides the label to use"),
+        (["gaps.csv", *HERE[1:]], "with an observed value in a row that has a label"),
+        ([*HERE, "--max-memory", "1e-9"], "--max-memory"),
+        ([*HERE, "--jobs", "2"], "--jobs is for subsets: give --subset-size, too."),
+        ([*HERE, "--scheduler", "local"], "--scheduler is for subsets: give --subset-size, too."),
+    ],
+)
+def test_impute_refuses(refused, table, arguments, message):
+    (table / "d.csv").mkdir()
+    for name, text in {
+        "old.csv": "old",
+        "inf.csv": "a,y\n1,u\n2,v\ninf,u\n",
+        "void.csv": "",
+        "only.csv": "y\n1\n2\n",
+        "gaps.csv": "a,b,y\n,,u\n,,v\n,,u\n,,v\n",
+    }.items():
+        (table / name).write_text(text)
+    assert message in refused("impute", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.csv", "-t", "y", "-o", "m"], "absent.csv: there is no such file."),
+        (["t.csv", "-t", "Y", "-o", "m"], "--target: there is no column 'Y'."),
+        (["t.csv", "-t", "y", "-o", "t.csv", "--force"], "the model must be a file of its own"),
+        (["t.csv", "-t", "y", "-o", "old"], "old.skops exists: give another name, or --force"),
+        (["t.csv", "-t", "y", "-o", "no/m"], "no/m.skops: there is no directory 'no'."),
+        (["t.csv", "-t", "y", "-o", "m", "--drop", "y"], "label column 'y' is needed"),
+        (["t.csv", "-t", "y", "-o", "m", "--max-memory", "1e-9"], "--max-memory"),
+    ],
+)
+def test_fit_refuses(refused, table, arguments, message):
+    (table / "old.skops").write_text("old")
+    assert message in refused("fit", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age,pet\n1,cat\n", "must have the columns that the model was fitted to. Got a table wi"),
+        ("a\n1\n", "without 'age', 'height', 'score', 'pet', 'code'."),
+        ("age,height,score,pet,code\nx,1,1,cat,1\n", "new.csv, line 2, column 'age': 'x' is not"),
+        ("age,height,score,pet,code\n1,1,1,cat,1\n1,inf,1,cat,1\n", "line 3, column 'height': 'i"),
+        ("age,height,score,pet,code\n1,1,1,cow,1\n", "does not know ('pet': 'cow' in 1 of its ce"),
+        ("age,height,score,pet,code\n", "has a header and no rows"),
+    ],
+)
+def test_apply_refuses_tables(refused, fitted, text, message):
+    (fitted / "new.csv").write_text(text)
+    assert message in refused("apply", "m", "new.csv", "-o", "o.csv")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"age": ["x", "y"]}, "The 'age' column of the table must hold numbers"),
+        ({"pet": [1, 2]}, "The 'pet' column of the table must hold categories"),
+        ({"pet": [[1], [2]]}, "The 'pet' column of the table must"),
+        ({"age": pd.to_datetime(["2020-01-01", "2020-01-02"])}, "The 'age' column of the table"),
+        ({"height": [np.inf, 1.0]}, "The 'height' column of the table must hold finite numbers"),
+    ],
+)
+@pytest.mark.parametrize("unknown", ["error", "missing"])
+def test_apply_refuses_changed_kinds_of_columns(refused, fitted, columns, message, unknown):
+    frame = example_frame("new.csv").head(2).assign(**columns)
+    frame.to_parquet("new.parquet")
+    given = ("apply", "m", "new.parquet", "-o", "o.parquet", "--unknown", unknown)
+    assert message in refused(*given)
+
+
+@pytest.mark.parametrize("command", ["impute", "fit"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*HERE[:1], *HERE[3:]], "--target"),
+        (HERE[:3], "-o"),
+        ([], "table"),
+        ([*HERE, "--bogus"], "--bogus"),
+        ([*HERE, "--task", "guess"], "guess"),
+        ([*HERE, "--kernel", "rbf"], "'rbf' is not one of 'gaussian',"),
+        ([*HERE, "--variant", "other"], "other"),
+        ([*HERE, "--C", "0"], "0 is not a positive number"),
+        ([*HERE, "--C", "much"], "'--C'"),
+        ([*HERE, "--gamma", "-1"], "-1 is not a positive number"),
+        ([*HERE, "--eta", "nan"], "nan is not a positive number"),
+        ([*HERE, "--tol", "-1"], "-1 is not a number of at least 0"),
+        ([*HERE, "--max-iter", "0"], "'--max-iter'"),
+        ([*HERE, "--subset-size", SMALLEST_SUBSET - 1], "'--subset-size'"),
+        ([*HERE, "--max-memory", "1.5"], "1.5 is not a share in (0, 1]"),
+        ([*HERE, "--jobs", "0"], "0 is no number of jobs"),
+        ([*HERE, "--kernel", "linear", "--gamma", "1"], "linear kernel has no gamma"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_in_one_line(refused, table, command, arguments, message):
+    err = refused(command, *arguments, code=2)
+    assert message.lower() in err.lower()
+    assert f"(see kernimpute {command} --help)" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["m", "new.csv"], "-o"),
+        (["m"], "new"),
+        (["m", "new.csv", "-o", "o.csv", "--unknown", "guess"], "guess"),
+        (["m", "new.csv", "-o", "o.csv", "--target", "y"], "--target"),
+    ],
+)
+def test_a_wrong_command_line_of_apply_is_refused(refused, table, arguments, message):
+    assert message.lower() in refused("apply", *arguments, code=2).lower()
+
+
+# ------------------------------------------------------------------------- fit and apply
+
+
+def test_fit_says_what_was_learned(program, table):
+    code, out, err = program(*FIT, "-o", "m.skops")
+    assert (code, err) == (0, "")
+    for said in (
+        "table 40 rows, 8 columns",
+        "label y (classification, 2 classes)",
+        "rows without a label 2, not used",
+        "of 190 cells (",
+        "method direct, gaussian kernel, gamma ",
+        "1 round, slope ",
+        "status Converged: the stop rule is met.",
+        "wrote m.skops",
+    ):
+        assert said in flat(out)
+    _, imputed, _ = program(*IMPUTE, *ROLES)
+    solver = [re.search("solver.*?rounds?", said)[0] for said in (out, imputed)]
+    assert solver[0] == solver[1]
+
+
+def test_apply_is_the_imputer_of_python(program, fitted):
+    assert program("apply", "m.skops", "new.csv", "-o", "o.csv", "-q") == (0, "", "")
+    train, new = example_frame("t.csv"), example_frame("new.csv")
+    for frame in (train, new):
+        for name in ("age", "score"):
+            frame[name] = frame[name].astype("Int64")
+    train = train[train["y"].notna()]
+    filled = KernelImputer().fit(train[FEATURES], train["y"]).transform(new[FEATURES])
+    written = pd.read_csv("o.csv", dtype=str)
+    assert written.columns.tolist() == ["id", *FEATURES]
+    for name, spell in (("age", "{}"), ("height", "{:.2f}"), ("score", "{}.0")):
+        assert written[name].tolist() == [spell.format(value) for value in filled[name]]
+    for name in ("pet", "code"):
+        assert written[name].tolist() == filled[name].tolist()
+
+
+def test_apply_changes_the_gaps_only_and_does_not_use_the_label(program, fitted):
+    text = example_text(12, seed=1)
+    (fitted / "labelled.csv").write_text(text)
+    code, out, err = program("apply", "m.skops", "labelled.csv", "-o", "o.csv")
+    assert (code, err) == (0, "")
+    for said in (
+        "table 12 rows, 7 columns",
+        f"model m.skops, of kernimpute {kernimpute.__version__}, fitted to the label y",
+        "note: the label column y is kept as it is and not used",
+        "note: left out, as the model says: junk",
+        "wrote o.csv",
+    ):
+        assert said in flat(out)
+    written = (fitted / "o.csv").read_text()
+    n_filled = check_filled(text, written, dropped=["junk"], unused=["y"])
+    assert f"filled {n_filled} of 84 cells" in flat(out)
+    program("apply", "m.skops", "new.csv", "-o", "p.csv")
+    assert [row[:-1] for row in cells_of(written)] == cells_of((fitted / "p.csv").read_text())
+
+
+def test_new_columns_may_come_in_any_order_and_with_others(program, fitted):
+    frame = pd.read_csv("new.csv", dtype=str)
+    order = ["code", "more", "pet", "score", "height", "id", "age"]
+    frame.assign(more="?")[order].to_csv("mixed.csv", index=False)
+    assert program("apply", "m", "new.csv", "-o", "o.csv", "-q") == (0, "", "")
+    code, _, err = program("apply", "m", "mixed.csv", "-o", "p.csv", "-q")
+    assert (code, err) == (
+        0,
+        "warning: columns that the model does not know are kept as they are: 'more'\n",
+    )
+    expected, written = (pd.read_csv(name, dtype=str) for name in ("o.csv", "p.csv"))
+    assert written.columns.tolist() == order
+    pd.testing.assert_frame_equal(written[[*expected.columns]], expected)
+
+
+def test_a_single_row_is_read_as_the_model_says(program, fitted):
+    (fitted / "one.csv").write_text("id,age,height,score,pet,code\n7,,2,,cat,1\n8,,,,,\n")
+    assert program("apply", "m", "one.csv", "-o", "o.csv", "-q") == (0, "", "")
+    _, (id_, age, height, score, pet, code), new = cells_of((fitted / "o.csv").read_text())
+    assert (id_, height, pet, code) == ("7", "2", "cat", "1")
+    assert age.isdigit()
+    # Where the column has no cell of its own, fills look like those of the training table.
+    assert (score.endswith(".0"), len(new[2].partition(".")[2])) == (True, 2)
+
+
+def test_missing_values_are_those_of_the_model(program, fitted):
+    program(*FIT, "-o", "n", "-q", "--missing-values", "?", "--missing-values", "-9")
+    (fitted / "new.csv").write_text("age,height,score,pet,code\n-9,?,5,?,1\n-9.0,1.8,,cat,2\n")
+    assert program("apply", "n", "new.csv", "-o", "o.csv", "-q") == (0, "", "")
+    assert not {"?", "-9", "-9.0", ""} & {
+        cell for row in cells_of((fitted / "o.csv").read_text()) for cell in row
+    }
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_unknown_categories_are_refused_or_filled(program, refused, fitted, extension):
+    frame = example_frame("new.csv").fillna({"pet": "cat"})
+    frame.loc[[1, 4], "pet"] = "fish"
+    frame.to_csv("odd.csv", index=False) if extension == "csv" else frame.to_parquet("odd.parquet")
+    given = ("apply", "m", f"odd.{extension}", "-o", "o.csv")
+    err = refused(*given)
+    assert "does not know ('pet': 'fish' in 2 of its cells): correct them, or pass --unknown" in err
+    code, _, err = program(*given, "--unknown", "missing")
+    assert (code, err) == (
+        0,
+        "warning: categories that the model does not know are filled like gaps: 'pet': 'fish' in "
+        "2 of its cells\n",
+    )
+    assert set(pd.read_csv("o.csv")["pet"]) <= {"cat", "dog, big"}
+
+
+def test_booleans_of_a_parquet_model_have_names_in_text(program, folder):
+    frame = pd.DataFrame({"a": [1, 2, 3, None] * 4, "c": [True, False, True, None] * 4})
+    frame["c"] = frame["c"].astype("boolean")
+    frame.assign(y=[0, 1, 0, 1] * 4).to_parquet("t.parquet")
+    assert program("fit", "t.parquet", "-t", "y", "-o", "m", "-q") == (0, "", "")
+    (folder / "new.csv").write_text("a,c\n1,yes\n2,\n3,False\n")
+    code, _, err = program("apply", "m", "new.csv", "-o", "o.csv", "--unknown", "missing")
+    assert code == 0
+    assert "'c': 'yes' in 1" in err
+    written = pd.read_csv("o.csv")["c"]
+    assert written.dtype == bool
+    assert not written[2]
+
+
+def test_far_numbers_are_told_of(program, fitted):
+    (fitted / "far.csv").write_text("age,height,score,pet,code\n,1e12,,cat,1\n")
+    code, _, err = program("apply", "m.skops", "far.csv", "-o", "o.csv")
+    assert code == 0
+    assert "times the training range" in err
+    assert "KernelImputer" not in err
+
+
+# ------------------------------------------------------------------------- out of core
+
+
+@pytest.fixture
+def subsets(folder):
+    """Return a table of 60 rows in `t.parquet`, of three row groups, and in `t.csv`."""
+    generator = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = generator.normal(size=(60, 3)) + y[:, None]
+    X[generator.random(X.shape) < 0.3] = np.nan
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table["pet"] = pd.Series(generator.choice(["cat", "dog", "-9"], 60))
+    table["y"] = pd.Series(np.where(y == 1, "yes", "no")).where(generator.random(60) > 0.1)
+    table.to_parquet("t.parquet", row_group_size=25)
+    table.to_csv("t.csv", index=False)
+    return table
+
+
+GIVEN = ("-t", "y", "--subset-size", "20", "--missing-values", "-9")
+PARQUET = ("impute", "t.parquet", *GIVEN)
+
+
+def test_parquet_with_subsets_is_filled_out_of_core(program, subsets, monkeypatch):
+    monkeypatch.setattr("kernimpute.cli.files.open_table", None)
+    code, out, err = program(*PARQUET, "-o", "out.parquet", "--jobs", "1")
+    assert (code, err) == (0, "")
+    for said in ("table 60 rows, 5 columns", "y (classification, 2 classes)", "subsets 3"):
+        assert said in flat(out)
+    assert out.splitlines()[-1] == "wrote out.parquet"
+    impute_parquet("t.parquet", "y", "api.parquet", subset_size=20, missing_values=["-9"])
+    assert pq.read_table("out.parquet").equals(pq.read_table("api.parquet"))
+    assert pq.ParquetFile("out.parquet").num_row_groups == 3
+
+
+def test_subsets_in_memory(program, subsets):
+    code, out, err = program("impute", "t.csv", *GIVEN, "-o", "o.csv", "--n-jobs", "1")
+    assert (code, err) == (0, "")
+    assert "subsets 3" in flat(out)
+    written = pd.read_csv("o.csv")
+    assert written.drop(columns="y").notna().all(axis=None)
+    assert set(written["pet"]) == {"cat", "dog"}
+
+
+def test_a_folder_gives_a_folder(program, subsets, folder):
+    (folder / "in").mkdir()
+    for part in range(2):
+        subsets[part * 30 : (part + 1) * 30].to_parquet(f"in/{part}.parquet")
+    code, out, _ = program("impute", "in", *GIVEN, "-o", "out", "--drop", "b")
+    assert (code, out.splitlines()[-1]) == (0, "wrote out")
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.parquet", "1.parquet"]
+    assert list(pd.read_parquet("out").columns) == ["a", "c", "pet", "y"]
+    assert program("impute", "in", *GIVEN, "-o", "out")[0] == 1
+    assert program("impute", "in", *GIVEN, "-o", "out", "--force", "-q") == (0, "", "")
+
+
+def test_an_interrupted_run_says_how_it_continues(program, subsets, folder, monkeypatch):
+    def interrupt(self, text):
+        if text == "subsets: 3 of 3":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kernimpute.cli.summary.Progress.show", interrupt)
+        code, out, err = program(*PARQUET, "-o", "out.parquet")
+    assert (code, out) == (130, "")
+    assert err.startswith("kernimpute: interrupted; what is finished is kept in .out.parquet.work:")
+    assert not (folder / "out.parquet").exists()
+    code, out, _ = program(*PARQUET, "-o", "out.parquet")
+    assert (code, "subsets 3, 3 of an earlier run" in flat(out)) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("t.csv", *GIVEN, "-o", "o.csv", "--scheduler", "local"), "written as Parquet"),
+        (("t.parquet", *GIVEN, "-o", "o.csv", "--scheduler", "local"), "written as Parquet"),
+        (("t.parquet", *GIVEN, "-o", "o.parquet", "--report", "r.html"), "--report is for"),
+        (("t.parquet", *GIVEN, "-o", "o.parquet", "--max-memory", "0.5"), "--max-memory is for"),
+        (("t.parquet", *GIVEN, "-o", "o.parquet", "--scheduler", "far"), "--scheduler must be"),
+        (("t.parquet", *GIVEN, "-o", "t.parquet", "--force"), "another one than the source"),
+        (("none.parquet", *GIVEN, "-o", "o.parquet"), "there is no such file"),
+        (("t.parquet", *GIVEN, "-o", "o.parquet", "--drop", "z"), "--drop: there is no column 'z'"),
+        (("t.parquet", *GIVEN, "-o", "t.csv.parquet"), "or --force to replace it"),
+        (("in", *GIVEN, "-o", "o.csv"), "a folder gives a folder of Parquet files"),
+        (("in", "-t", "y", "-o", "o.csv"), "only `impute` with --subset-size takes one"),
+    ],
+)
+def test_out_of_core_refuses(refused, subsets, folder, arguments, said):
+    (folder / "in").mkdir()
+    subsets.to_parquet("in/0.parquet")
+    subsets.to_parquet("t.csv.parquet")
+    assert said in refused("impute", *arguments)
+
+
+def test_without_dask_the_extra_is_named(refused, subsets, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    said = refused(*PARQUET, "-o", "o.parquet", "--scheduler", "local")
+    assert "pip install 'kernimpute[dask]'" in said

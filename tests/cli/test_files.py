@@ -1,0 +1,257 @@
+"""Table files: every format becomes every other, and only the gaps change."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kernimpute.cli.files
+from kernimpute.cli.models import read_model
+from tests.cli.conftest import FIT, check_filled, contents
+
+CSV = """id,age,"height, m",code,pet,y
+007,30,1.80,00,"cat, big",yes
+008,,1.60,01,dog,no
+009,40,,00,,yes
+010,51,1.70,,dog,no
+011,,1.90,01,dog,yes
+"""
+EXTENSIONS = ["csv", "tsv", "csv.gz", "tsv.gz", "parquet"]
+IMPUTE = ("impute", "t.csv", "-t", "y", "-o", "o.csv")
+
+
+def write_as(path, frame):
+    """Write a table of text with somebody else's writer."""
+    if path.suffix == ".parquet":
+        numbers = {name: pd.to_numeric(frame[name]) for name in ("age", "height, m")}
+        frame.assign(**numbers).to_parquet(path)
+    else:
+        frame.to_csv(path, sep="\t" if ".tsv" in path.name else ",", index=False)
+
+
+def read_as_text(path):
+    """Read a table with somebody else's reader, all cells text but Parquet's."""
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    return pd.read_csv(path, sep="\t" if ".tsv" in path.name else ",", dtype=str)
+
+
+@pytest.mark.parametrize("read", EXTENSIONS)
+@pytest.mark.parametrize("written", EXTENSIONS)
+def test_every_format_can_become_every_other(program, folder, read, written):
+    (folder / "t.csv").write_text(CSV)
+    before = read_as_text(folder / "t.csv")
+    write_as(folder / f"in.{read}", before)
+    given = ("-t", "y", "--ignore", "id", "--categorical", "code", "-o", f"o.{written}", "-q")
+    assert program("impute", f"in.{read}", *given) == (0, "", "")
+    after = read_as_text(folder / f"o.{written}")
+    assert after.columns.tolist() == before.columns.tolist()
+    assert after.notna().all(axis=None)
+    for name in before:
+        seen = before[name].notna()
+        kind = float if name in ("age", "height, m") else str
+        assert after[name][seen].astype(kind).tolist() == before[name][seen].astype(kind).tolist()
+    assert set(after["pet"]) == {"cat, big", "dog"}
+
+
+def test_bytes_around_the_gaps_stay(program, folder):
+    text = '\ufeffa,b,c\r\n 1.50 ,"x, z", u\r\n?,y,\r\n2.5,"x, z",v \r\n1,"say ""x""", u\r\n'
+    (folder / "t.csv").write_bytes(text.encode())
+    given = ("impute", "t.csv", "-t", "b", "-o", "o.csv", "--missing-values", "?", "--ignore", "c")
+    assert program(*given, "-q") == (0, "", "")
+    written = (folder / "o.csv").read_bytes().decode()
+    before, after = text.split("?"), written.split("y,\r\n")
+    assert written.startswith(before[0])
+    assert written.endswith(before[1])
+    assert len(after[0].rpartition("\n")[2].rstrip(",").partition(".")[2]) == 2
+    # A category is filled as its cells are written, blanks included.
+    (folder / "t.csv").write_text("a,b\n x ,0\n,1\n x ,0\n x ,1\n y,0\n")
+    assert program("impute", "t.csv", "-t", "b", "-o", "p.csv", "-q") == (0, "", "")
+    assert (folder / "p.csv").read_text() == "a,b\n x ,0\n x ,1\n x ,0\n x ,1\n y,0\n"
+
+
+def test_semicolons_and_quotes_come_back(program, folder):
+    text = 'a;"b"\r\n1.50;x\r\n"2";y\r\n3;x\r\n4;y\r\n'
+    (folder / "t.csv").write_bytes(text.encode())
+    assert program("impute", "t.csv", "-t", "b", "-o", "o.csv", "-q") == (0, "", "")
+    assert (folder / "o.csv").read_bytes().decode() == text.replace('"', "")
+
+
+FRAME = pd.DataFrame(
+    {
+        "f32": np.array([0.5, np.nan, 1.5, 2.0] * 3, dtype="float32"),
+        "i": pd.array([1, None, 3, 1] * 3, dtype="Int16"),
+        "flag": pd.array([True, None, False, True] * 3, dtype="boolean"),
+        "cat": pd.Categorical(["b", "a", None, "a"] * 3, categories=["z", "b", "a"], ordered=True),
+        "when": pd.to_datetime(["2020-01-01", None, "2020-01-03", "2020-01-04"] * 3),
+        "list": [[1], [2, 3], None, []] * 3,
+        "y": [0, 1, 0, 1] * 3,
+    },
+    index=pd.Index([*range(1, 12), 99], name="key"),
+)
+USED = ["f32", "i", "flag", "cat"]
+
+
+def check_parquet(program, given, said):
+    """Check that a command fills `FRAME` and keeps its schema, its index and observed cells."""
+    code, out, err = program(*given, "-o", "o.parquet")
+    assert code == 0, err
+    assert said in out + err
+    schema = pq.read_schema("t.parquet")
+    assert pq.read_schema("o.parquet").equals(schema, check_metadata=True)
+    filled = pd.read_parquet("o.parquet")
+    assert filled.index.equals(FRAME.index)
+    assert filled[USED].notna().all(axis=None)
+    seen = FRAME[USED].notna()
+    pd.testing.assert_frame_equal(filled[USED].where(seen), FRAME[USED].where(seen))
+    rest = ["when", "list", "y"]
+    pd.testing.assert_frame_equal(filled[rest], FRAME[rest])
+
+
+def test_parquet_keeps_types_metadata_and_columns_that_are_not_used(program, folder):
+    FRAME.to_parquet("t.parquet")
+    roles = ("-t", "y", "--ignore", "when,list")
+    check_parquet(program, ("impute", "t.parquet", *roles), "not used, for it is the index: key")
+    code, out, _ = program("fit", "t.parquet", *roles, "-o", "m")
+    assert code == 0
+    assert "note: kept and not used, for it is the index: key" in out
+    model = read_model(folder / "m.skops", trust=False)
+    assert model.ignored == ("when", "list", "key")
+    assert [kind.kind for kind in model.kinds.values()] == ["number", "whole", "category"] + [
+        "category"
+    ]
+    check_parquet(program, ("apply", "m", "t.parquet", "--force"), "the label column y is kept")
+
+
+def test_an_index_may_be_dropped_or_ignored_too(program, folder):
+    frame = pd.DataFrame({"a": [1.0, None, 2.0, 2.0], "y": [0, 1, 0, 1]})
+    frame.set_index(pd.Index([3, 5, 9, 11], name="k")).to_parquet("t.parquet")
+    code, _, err = program("impute", "t.parquet", "-t", "y", "-o", "o.csv", "--drop", "k")
+    assert code == 0, err
+    assert (folder / "o.csv").read_text().startswith("a,y\n1.0,0\n2.0,1\n")
+    assert program("impute", "t.parquet", "-t", "y", "-o", "p.csv", "--ignore", "k")[0] == 0
+    assert (folder / "p.csv").read_text().splitlines()[0] == "a,y,k"
+
+
+def test_missing_values_of_parquet_are_text_and_numbers(program, folder):
+    frame = pd.DataFrame(
+        {"a": np.array([1, -999, 3, 2], dtype="int16"), "b": ["x", "?", "y", "y"], "y": [0, 1] * 2}
+    )
+    frame.to_parquet("t.parquet")
+    markers = [part for text in ("-999", "?", "zzz") for part in ("--missing-values", text)]
+    code, _, err = program("impute", "t.parquet", "-t", "y", "-o", "o.parquet", *markers)
+    assert (code, err) == (0, "warning: no cell holds the missing value 'zzz'\n")
+    filled = pd.read_parquet("o.parquet")
+    assert filled["a"].dtype == frame["a"].dtype
+    assert filled["a"][1] in (1, 2, 3)
+    assert filled["b"][1] in ("x", "y")
+
+
+def test_a_parquet_column_of_gaps_gets_a_type(program, fitted):
+    columns = {name: pa.nulls(2) for name in ("age", "height", "score", "pet", "code")}
+    pq.write_table(pa.table(columns), "gaps.parquet")
+    assert program("apply", "m", "gaps.parquet", "-o", "o.parquet", "-q") == (0, "", "")
+    filled = pq.read_table("o.parquet")
+    assert filled.schema.field("height").type == pa.float64()
+    assert not any(column.null_count for column in filled.columns)
+
+
+# ------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("head.csv", b"a,y\n", "head.csv has a header and no rows."),
+        (
+            "latin.csv",
+            "a,y\n\u00e9,u\n".encode("latin-1"),
+            "latin.csv is not UTF-8 text: byte 0xe9 on",
+        ),
+        ("zero.csv", b"a,y\n1,\0\n", "zero.csv is not text: it holds a zero byte on line 2."),
+        (
+            "ragged.csv",
+            b"a,y\n1,u\n1,2,v\n",
+            "ragged.csv, line 3 has 3 cells where the header has 2",
+        ),
+        ("bad.csv.gz", b"a,y\n1,u\n", "bad.csv.gz is not a gzip file"),
+        ("half.csv.gz", gzip.compress(b"a,y\n" * 99)[:20], "half.csv.gz is not a gzip file"),
+        ("bad.parquet", b"a,y\n1,u\n", "bad.parquet is not a Parquet file that can be read"),
+        ("none.parquet", {"a": [], "y": []}, "none.parquet has columns and no rows."),
+        ("list.parquet", {"a": [1.0], "l": [[1]], "y": [0]}, "column 'l' holds list"),
+    ],
+)
+def test_files_that_are_no_tables_are_refused(refused, folder, name, data, message):
+    if isinstance(data, bytes):
+        (folder / name).write_bytes(data)
+    else:
+        pd.DataFrame(data).to_parquet(name)
+    assert message in refused("impute", name, "-t", "y", "-o", "o.csv", "--ignore", "a")
+
+
+# ------------------------------------------------------------------------- replaced files
+
+
+@pytest.mark.parametrize("target", ["t.csv", "old.csv", "link.csv"])
+def test_force_replaces_a_file_and_keeps_its_mode_and_links(program, table, target):
+    text = (table / "t.csv").read_text()
+    (table / "old.csv").write_text("old")
+    (table / "old.csv").chmod(0o640)
+    (table / "link.csv").symlink_to("old.csv")
+    given = ("impute", "t.csv", "-t", "y", "-o", target, "--ignore", "id,junk", "--force")
+    assert program(*given)[0] == 0
+    assert check_filled(text, (table / target).read_text(), unused=["y"])
+    assert (table / "link.csv").is_symlink()
+    assert (table / "old.csv").stat().st_mode & 0o777 == 0o640
+
+
+FAILURES = [
+    ("impute", "kernimpute.report.write_report", OSError(28, "No space left on device")),
+    ("impute", "kernimpute.cli.files.write_table", OSError(28, "No space left on device")),
+    ("apply", "kernimpute.cli.files.write_table", OSError(28, "No space left on device")),
+    ("impute", "kernimpute.estimators.impute_table.impute_table", KeyboardInterrupt()),
+    ("fit", "kernimpute.estimators.impute_table.fit_table", KeyboardInterrupt()),
+    ("apply", "kernimpute.cli.models.fill_rows", KeyboardInterrupt()),
+]
+
+
+@pytest.mark.parametrize(("command", "broken", "error"), FAILURES)
+def test_what_fails_or_is_interrupted_leaves_what_was_there(
+    program, fitted, monkeypatch, command, broken, error
+):
+    given = {
+        "impute": ("t.csv", "-t", "y", "-o", "old.csv", "--report", "r.html"),
+        "fit": ("t.csv", "-t", "y", "-o", "m.skops"),
+        "apply": ("m", "new.csv", "-o", "old.csv"),
+    }
+    (fitted / "old.csv").write_text("old")
+    before = contents(fitted)
+
+    def fail(path, *arguments, **options):
+        if isinstance(error, OSError):
+            path.write_text("half")
+        raise error
+
+    monkeypatch.setattr(broken, fail)
+    code, _, err = program(command, *given[command], "--force")
+    assert contents(fitted) == before
+    if isinstance(error, OSError):
+        assert (code, "No space left on device" in err) == (1, True)
+    else:
+        assert (code, err) == (130, "kernimpute: interrupted; no output was written.\n")
+
+
+def test_the_same_table_gives_the_same_bytes(program, folder, monkeypatch):
+    (folder / "t.csv").write_text(CSV)
+    written = []
+    for _ in range(2):
+        assert program(*IMPUTE[:4], "-o", "o.csv.gz", "--force", "-q")[0] == 0
+        written.append((folder / "o.csv.gz").read_bytes())
+    assert written[0] == written[1]
+    assert kernimpute.cli.files.table_extension(folder / "A.CSV.GZ") == ".csv.gz"
+    assert FIT[0] == "fit"

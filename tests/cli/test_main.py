@@ -1,0 +1,160 @@
+"""The program as a process of its own: exit codes, interruption, terminals, closed streams."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import entry_points
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernimpute.__main__ import main
+from kernimpute.cli import run
+from tests.cli.conftest import example_text
+
+IMPUTE = ["impute", "t.csv", "-t", "y", "-o", "o.csv"]
+INTERRUPTED = "kernimpute: interrupted; no output was written.\n"
+
+# The command line, with something slow in place of the pipeline, the report or an import.
+SLOW = """
+import sys, time
+from kernimpute.__main__ import main
+
+def ready():
+    print("ready", flush=True)
+    time.sleep(60)
+
+def solver(*arguments, callback, **options):
+    from kernimpute.core.status import Record
+    callback(Record(iteration=1, objective=2.5, gap=0.125, stage="Stage I"))
+    ready()
+
+def writer(path, imputation, *, source):
+    path.write_text("half")
+    ready()
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba":
+            ready()
+
+{patch}
+sys.exit(main())
+"""
+SOLVING = "import kernimpute.estimators.impute_table as tables; tables.impute_table = solver"
+WRITING = "import kernimpute.report as report; report.write_report = writer"
+IMPORTING = "sys.meta_path.insert(0, Slow())"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return a folder with a small table, to be the working directory of a process."""
+    (tmp_path / "t.csv").write_text(example_text())
+    return tmp_path
+
+
+def start(folder, *command, **options):
+    """Return a process whose streams are read as text."""
+    return subprocess.Popen(
+        [sys.executable, *command],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=options.pop("stderr", subprocess.PIPE),
+        text=True,
+        **options,
+    )
+
+
+def test_python_m_kernimpute_is_the_program(table):
+    with start(table, "-m", "kernimpute", *IMPUTE[:3], "nope", *IMPUTE[4:]) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert err.startswith("kernimpute: --target: there is no column 'nope'. The columns are: ")
+    (entry,) = entry_points(group="console_scripts", name="kernimpute")
+    assert entry.load() is main
+
+
+@pytest.mark.parametrize("patch", [SOLVING, WRITING, IMPORTING])
+def test_ctrl_c_is_one_line_and_leaves_nothing_behind(table, patch):
+    (table / "o.csv").write_text("old")
+    given = [*IMPUTE, "--report", "r.html", "--force"]
+    with start(table, "-c", SLOW.format(patch=patch), *given) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, INTERRUPTED)
+    assert sorted(path.name for path in table.iterdir()) == ["o.csv", "t.csv"]
+    assert (table / "o.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("options", [[], ["--jobs", "2"]])
+def test_ctrl_c_out_of_core_keeps_what_is_finished(tmp_path, options):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(30_000, 20))
+    X[generator.random(X.shape) < 0.3] = np.nan
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(20)])
+    table.assign(y=np.arange(30_000) % 2).to_parquet(tmp_path / "t.parquet")
+    given = ["impute", "t.parquet", "-t", "y", "-o", "o.parquet", "--subset-size", "500", *options]
+    with start(tmp_path, "-m", "kernimpute", *given, start_new_session=True) as process:
+        while not [*tmp_path.glob(".o.parquet.work/block-*.npz")]:
+            assert process.poll() is None
+            time.sleep(0.02)
+        # To the workers, too, as a terminal does.
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert err == (
+        "kernimpute: interrupted; what is finished is kept in .o.parquet.work: the same call goes "
+        "on from it.\n"
+    )
+    assert process.returncode == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".o.parquet.work", "t.parquet"]
+
+
+def test_a_terminal_shows_the_progress(table):
+    parent, child = pty.openpty()
+    with start(table, "-c", SLOW.format(patch=SOLVING), *IMPUTE, stderr=child) as process:
+        os.close(child)
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+    shown = b""
+    # Linux says by an error that the other end is closed.
+    with contextlib.suppress(OSError):
+        while block := os.read(parent, 4096):
+            shown += block
+    os.close(parent)
+    assert b"Stage I: round 1, objective 2.5, gap 0.12" in shown
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "| true"])
+def test_closed_streams_do_not_change_the_exit_code(table, closed):
+    command = f"set -o pipefail; {sys.executable} -m kernimpute {' '.join(IMPUTE)} {closed}"
+    done = subprocess.run(["bash", "-c", command], cwd=table, capture_output=True, check=False)
+    assert (done.returncode, (table / "o.csv").exists()) == (0, True), done.stderr
+
+
+def test_help_and_version(capsys):
+    for arguments, said in ((["--help"], "Exit codes"), (["fit", "--help"], "--missing-values")):
+        assert run(arguments) == 0
+        assert said in capsys.readouterr().out
+    assert run(["--version"]) == 0
+    assert re.match(r"kernimpute \S+", capsys.readouterr().out)
+    assert run([]) == 2
+    assert "impute" in capsys.readouterr().out
+
+
+def test_help_imports_nothing_that_fills_tables():
+    code = (
+        "import sys; from kernimpute.cli import run; assert run(['fit', '--help']) == 0; "
+        "print([m for m in ('numpy', 'scipy', 'sklearn', 'numba', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

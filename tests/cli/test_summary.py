@@ -1,0 +1,61 @@
+"""What is printed: progress on terminals only, and a summary that cannot fail a run."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import pytest
+
+from kernimpute.cli.summary import Progress, print_or_ignore, print_summary
+from kernimpute.core.status import Record
+
+
+@pytest.mark.parametrize(("quiet", "is_terminal"), [(True, True), (False, False), (False, True)])
+def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
+    stderr = io.StringIO()
+    stderr.isatty = lambda: is_terminal
+    monkeypatch.setattr("sys.stderr", stderr)
+    with Progress(quiet=quiet) as progress:
+        assert progress.callback(Record(iteration=1, gap=0.5, stage="Stage I")) is False
+    line = "\r\x1b[KStage I: round 1, gap 0.5\r\x1b[K"
+    assert stderr.getvalue() == (line if is_terminal and not quiet else "")
+
+
+def test_warnings_are_kept_for_the_summary():
+    with Progress(quiet=True) as progress:
+        warnings.warn("look", UserWarning, stacklevel=1)
+        warnings.warn("old", FutureWarning, stacklevel=1)
+    assert progress.warnings_but(FutureWarning) == ["look"]
+
+
+def test_a_wide_table_is_summed_up(capsys):
+    print_summary([("table", "big")], [], filled={f"c{k}": 1 for k in range(63)}, n_rows=4)
+    out = capsys.readouterr().out
+    assert "c59" in out
+    assert "c60" not in out
+    assert out.rstrip().endswith("and 3 more columns             3")
+
+
+RUNS = {
+    "impute": ["t.csv", "-t", "y", "-o", "o.csv"],
+    "fit": ["t.csv", "-t", "y", "-o", "o.skops"],
+    "apply": ["m.skops", "t.csv", "-o", "o.csv"],
+}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError, OSError, SystemExit])
+@pytest.mark.parametrize("command", RUNS)
+def test_a_summary_that_fails_is_no_failure(fitted, program, monkeypatch, command, error):
+    def failing(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("kernimpute.cli.summary.print_summary", failing)
+    code, out, err = program(command, *RUNS[command])
+    assert (code, out, "kernimpute:" in err) == (0, "", False)
+    assert (fitted / RUNS[command][-1]).exists()
+
+
+def test_without_a_stdout_nothing_is_said(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    print_or_ignore(lambda: print("done"))

@@ -1,0 +1,204 @@
+"""Text tables: cells, the values they stand for, what is refused, and what comes back unchanged."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.text import infer_values, parse_text, spelled, write_text
+
+
+def parse(text, delimiter=","):
+    return parse_text(text, delimiter, "t.csv")
+
+
+def read(text, **options):
+    return infer_values(parse(text), "t.csv", **options)
+
+
+def column(cells, **options):
+    """Return values, decimals, notes and cautions of the column `c` with these cells."""
+    values = read("c,x\n" + "".join(f"{cell},1\n" for cell in cells), **options)
+    return values.frame["c"], values.decimals["c"], values.notes, values.cautions
+
+
+# ------------------------------------------------------------------------- cells
+
+
+def test_cells_keep_their_exact_text():
+    table = parse('a,"b ""x""",c\r\n 38.50 ,"x, y",\r\n"two\nlines",,00000\r\n')
+    assert table.names == ("a", 'b "x"', "c")
+    assert table.rows == [[" 38.50 ", "x, y", ""], ["two\nlines", "", "00000"]]
+    assert (table.lines, table.newline) == ([2, 3], "\r\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\n1,2", [["1", "2"]]),
+        ("a,b\n1,", [["1", ""]]),
+        ("a,b\n1,2\n\n\n", [["1", "2"]]),
+        ("\ufeffa,b\n1,2\n", [["1", "2"]]),
+        ("a,b\r1,2\r", [["1", "2"]]),
+        ("a;b\n1;2\n", [["1", "2"]]),
+    ],
+)
+def test_ends_marks_and_semicolons(text, rows):
+    table = parse(text)
+    assert (table.names, table.rows) == (("a", "b"), rows)
+    assert table.byte_order_mark == text.startswith("\ufeff")
+    assert table.notes == (("cells are separated by semicolons",) if ";" in text else ())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "t.csv is empty"),
+        ("\n\n", "t.csv is empty"),
+        ("a,b\n", "t.csv has a header and no rows"),
+        ("a,b\n1,2\n1\n", "t.csv, line 3 has 1 cell where the header has 2"),
+        ("a,b\n1,2,3\n", "t.csv, line 2 has 3 cells where the header has 2"),
+        ('a,b\n"x\ny",1\nz\n', "t.csv, line 4 has 1 cell where the header has 2."),
+        ("a,b\n\n1,2\n", "t.csv, line 2 is empty where the header has 2"),
+        ('a,b\n1,"2\n3,4\n', "t.csv, line 2: a quote is not closed"),
+        ('a,b\n1,"2"x\n', "t.csv, line 2: a quote is not closed, or text follows it"),
+        ("a,b,a\n1,2,3\n", "t.csv: the header names 'a' more than once"),
+    ],
+)
+def test_malformed_text_is_refused_with_its_line(text, message):
+    with pytest.raises(RefusedError, match=re.escape(message)):
+        parse(text)
+
+
+def test_a_column_without_a_name_is_named_after_its_place():
+    table = parse(",b\n0,2\n")
+    assert table.names == ("unnamed_1", "b")
+    assert "--ignore unnamed_1" in table.cautions[0]
+
+
+CELLS = st.text(alphabet="ab1 .,;\t\"'\r\n\u00e9", max_size=6)
+
+
+@given(
+    rows=st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=5),
+    delimiter=st.sampled_from([",", "\t"]),
+    newline=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+)
+def test_what_it_writes_is_what_the_csv_module_reads(rows, delimiter, newline, quoting):
+    rows = [["x", "y", "z"], *rows]
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter=delimiter, lineterminator="\r\n", quoting=quoting).writerows(rows)
+    table = parse(written.getvalue(), delimiter)
+    assert [list(table.header), *table.rows] == rows
+    again = write_text([*zip(*rows, strict=True)], delimiter, newline)
+    assert [*csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)] == rows
+
+
+# ------------------------------------------------------------------------- values
+
+
+def test_integers_floats_and_text_are_told_apart():
+    values = read("i,f,t\n1,1.50,yes\n-2,2,no\n,,\n")
+    assert [str(values.frame[name].dtype) for name in "ift"] == ["Int64", "float64", "object"]
+    assert values.frame["i"].tolist() == [1, -2, pd.NA]
+    assert values.frame["f"].tolist()[:2] == [1.5, 2.0]
+    assert values.frame["t"].tolist() == ["yes", "no", None]
+    assert values.notes == values.cautions == ()
+
+
+@pytest.mark.parametrize(
+    ("cells", "value", "text"),
+    [
+        (["1", "20"], 7, "7"),
+        (["38.50", "39.2", "40"], 38.12345, "38.12"),
+        (["0.5", "-3"], -0.04, "0.0"),
+        (["45.00", "50.00"], 46.0, "46.00"),
+        (["1e3", "2.5e3"], 1234.5678901, "1234.5678901"),
+        (["0.1234567890123456", "1"], 0.123, "0.123"),
+        (["99999999999999999999", "1"], 5.0, "5"),
+        (["cat", "dog"], "cow", "cow"),
+    ],
+)
+def test_a_filled_value_is_written_like_its_neighbours(cells, value, text):
+    assert spelled(value, column(cells)[1]) == text
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "dtype", "note"),
+    [
+        (["00000", "02208"], {}, "object", "read as codes, for they have leading zeros: c"),
+        (["0", "10", "0.5"], {}, "float64", None),
+        (["012.5", "010"], {}, "float64", None),
+        (["1", "2", "1"], {"categorical": ["c"]}, "object", None),
+        (["12", "x"], {"unused": ["x"]}, "object", None),
+    ],
+)
+def test_codes_are_text(cells, options, dtype, note):
+    values, _, notes, _ = column(cells, **options)
+    assert str(values.dtype) == dtype
+    assert values.astype(str).tolist() == cells or dtype == "float64"
+    assert notes == (() if note is None else (note,))
+
+
+@pytest.mark.parametrize("text", ["12,5", "1,200.5", "inf", "1e999", "1_000", "12 %", "n.a.", "١٢"])
+def test_an_unreadable_cell_among_numbers_is_refused_with_line_column_and_text(text):
+    cells = "".join(f'"{value}",1\n' for value in [1.5] * 98 + [text, 2.5])
+    with pytest.raises(RefusedError) as refusal:
+        read("pulse,x\n" + cells)
+    message = str(refusal.value)
+    assert message.startswith(f"t.csv, line 100, column 'pulse': {text!r} ")
+    assert f"--missing-values '{text}'" in message
+    assert "\n" not in message
+
+
+def test_a_whole_column_with_decimal_commas_is_refused():
+    with pytest.raises(RefusedError, match="line 2.*'1,5' has a comma, .*decimals with a point"):
+        read("a;b\n1,5;x\n2,5;y\n")
+
+
+def test_a_share_is_not_rounded_up_to_everything():
+    cells = "".join(f"{value},1\n" for value in [1.5] * 9999 + ["x"])
+    with pytest.raises(RefusedError, match=r"99.9 % of its cells"):
+        read("a,b\n" + cells)
+
+
+@pytest.mark.parametrize(
+    ("cells", "caution"),
+    [
+        (
+            ["1", "2", "A3", "B4"],
+            "column 'c' mixes text with numbers (50 % of its cells): all are taken for categories",
+        ),
+        (
+            ["x", "?", "y", "?"],
+            "column 'c' holds '?' in 2 cells, as a category: --missing-values '?' makes it a gap",
+        ),
+    ],
+)
+def test_what_looks_like_a_mistake_gets_a_caution(cells, caution):
+    values, _, _, cautions = column(cells)
+    assert values.tolist() == cells
+    assert cautions == (caution,)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"]
+)
+def test_texts_that_are_a_gap_in_any_column(text):
+    assert column(["1", text, "2"])[0].tolist() == [1, pd.NA, 2]
+    assert column(["x", text, "y"])[0].tolist() == ["x", None, "y"]
+
+
+def test_missing_values_match_text_and_every_spelling_of_a_number():
+    cells = ["-999", "-999.0", "-99", "?", "5"]
+    values, _, _, cautions = column(cells, missing_values=["-999", "?", "-1"])
+    assert values.tolist() == [pd.NA, pd.NA, -99, pd.NA, 5]
+    assert cautions == ("no cell holds the missing value '-1'",)

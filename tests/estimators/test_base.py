@@ -1,0 +1,496 @@
+"""What the estimators share: containers and kinds of columns, limits, scikit-learn's company."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from kernimpute import (
+    KernelImputationClassifier,
+    KernelImputationRegressor,
+    KernelImputer,
+    default_grid,
+)
+from kernimpute.estimators._base import estimated_memory
+from tests.estimators.problems import (
+    assert_table_filled,
+    mixed_table,
+    related_rows,
+    uniform_rows,
+)
+
+MACHINES = [KernelImputationClassifier(cv=None), KernelImputationRegressor()]
+
+
+@pytest.fixture
+def table():
+    """Return a mixed table and its labels."""
+    return mixed_table()
+
+
+# ---------------------------------------------------------------------------- containers
+
+
+def test_a_pandas_table_comes_back_with_its_dtypes(table):
+    frame, y = table
+    kept = frame.copy(deep=True)
+    imputer = KernelImputer()
+    assert_table_filled(frame, imputer.fit_transform(frame, y))
+    assert_table_filled(frame, imputer.transform(frame))
+    assert_table_filled(frame.iloc[5:6], imputer.transform(frame.iloc[5:6]))
+    pd.testing.assert_frame_equal(frame, kept)
+    assert imputer.feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def polar(frame):
+    """Return a mixed table as polars' own, gaps as nulls."""
+    return pl.DataFrame(
+        {
+            "height": pl.Series(frame["height"].to_numpy(), nan_to_null=True),
+            "weight": pl.Series(frame["weight"].to_numpy(), nan_to_null=True, dtype=pl.Float32),
+            "age": pl.Series(
+                [None if pd.isna(v) else int(v) for v in frame["age"]], dtype=pl.Int16
+            ),
+            "smoker": [None if pd.isna(v) else bool(v) for v in frame["smoker"]],
+            "town": [None if pd.isna(v) else v for v in frame["town"]],
+            "grade": pl.Series(
+                [None if pd.isna(v) else v for v in frame["grade"]],
+                dtype=pl.Enum(["low", "mid", "high"]),
+            ),
+        }
+    )
+
+
+def test_a_polars_table_comes_back_with_its_schema_and_the_same_fills(table):
+    frame, y = table
+    given = polar(frame)
+    kept = given.clone()
+    imputer = KernelImputer()
+    expected = KernelImputer().fit(frame, y)
+    for filled, like in (
+        (imputer.fit_transform(given, y), expected.fit_transform(frame, y)),
+        (imputer.transform(given), expected.transform(frame)),
+    ):
+        assert isinstance(filled, pl.DataFrame)
+        assert filled.schema == given.schema
+        assert sum(filled.null_count().row(0)) == 0
+        for name in frame.columns:
+            assert filled[name].to_list() == like[name].tolist()
+    assert given.equals(kept)
+
+
+def test_a_pyarrow_table_comes_back_with_its_schema(table):
+    frame, y = table
+    given = polar(frame).drop("grade").to_arrow()
+    imputer = KernelImputer()
+    for filled in (imputer.fit_transform(given, y), imputer.transform(given)):
+        assert isinstance(filled, pa.Table)
+        assert filled.schema.names == given.schema.names
+        assert filled.schema.types == given.schema.types
+        assert all(column.null_count == 0 for column in filled.columns)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=repr)
+def test_machines_predict_alike_from_pandas_and_polars(table, machine):
+    frame, y = table
+    one = clone(machine).fit(frame, y).predict(frame)
+    other = clone(machine).fit(polar(frame), pl.Series(y)).predict(polar(frame))
+    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-10)
+
+
+def test_an_object_array_of_mixed_columns_comes_back_as_one():
+    X = np.array([[1.5, "a"], [None, "b"], [2.5, None], [3.5, "a"]] * 6, dtype=object)
+    y = np.arange(24) % 2
+    filled = KernelImputer().fit_transform(X, y)
+    assert filled.dtype == object
+    assert set(filled[:, 1]) <= {"a", "b"}
+    assert all(1.5 <= value <= 3.5 for value in filled[:, 0])
+
+
+# ---------------------------------------------------------------------------- categories
+
+
+@pytest.mark.parametrize("estimator", [KernelImputer(), *MACHINES], ids=repr)
+def test_an_unknown_category_is_refused_or_counts_as_a_gap_with_a_warning(table, estimator):
+    frame, y = table
+    fitted = clone(estimator).set_params(handle_unknown="missing").fit(frame, y)
+    new = frame.copy()
+    new.loc[new.index[[3, 4]], "town"] = "Rome"
+    new.loc[new.index[5], "town"] = "Oslo"
+    gap = frame.copy()
+    gap.loc[gap.index[[3, 4, 5]], "town"] = None
+    apply = getattr(fitted, "transform", getattr(fitted, "predict", None))
+    strict = clone(estimator).fit(frame, y)
+    with pytest.raises(ValueError, match=r"'town'.*'Rome'.*handle_unknown='missing'"):
+        getattr(strict, apply.__name__)(new)
+    with pytest.warns(UserWarning, match="town") as given:
+        got = apply(new)
+    message = str(given[0].message)
+    assert len(given) == 1
+    assert "Rome" in message
+    assert "Oslo" in message
+    assert "3" in message
+    expected = apply(gap)
+    if isinstance(got, pd.DataFrame):
+        pd.testing.assert_frame_equal(got, expected)
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_numbers_are_categories_where_named():
+    X, y = uniform_rows()
+    X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, np.ceil(X[:, 1] * 3))
+    X[:, 3] = np.where(np.isnan(X[:, 3]), np.nan, np.ceil(X[:, 3] * 4))
+    frame = pd.DataFrame(X, columns=[*"abcde"])
+    filled = [
+        KernelImputer(categorical_features=form).fit_transform(data, y)
+        for form, data in (
+            (["b", "d"], frame),
+            ([1, 3], X),
+            ([1, 3], frame),
+            (np.array([False, True, False, True, False]), X),
+        )
+    ]
+    for one in filled:
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(filled[0]))
+        assert set(np.asarray(one)[:, 1]) <= {1.0, 2.0, 3.0}
+    as_numbers = KernelImputer(categorical_features=None).fit_transform(X, y)
+    assert not set(as_numbers[:, 1]) <= {1.0, 2.0, 3.0}
+    np.testing.assert_array_equal(as_numbers, KernelImputer().fit_transform(X, y))
+
+
+@pytest.mark.parametrize("form", [["z"], [9], np.array([True, False])], ids=repr)
+def test_categories_that_are_no_columns_are_refused(form):
+    X, y = uniform_rows()
+    frame = pd.DataFrame(X, columns=[*"abcde"])
+    with pytest.raises((ValueError, TypeError), match="categorical_features"):
+        KernelImputer(categorical_features=form).fit(frame, y)
+
+
+# ----------------------------------------------------------------------- ranges and gaps
+
+
+def test_fills_stay_in_the_declared_range_and_follow_it():
+    X, y = uniform_rows()
+    X = 10.0 * X
+    frame = pd.DataFrame(X, columns=[*"abcde"])
+    limits = np.column_stack([np.full(5, -20.0), np.full(5, 40.0)])
+    forms = [(-20.0, 40.0), {name: (-20.0, 40.0) for name in "abcde"}, limits]
+    filled = [
+        np.asarray(KernelImputer(feature_range=form, eta=1.0).fit_transform(frame, y))
+        for form in forms
+    ]
+    for one in filled:
+        np.testing.assert_array_equal(one, filled[0])
+        assert (one >= -20.0).all()
+        assert (one <= 40.0).all()
+    by_index = KernelImputer(feature_range={0: (-20.0, 40.0)}).fit(X, y)
+    assert np.isfinite(by_index.transform(X)).all()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [(3.0, 1.0), (1.0, 1.0), {"a": (1.0, 1.0)}, {"z": (0.0, 1.0)}, np.zeros((2, 2)), (0.2, 0.8)],
+    ids=str,
+)
+def test_ranges_that_cannot_be_are_refused(form):
+    X, y = uniform_rows()
+    with pytest.raises(ValueError, match=r"'feature_range' parameter of KernelImputer|range"):
+        KernelImputer(feature_range=form).fit(pd.DataFrame(X, columns=[*"abcde"]), y)
+
+
+@pytest.mark.parametrize(
+    "form", [(0.0, 1.0), {2: (0.0, 1.0)}, {"c": (0.0, 1.0)}, [(0.0, 1.0)] * 5], ids=repr
+)
+def test_a_constant_outside_its_declared_range_is_refused_in_every_form(form):
+    X, y = uniform_rows()
+    frame = pd.DataFrame(X, columns=[*"abcde"])
+    imputer = KernelImputer(feature_range=form)
+    frame["c"] = 7.0
+    with pytest.raises(ValueError, match=r"'c' column .*declared range \[0.0, 1.0\]. Got 7.0"):
+        imputer.fit(frame, y)
+    frame["c"] = 0.5
+    assert imputer.fit_transform(frame, y)["c"].eq(0.5).all()
+    # Categories have no range to lie in.
+    everywhere = KernelImputer(feature_range=(0.0, 1.0))
+    assert everywhere.fit_transform(frame.assign(c="x"), y)["c"].eq("x").all()
+
+
+@pytest.mark.parametrize(
+    ("marker", "markers"), [(-9.0, -9.0), (-9.0, [-9.0, -8.0]), ("?", "?"), (None, np.nan)]
+)
+def test_what_else_counts_as_a_gap(marker, markers):
+    X, y = uniform_rows()
+    marked = X.astype(object)
+    marked[np.isnan(X)] = marker
+    frame, plain = (pd.DataFrame(part, columns=[*"abcde"]).astype(object) for part in (marked, X))
+    kept = frame.copy(deep=True)
+    filled = KernelImputer(missing_values=markers).fit_transform(frame, y)
+    expected = KernelImputer().fit_transform(plain, y)
+    np.testing.assert_array_equal(filled.to_numpy(float), expected.to_numpy(float))
+    pd.testing.assert_frame_equal(frame, kept)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_the_usual_gaps_count_whatever_else_does(gap):
+    frame = pd.DataFrame({"a": pd.Series([0.1, gap, 0.7, -1.0] * 8, dtype=object)})
+    frame["b"] = np.linspace(0.0, 1.0, 32)
+    filled = KernelImputer(missing_values=-1).fit_transform(frame, np.arange(32) % 2)
+    assert set(filled["a"].iloc[[0, 2]]) == {0.1, 0.7}
+    assert all(0.1 <= value <= 0.7 for value in filled["a"])
+
+
+# --------------------------------------------------------------------- columns that vary
+
+
+def test_indicators_are_appended_for_the_columns_with_gaps_in_fit(table):
+    frame, y = table
+    frame["whole"] = np.arange(len(frame)) % 7
+    imputer = KernelImputer(add_indicator=True)
+    filled = imputer.fit_transform(frame, y)
+    gappy = [name for name in frame.columns if frame[name].isna().any()]
+    appended = [f"missingindicator_{name}" for name in gappy]
+    assert filled.columns.tolist() == [*frame.columns, *appended]
+    assert imputer.get_feature_names_out().tolist() == filled.columns.tolist()
+    for name in gappy:
+        assert filled[f"missingindicator_{name}"].tolist() == frame[name].isna().tolist()
+    plain = KernelImputer().fit_transform(frame, y)
+    pd.testing.assert_frame_equal(filled[frame.columns], plain)
+
+
+def test_empty_columns_of_every_dtype_are_kept_with_a_documented_constant(table):
+    frame, y = table
+    gaps = np.ones(len(frame), dtype=bool)
+    empty = frame.copy()
+    for name in ("height", "age", "smoker", "town", "grade"):
+        empty[name] = frame[name].mask(gaps)
+    filled = KernelImputer(keep_empty_features=True).fit_transform(empty, y)
+    assert filled.columns.tolist() == frame.columns.tolist()
+    assert filled["height"].eq(0.0).all()
+    assert filled["age"].eq(0).all()
+    assert not filled["smoker"].any()
+    assert filled["town"].eq("missing").all()
+    assert filled["grade"].eq("low").all()
+    assert filled.drop(columns="town").dtypes.equals(empty.drop(columns="town").dtypes)
+
+
+def test_a_table_of_nothing_has_no_column_left_unless_they_are_kept():
+    """As scikit-learn's SimpleImputer has it."""
+    X, y = np.full((20, 3), np.nan), np.arange(20) % 2
+    with pytest.warns(UserWarning, match=r"0.*1.*2"):
+        assert KernelImputer().fit_transform(X, y).shape == (20, 0)
+    filled = KernelImputer(keep_empty_features=True).fit_transform(X, y)
+    np.testing.assert_array_equal(filled, np.zeros((20, 3)))
+
+
+def test_repeated_column_names_are_refused_in_our_words():
+    X, y = np.random.default_rng(0).random((20, 2)), np.arange(20) % 2
+    for given in (
+        pd.DataFrame(X, columns=["a", "a"]),
+        pa.table([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "a"]),
+    ):
+        with pytest.raises(ValueError, match="KernelImputer .*distinct names.*'a'"):
+            KernelImputer().fit(given, y)
+
+
+def test_numbers_beside_text_stay_numbers_in_another_library():
+    frame = pl.DataFrame({"n": [1.0, None, 3.0, 4.0] * 5, "t": ["p", "q", None, "q"] * 5})
+    y = np.arange(20) % 2
+    for given in (frame, frame.to_arrow()):
+        imputer = KernelImputer().set_output(transform="pandas")
+        filled = imputer.fit_transform(given, y)
+        assert isinstance(filled, pd.DataFrame)
+        assert filled["n"].dtype == np.float64
+        assert imputer.transform(given)["n"].dtype == np.float64
+
+
+# ------------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial"])
+def test_a_number_far_outside_is_taken_to_be_far_with_a_warning(kernel):
+    X, y = related_rows()
+    classifier = KernelImputationClassifier(kernel=kernel).fit(X, y)
+    row = np.full((1, X.shape[1]), np.nan)
+    row[0, 0] = 1e300
+    with pytest.warns(UserWarning, match=r"farther than 1e\+06 times the training range"):
+        probabilities = classifier.predict_proba(row)
+    assert np.isfinite(probabilities).all()
+    with pytest.warns(UserWarning, match="farther than"):
+        filled = KernelImputer(kernel=kernel).fit(X, y).transform(row)
+    assert np.isfinite(filled).all()
+    assert filled[0, 0] == 1e300
+
+
+def test_a_refit_leaves_nothing_of_the_fit_before():
+    X, y = related_rows()
+    imputer = KernelImputer().fit(X, y)
+    imputer.set_params(variant="anchored", task="regression").fit(X, y + 0.25)
+    assert not hasattr(imputer, "eta_")
+    assert not hasattr(imputer, "classes_")
+    classifier = KernelImputationClassifier().fit(X, y)
+    classifier.set_params(cv=None).fit(X, y)
+    classifier.set_params(cv=5)
+    assert not hasattr(classifier, "predict_proba")
+
+
+def test_an_indicator_never_takes_a_column_of_the_users():
+    X, y = related_rows()
+    frame = pd.DataFrame(X[:, :2], columns=["a", "missingindicator_a"])
+    with pytest.raises(ValueError, match="'a' and 'missingindicator_a'.*rename"):
+        KernelImputer(add_indicator=True).fit(frame, y)
+    assert KernelImputer().fit_transform(frame, y).columns.tolist() == [*frame.columns]
+
+
+def test_indicators_of_a_table_with_two_levels_of_names():
+    X, y = related_rows()
+    levels = pd.MultiIndex.from_product([[f"c{k}" for k in range(X.shape[1])], ["mean"]])
+    filled = KernelImputer(add_indicator=True).fit_transform(pd.DataFrame(X, columns=levels), y)
+    assert filled.columns[: X.shape[1]].equals(levels)
+    assert filled.columns[X.shape[1]] == ("missingindicator_c0", "mean")
+
+
+def test_a_reference_of_another_width_is_refused_by_name():
+    X, y = related_rows()
+    imputer = KernelImputer(reference=SimpleImputer(add_indicator=True))
+    with pytest.raises(ValueError, match="'reference' parameter of KernelImputer.*SimpleImputer"):
+        imputer.fit(X, y)
+
+
+def test_a_category_of_weightless_rows_is_refused_before_the_fit():
+    X, y = related_rows()
+    frame = pd.DataFrame({"number": X[:, 0], "code": ["z", *(["p", "q"] * y.size)[: y.size - 1]]})
+    weights = np.ones(y.size)
+    weights[0] = 0.0
+    imputer = KernelImputer()
+    with pytest.raises(ValueError, match="'code'.*'z'"):
+        imputer.fit(frame, y, sample_weight=weights)
+    assert not hasattr(imputer, "n_iter_")
+    forgiving = KernelImputer(handle_unknown="missing")
+    with pytest.warns(UserWarning, match="taken for gaps"):
+        filled = forgiving.fit_transform(frame, y, sample_weight=weights)
+    assert set(filled["code"]) == {"p", "q"}
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_columns", "options"),
+    [
+        (400, 8, {}),
+        (60, 400, {}),
+        (300, 8, {"kernel": "laplacian"}),
+        (300, 8, {"kernel": "sigmoid"}),
+        (120, 8, {"variant": "anchored"}),
+        (60, 8, {"variant": "paper", "max_iter": 1}),
+        (60, 8, {"variant": "released", "max_iter": 1}),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*Stopped at max_iter")
+def test_a_fit_stays_below_the_estimate_of_its_memory(n_samples, n_columns, options):
+    X, y = uniform_rows(n_samples, n_columns)
+    imputer = KernelImputer(**options)
+    imputer.fit(X[:30], y[:30])
+    tracemalloc.start()
+    try:
+        imputer.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= estimated_memory(n_samples, n_columns, imputer.variant, imputer.kernel_)
+
+
+def test_the_refusal_counts_jobs_and_its_advice_is_followed():
+    X, y = uniform_rows(600, 8)
+    need = estimated_memory(600, 8, "direct", KernelImputer().fit(X, y).kernel_)
+    machine = KernelImputationClassifier(cv=4, n_jobs=2, max_memory=int(1.5 * need))
+    with pytest.raises(ValueError, match="N = 600 rows, 600 at once in each of 2 jobs") as refusal:
+        machine.fit(X, y)
+    size = int(re.search(r"subset_size=(\d+)", str(refusal.value))[1])
+    with joblib.parallel_config("threading"):
+        machine.set_params(subset_size=size, tol=0.9).fit(X, y)
+    with pytest.raises(ValueError, match="allows .* GiB: raise max_memory"):
+        KernelImputer(max_memory=1000).fit(X, y)
+
+
+# ------------------------------------------------------------------- among scikit-learn's
+
+
+def test_grid_search_over_the_default_grid_picks_the_best_in_a_pipeline():
+    X, y = related_rows(30, 3)
+    grids = [{**grid, "kernelimputer__C": [0.25, 4.0]} for grid in default_grid("kernelimputer__")]
+    pipeline = make_pipeline(KernelImputer(), SVC())
+    search = GridSearchCV(pipeline, grids, cv=2, error_score="raise").fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert scores.size == 2 * (3 + 9)
+    assert search.best_score_ == scores.max()
+    best = clone(pipeline).set_params(**search.best_params_)
+    assert cross_val_score(best, X, y, cv=2).mean() == search.best_score_
+
+
+@pytest.mark.parametrize("name", ["scale/4", "scale", "scale*4"])
+def test_named_gammas_and_etas_are_parts_of_the_scaled_ones(name):
+    X, y = uniform_rows()
+    parts = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
+    for estimator in (KernelImputer(), *MACHINES):
+        scaled = clone(estimator).set_params(gamma="scale").fit(X, y)
+        named = clone(estimator).set_params(gamma=name, eta="auto/4").fit(X, y)
+        assert named.kernel_.gamma == pytest.approx(parts[name] * scaled.kernel_.gamma)
+        assert named.eta_ == pytest.approx(scaled.eta_ / 4.0)
+
+
+def test_a_column_transformer_gives_the_imputer_its_columns():
+    frame, y = mixed_table()
+    transformer = ColumnTransformer(
+        [("ours", KernelImputer(), ["height", "weight"]), ("theirs", SimpleImputer(), ["age"])],
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas")
+    frame["age"] = frame["age"].astype("float64")
+    out = transformer.fit_transform(frame, y)
+    assert out.columns.tolist() == ["height", "weight", "age"]
+    alone = KernelImputer().fit_transform(frame[["height", "weight"]], y)
+    pd.testing.assert_frame_equal(out[["height", "weight"]], alone)
+
+
+def test_a_reference_is_cloned_and_never_fitted_itself():
+    X, y = related_rows()
+    reference = KNNImputer()
+    imputer = KernelImputer(reference=reference)
+    copy = clone(imputer)
+    assert copy.reference is not reference
+    imputer.fit(X, y)
+    assert imputer.reference is reference
+    assert not hasattr(reference, "n_features_in_")
+    imputer.set_params(reference__n_neighbors=2)
+    assert reference.n_neighbors == 2
+    assert imputer.get_params()["reference__n_neighbors"] == 2
+
+
+def test_weights_are_routed_through_a_pipeline_and_its_cross_validation():
+    with sklearn.config_context(enable_metadata_routing=True):
+        X, y = related_rows()
+        weights = np.where(np.arange(len(y)) % 3 == 0, 4.0, 1.0)
+        pipeline = make_pipeline(
+            KernelImputer(tol=1e-4, max_iter=1000).set_fit_request(sample_weight=True),
+            SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+        )
+        filled = KernelImputer(tol=1e-4, max_iter=1000).fit_transform(X, y, sample_weight=weights)
+        machine = SVC().fit(filled, y, sample_weight=weights)
+        pipeline.fit(X, y, sample_weight=weights)
+        np.testing.assert_array_equal(pipeline[-1].dual_coef_, machine.dual_coef_)
+        params = {"sample_weight": weights}
+        weighted = cross_validate(pipeline, X, y, cv=3, params=params, error_score="raise")
+        assert np.isfinite(weighted["test_score"]).all()

@@ -1,0 +1,394 @@
+"""What `KernelImputer` promises about tables with gaps, in each of its settings.
+
+scikit-learn's own checks fit complete tables only. A check here is a function of an unfitted
+imputer that asserts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.impute import KNNImputer
+
+from kernimpute import KernelImputer
+from tests.estimators.problems import (
+    assert_filled,
+    global_generators,
+    read_only,
+    related_rows,
+    same_bits,
+)
+
+SETTINGS = {
+    "direct": KernelImputer(),
+    "direct, near its optimum": KernelImputer(tol=1e-4, max_iter=2000),
+    "regression": KernelImputer(task="regression"),
+    "anchored": KernelImputer(variant="anchored"),
+    "laplacian": KernelImputer(kernel="laplacian"),
+    "polynomial": KernelImputer(kernel="polynomial"),
+    "reference imputer": KernelImputer(reference=KNNImputer(), add_indicator=True),
+    "subsets": KernelImputer(subset_size=20, keep_empty_features=True),
+    "reference alone": KernelImputer(eta=float("inf")),
+}
+
+DEALT = "rows are dealt to subsets by their position, as scikit-learn deals them to folds"
+NOT_PROMISED = {
+    ("subsets", "permuted_training_rows_are_filled_alike"): DEALT,
+    ("subsets", "equal_training_rows_with_equal_labels_get_equal_fills"): DEALT,
+    ("polynomial", "fills_follow_a_reflection"): "(x.z + 1)^3 of 1 - x and 1 - z is another kernel",
+}
+"""What is against a setting's nature; no other check may fail in any setting."""
+
+CLOSE = 1e-10
+"""What the same arithmetic in another order may change, in units of a column's range."""
+
+SAME_DESCENT = 1e-6
+"""What a descent may differ by, in the same units, where it meets the same problem in disguise."""
+
+CERTIFIED = 1e-3
+"""The relative gap at which `anchored` stops, unless told: it falls with the square of a feature's
+distance from the best one, so features may differ by a share of its root."""
+
+checks = {}
+"""The battery: name to function of an unfitted imputer."""
+
+
+def check(function):
+    """Register a check under its name."""
+    checks[function.__name__] = function
+    return function
+
+
+def training_rows():
+    """Return labelled rows with gaps, read-only."""
+    X, y = related_rows(n_samples=40, seed=0)
+    return read_only(X), read_only(y)
+
+
+def new_rows():
+    """Return other rows with gaps, some of their values outside the range seen in training."""
+    X, _ = related_rows(n_samples=12, seed=1)
+    return read_only(1.3 * X - 2.0)
+
+
+def features(filled, X):
+    """Return the filled features, as an array, without the indicators appended to them."""
+    columns = slice(np.shape(X)[1])
+    return np.asarray(filled.iloc[:, columns] if hasattr(filled, "iloc") else filled[:, columns])
+
+
+def fill_training(imputer, X, y):
+    """Return the training rows as a fresh copy of the imputer fills them."""
+    return features(clone(imputer).fit_transform(X, y), X)
+
+
+def fill_new(imputer, X, y, X_new):
+    """Return new rows as a fresh copy of the imputer, fitted on X, fills them."""
+    return features(clone(imputer).fit(X, y).transform(X_new), X_new)
+
+
+def fill_both(imputer, X, y, X_new):
+    """Return training rows and new rows, filled."""
+    return fill_training(imputer, X, y), fill_new(imputer, X, y, X_new)
+
+
+def solver_tolerance(imputer):
+    """Return what may change in the fills where the solver meets the same problem in disguise."""
+    if imputer.variant == "direct":
+        return SAME_DESCENT
+    return 0.3 * np.sqrt(CERTIFIED if imputer.tol is None else imputer.tol)
+
+
+def assert_same_fills(one, other, X, tolerance=CLOSE):
+    """Assert that filled tables agree to a tolerance in units of each column's observed range."""
+    spread = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    np.testing.assert_allclose(one / spread, other / spread, rtol=0.0, atol=tolerance)
+
+
+# ---------------------------------------------------------------- one table and one fit
+
+
+@check
+def no_gap_is_left_and_observed_cells_keep_every_bit(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    training, new = fill_both(imputer, X, y, X_new)
+    assert_filled(X, training)
+    assert_filled(X_new, new)
+
+
+@check
+def inputs_are_not_written_to(imputer):
+    X, y, X_new = (np.array(part) for part in (*training_rows(), new_rows()))
+    before = [part.tobytes() for part in (X, y, X_new)]
+    fitted = clone(imputer)
+    fitted.fit_transform(X, y)
+    fitted.fit(X, y).transform(X_new)
+    assert [part.tobytes() for part in (X, y, X_new)] == before
+
+
+@check
+def what_is_returned_shares_no_memory_with_what_came(imputer):
+    X, y = training_rows()
+    complete = np.where(np.isnan(X), 0.5, X)
+    fitted = clone(imputer).fit(complete, y)
+    assert not np.shares_memory(fitted.transform(complete), complete)
+
+
+@check
+def a_filled_table_comes_back_as_it_is(imputer):
+    X, y = training_rows()
+    fitted = clone(imputer).fit(X, y)
+    filled = fill_training(imputer, X, y)
+    assert same_bits(features(fitted.transform(filled), X), filled)
+    assert same_bits(fill_training(imputer, filled, y), filled)
+
+
+@check
+def filled_values_lie_in_the_observed_range(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    for before, after in zip((X, X_new), fill_both(imputer, X, y, X_new), strict=True):
+        gaps = np.isnan(before)
+        assert (after >= low)[gaps].all()
+        assert (after <= high)[gaps].all()
+
+
+@check
+def float32_and_float64_are_kept(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    for dtype in (np.float32, np.float64):
+        outputs = fill_both(imputer, X.astype(dtype), y, X_new.astype(dtype))
+        assert [part.dtype for part in outputs] == [dtype, dtype]
+        assert_filled(X.astype(dtype), outputs[0])
+
+
+@check
+def a_complete_column_comes_back_untouched(imputer):
+    X, y, X_new = *training_rows(), np.array(new_rows())
+    X, X_new = np.array(X), np.array(X_new)
+    X[:, 1] = np.linspace(-3.0, 7.0, len(X))
+    X_new[:, 1] = np.linspace(-30.0, 70.0, len(X_new))
+    training, new = fill_both(imputer, X, y, X_new)
+    assert same_bits(training[:, 1], X[:, 1])
+    assert same_bits(new[:, 1], X_new[:, 1])
+
+
+@check
+def fitting_twice_gives_the_same(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    fitted = clone(imputer)
+    first = fitted.fit_transform(X, y), fitted.transform(X_new)
+    second = fitted.fit_transform(X, y), fitted.transform(X_new)
+    other = fill_training(imputer, X, y), fill_new(imputer, X, y, X_new)
+    for once, twice, elsewhere in zip(first, second, other, strict=True):
+        assert same_bits(once, twice)
+        assert same_bits(features(once, X), elsewhere)
+
+
+@check
+def the_global_generators_are_left_alone(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    before = global_generators()
+    fill_both(imputer, X, y, X_new)
+    assert global_generators() == before
+
+
+@check
+def gaps_may_come_first_at_transform(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    complete = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    training, new = fill_both(imputer, complete, y, X_new)
+    assert same_bits(training, complete)
+    assert_filled(X_new, new)
+
+
+@check
+def rows_with_nothing_observed_are_filled(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    X, X_new = np.array(X), np.array(X_new)
+    X[[3, 8]] = X_new[[0, 7]] = np.nan
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    training, new = fill_both(imputer, X, y, X_new)
+    assert_filled(X, training)
+    assert_filled(X_new, new)
+    empty_rows = np.vstack([training[[3, 8]], new[[0, 7]]])
+    assert ((empty_rows >= low) & (empty_rows <= high)).all()
+
+
+@check
+def a_column_may_be_empty_at_transform(imputer):
+    X, y, X_new = *training_rows(), np.array(new_rows())
+    X_new[:, 2] = np.nan
+    assert_filled(X_new, fill_new(imputer, X, y, X_new))
+
+
+# ------------------------------------------------------------- the same table in disguise
+
+
+@check
+def single_precision_fills_like_double(imputer):
+    X, y = training_rows()
+    rounded = X.astype(np.float32)
+    single, double = (fill_training(imputer, part, y) for part in (rounded, rounded.astype(float)))
+    assert_same_fills(single, double, X, max(solver_tolerance(imputer), 1e-6))
+
+
+@check
+def memory_order_does_not_matter(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    expected = fill_both(imputer, X, y, X_new)
+    for layout in (np.asfortranarray, np.ndarray.tolist):
+        got = fill_both(imputer, layout(X), y, layout(X_new))
+        for one, other in zip(got, expected, strict=True):
+            assert_same_fills(one, other, X)
+
+
+@check
+def a_row_is_filled_alone_as_in_a_batch(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    fitted = clone(imputer).fit(X, y)
+    together = fitted.transform(X_new)
+    alone = np.vstack([fitted.transform(X_new[row : row + 1]) for row in range(len(X_new))])
+    assert same_bits(alone, together)
+
+
+@check
+def equal_training_rows_with_equal_labels_get_equal_fills(imputer):
+    X, y = training_rows()
+    filled = fill_training(imputer, np.vstack([X, X[:20]]), np.append(y, y[:20]))
+    assert_same_fills(filled[len(X) :], filled[:20], X, solver_tolerance(imputer))
+
+
+@check
+def permuted_training_rows_are_filled_alike(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    order = np.random.default_rng(3).permutation(len(X))
+    training, new = fill_both(imputer, X, y, X_new)
+    permuted, new_from_permuted = fill_both(imputer, X[order], y[order], X_new)
+    assert_same_fills(permuted, training[order], X, solver_tolerance(imputer))
+    assert_same_fills(new_from_permuted, new, X, solver_tolerance(imputer))
+
+
+@check
+def permuted_columns_are_filled_alike(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    order = np.array([2, 0, 3, 1])
+    training, new = fill_both(imputer, X, y, X_new)
+    permuted, new_permuted = fill_both(imputer, X[:, order], y, X_new[:, order])
+    assert_same_fills(permuted, training[:, order], X[:, order], solver_tolerance(imputer))
+    assert_same_fills(new_permuted, new[:, order], X[:, order], solver_tolerance(imputer))
+
+
+@check
+def other_names_of_the_classes_give_the_same_fills(imputer):
+    X, y = training_rows()
+    expected = fill_training(imputer, X, y)
+    names = (np.array(["no", "yes"])[y], y == 1)
+    numbers = (5 + 4 * y, 0.1 * y)
+    for labels in numbers if getattr(imputer, "task", "") == "regression" else names + numbers[:1]:
+        assert_same_fills(fill_training(imputer, X, labels), expected, X)
+    swapped = fill_training(imputer, X, 1 - y)
+    assert_same_fills(swapped, expected, X, solver_tolerance(imputer))
+
+
+@check
+def fills_follow_a_change_of_units(imputer):
+    assert_equivariant(imputer, np.array([1.0, 1e4, 1e-3, 2.0]), np.array([0.0, 5.0, 1.0, -30.0]))
+
+
+@check
+def fills_follow_a_reflection(imputer):
+    assert_equivariant(imputer, np.array([1.0, -1.0, 1.0, -2.0]), np.zeros(4))
+
+
+def assert_equivariant(imputer, scale, shift):
+    """Assert that an affine map of the columns maps the fills."""
+    X, y, X_new = *training_rows(), new_rows()
+    training, new = fill_both(imputer, X, y, X_new)
+    mapped = X * scale + shift
+    mapped_training, mapped_new = fill_both(imputer, mapped, y, X_new * scale + shift)
+    tolerance = solver_tolerance(imputer)
+    assert_same_fills(mapped_training, training * scale + shift, mapped, tolerance)
+    assert_same_fills(mapped_new, new * scale + shift, mapped, tolerance)
+
+
+# ----------------------------------------------------------------- names and containers
+
+
+NAMES = ["length", "width", "height", "mass"]
+
+
+def framed(X):
+    """Return rows as a frame with names and an index of its own."""
+    return pd.DataFrame(X, columns=NAMES, index=np.arange(len(X)) * 3 + 7)
+
+
+@check
+def a_frame_of_floats_is_filled_like_the_array(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    frame, frame_new = framed(X), framed(X_new)
+    kept = frame.copy(deep=True)
+    fitted = clone(imputer)
+    training, new = fitted.fit_transform(frame, y), fitted.transform(frame_new)
+    assert_same_fills(features(training, X), fill_training(imputer, X, y), X)
+    assert_same_fills(features(new, X), fill_new(imputer, X, y, X_new), X)
+    pd.testing.assert_frame_equal(frame, kept)
+    assert fitted.feature_names_in_.tolist() == NAMES
+    assert fitted.n_features_in_ == 4
+
+
+@check
+def set_output_is_obeyed(imputer):
+    X, y, X_new = *training_rows(), new_rows()
+    fitted = clone(imputer).set_output(transform="pandas")
+    frame, new = framed(X), framed(X_new)
+    training = fitted.fit_transform(frame, y)
+    filled = fitted.transform(new)
+    assert isinstance(training, pd.DataFrame)
+    assert isinstance(filled, pd.DataFrame)
+    assert training.index.equals(frame.index)
+    assert filled.index.equals(new.index)
+    assert filled.columns.tolist() == fitted.get_feature_names_out().tolist()
+    assert filled.columns.tolist()[:4] == NAMES
+    assert_same_fills(features(filled, X), fill_new(imputer, X, y, X_new), X)
+    polar = clone(imputer).set_output(transform="polars").fit(frame, y).transform(new)
+    assert isinstance(polar, pl.DataFrame)
+    assert polar.columns == filled.columns.tolist()
+    np.testing.assert_array_equal(polar.to_numpy().astype(float), filled.to_numpy().astype(float))
+
+
+@check
+def names_out_match_the_columns_out(imputer):
+    X, y = training_rows()
+    fitted = clone(imputer)
+    n_columns = fitted.fit_transform(X, y).shape[1]
+    assert fitted.transform(X).shape[1] == n_columns
+    assert len(fitted.get_feature_names_out()) == n_columns
+    assert fitted.get_feature_names_out()[:4].tolist() == ["x0", "x1", "x2", "x3"]
+    assert fitted.get_feature_names_out(NAMES)[:4].tolist() == NAMES
+    with pytest.raises(ValueError, match="input_features should have length"):
+        fitted.get_feature_names_out(NAMES[:3])
+    named = clone(imputer).fit(framed(X), y)
+    with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
+        named.get_feature_names_out(NAMES[::-1])
+
+
+@check
+def other_columns_than_fitted_are_refused(imputer):
+    X, y = training_rows()
+    fitted = clone(imputer).fit(framed(X), y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.transform(framed(X)[NAMES[::-1]])
+    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+        clone(imputer).fit(X, y).transform(X[:, :3])
+
+
+@pytest.mark.parametrize("name", checks)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_setting_keeps_every_promise(setting, name, request):
+    if reason := NOT_PROMISED.get((setting, name)):
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    checks[name](SETTINGS[setting])

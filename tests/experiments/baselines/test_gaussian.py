@@ -1,0 +1,172 @@
+"""Gaussians with gaps: scipy's densities and maximum, scikit-learn's discriminant analysis."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import softmax
+from scipy.stats import multivariate_normal
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from experiments.baselines import gaussian
+from experiments.baselines.gaussian import (
+    GaussianClassifier,
+    conditional_gaussians,
+    fit_gaussian,
+    log_density,
+    spread,
+)
+
+
+def table(n_samples=90, n_features=4, n_classes=3, missing_rate=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n_samples) % n_classes)
+    mixing = np.eye(n_features) + 0.5 * rng.normal(size=(n_features, n_features))
+    X = rng.normal(size=(n_samples, n_features)) @ mixing
+    X += 1.5 * rng.normal(size=(n_classes, n_features))[y]
+    X[rng.random(X.shape) < missing_rate] = np.nan
+    return X, y
+
+
+def one_group(X):
+    return np.zeros(len(X), dtype=np.intp)
+
+
+def observed_log_density(row, mean, covariance):
+    seen = ~np.isnan(row)
+    if not seen.any():
+        return 0.0
+    return multivariate_normal(mean[seen], covariance[np.ix_(seen, seen)]).logpdf(row[seen])
+
+
+def likelihood(X, mean, covariance):
+    return sum(observed_log_density(row, mean, covariance) for row in X)
+
+
+@pytest.fixture
+def covariance():
+    factor = np.random.default_rng(3).normal(size=(4, 4))
+    return factor @ factor.T + 0.3 * np.eye(4)
+
+
+def test_conditionals_are_those_of_the_joint_precision(covariance):
+    # With L the precision of all cells: mean_g - L_gg^-1 L_go (x_o - mean_o), covariance L_gg^-1.
+    mean = np.array([1.0, -2.0, 0.5, 3.0])
+    masks = np.array(list(itertools.product([True, False], repeat=4)))
+    X = np.where(masks, np.random.default_rng(0).normal(size=masks.shape), np.nan)
+    means, covariances, pattern = conditional_gaussians(X, mean, covariance)
+    precision = np.linalg.inv(covariance)
+    for row, mask in enumerate(masks):
+        gaps = ~mask
+        inner = np.linalg.inv(precision[np.ix_(gaps, gaps)])
+        shift = inner @ precision[np.ix_(gaps, mask)] @ (X[row, mask] - mean[mask])
+        expected = np.zeros((4, 4))
+        expected[np.ix_(gaps, gaps)] = inner
+        assert_allclose(means[row, gaps], mean[gaps] - shift, atol=1e-12)
+        assert_array_equal(means[row, mask], X[row, mask])
+        assert_allclose(covariances[pattern[row]], expected, atol=1e-12)
+
+
+def test_densities_are_those_of_the_observed_cells_in_any_blocks(covariance, monkeypatch):
+    X, _ = table(30, missing_rate=0.5)
+    mean = np.array([0.0, 1.0, 2.0, 3.0])
+    expected = [observed_log_density(row, mean, covariance) for row in X]
+    assert_allclose(log_density(X, mean, covariance), expected, atol=1e-11)
+    monkeypatch.setattr(gaussian, "BLOCK_CELLS", 40)
+    assert_allclose(log_density(X, mean, covariance), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("prior_rows", [0.0, 2.5])
+@pytest.mark.parametrize("n_groups", [1, 2])
+def test_the_objective_is_as_documented_and_never_falls(prior_rows, n_groups):
+    X, _ = table(60, 5, missing_rate=0.4)
+    groups = np.arange(60) % n_groups
+    fit = fit_gaussian(X, groups, prior_rows, tol=0.0)
+    assert np.diff(fit.objectives).min() >= -1e-10
+    inverse = np.linalg.inv(fit.covariance)
+    prior = np.linalg.slogdet(fit.covariance)[1] + np.trace(np.diag(spread(X, groups)) @ inverse)
+    found = sum(
+        likelihood(X[groups == group], mean, fit.covariance) for group, mean in enumerate(fit.means)
+    )
+    assert fit.objectives[-1] == pytest.approx(found - 0.5 * prior_rows * prior, rel=1e-10)
+
+
+@pytest.mark.parametrize("prior_rows", [0.0, 1.5])
+def test_no_other_gaussian_is_more_likely(prior_rows):
+    X, _ = table(25, 3, n_classes=1, missing_rate=0.4, seed=1)
+    fit = fit_gaussian(X, one_group(X), prior_rows, tol=1e-13)
+    variances = spread(X, one_group(X))
+    lower = np.tril_indices(3)
+
+    def loss(parameters):
+        root = np.zeros((3, 3))
+        root[lower] = parameters[3:]
+        root[np.diag_indices(3)] = np.exp(root[np.diag_indices(3)])
+        S = root @ root.T
+        prior = np.linalg.slogdet(S)[1] + (variances * np.diag(np.linalg.inv(S))).sum()
+        return 0.5 * prior_rows * prior - likelihood(X, parameters[:3], S)
+
+    start = np.concatenate([np.nanmean(X, axis=0), np.zeros(6)])
+    found = minimize(loss, start, method="BFGS", options={"gtol": 1e-5})
+    assert -found.fun == pytest.approx(fit.objectives[-1], abs=1e-6)
+
+
+def test_units_of_measurement_do_not_matter():
+    X, _ = table(50, 3, missing_rate=0.4)
+    units = np.array([1e-6, 1.0, 1e6])
+    fit, other = fit_gaussian(X, one_group(X)), fit_gaussian(X * units, one_group(X))
+    assert_allclose(other.means, fit.means * units, rtol=1e-8)
+    assert_allclose(other.covariance, fit.covariance * np.outer(units, units), rtol=1e-8)
+
+
+def test_columns_without_spread_or_cells_leave_the_covariance_positive():
+    X, _ = table(30, missing_rate=0.3)
+    X[:, 1], X[:, 2] = 7.0, np.nan
+    fit = fit_gaussian(X, one_group(X))
+    assert fit.means[0, 1] == pytest.approx(7.0) and fit.means[0, 2] == 0.0
+    assert np.linalg.eigvalsh(fit.covariance)[0] > 0.0
+
+
+def test_complete_rows_give_discriminant_analysis():
+    X, y = table()
+    linear = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y).predict_proba(X)
+    assert_allclose(GaussianClassifier(X, y, "shared", 0.0).predict_proba(X), linear, atol=1e-9)
+    parts = [X[y == label] for label in range(3)]
+    joint = np.stack(
+        [multivariate_normal(one.mean(0), np.cov(one.T, bias=True)).logpdf(X) for one in parts], 1
+    )
+    quadratic = softmax(joint + np.log([len(one) / 90 for one in parts]), axis=1)
+    assert_allclose(GaussianClassifier(X, y, "class", 0.0).predict_proba(X), quadratic, atol=1e-9)
+
+
+@pytest.mark.parametrize("covariance", ["shared", "class"])
+def test_rows_with_gaps_are_judged_by_their_observed_cells(covariance):
+    X, y = table(missing_rate=0.4)
+    X[0] = np.nan
+    model = GaussianClassifier(X, y, covariance)
+    found = model.predict_proba(X)
+    for row, got in zip(X, found, strict=True):
+        pairs = zip(model.means, model.covariances, strict=True)
+        assert_allclose(
+            got,
+            softmax(model.log_priors + [observed_log_density(row, m, S) for m, S in pairs]),
+            atol=1e-10,
+        )
+    assert_array_equal(model.predict(X), found.argmax(axis=1))
+
+
+@pytest.mark.parametrize("covariance", ["shared", "class"])
+def test_few_cells_and_many_columns_work(covariance):
+    X, y = table(30, 40, missing_rate=0.9)
+    assert np.isfinite(GaussianClassifier(X, y, covariance).predict_proba(X)).all()
+
+
+def test_two_classes_are_decided_by_log_odds():
+    X, y = table(n_classes=2, missing_rate=0.3)
+    model = GaussianClassifier(X, y, "shared")
+    odds = np.log(model.predict_proba(X)[:, 1] / model.predict_proba(X)[:, 0])
+    assert_allclose(model.decision_function(X), odds, atol=1e-8)

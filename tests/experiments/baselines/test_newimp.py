@@ -1,0 +1,138 @@
+"""NewImp: the flow against loops and Gaussians, the score against finite differences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[torch]")
+
+from experiments.baselines.newimp import (  # noqa: E402
+    NOISE,
+    EnergyNetwork,
+    NewImpImputer,
+    flow_velocity,
+    move_cells,
+    train_score,
+    velocity_of_new_rows,
+)
+
+
+def tensor(values):
+    return torch.tensor(np.asarray(values, dtype=float))
+
+
+def rms(values):
+    return math.sqrt(np.mean(np.square(values)))
+
+
+def test_the_velocity_is_the_mean_over_rows_written_as_two_loops():
+    rng = np.random.default_rng(1)
+    rows, scores = rng.normal(size=(2, 7, 3))
+    points = rng.normal(size=(4, 3))
+    bandwidth, weight = 0.8, 2.5
+    expected = np.zeros_like(points)
+    for i, x in enumerate(points):
+        for z, score in zip(rows, scores, strict=True):
+            K = math.exp(-sum((x - z) ** 2) / (2.0 * bandwidth**2))
+            # minus lambda times the kernel's gradient at z, K (x - z) / h^2
+            expected[i] += (K * score - weight * K * (x - z) / bandwidth**2) / len(rows)
+    found = flow_velocity(tensor(points), tensor(rows), tensor(scores), bandwidth, weight)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=0.0, atol=1e-14)
+
+
+def test_a_new_row_moves_as_if_it_were_one_of_the_rows():
+    rng = np.random.default_rng(6)
+    rows, points = tensor(rng.normal(size=(6, 3))), tensor(rng.normal(size=(2, 3)))
+    scores, own = tensor(rng.normal(size=(6, 3))), tensor(rng.normal(size=(2, 3)))
+    found = velocity_of_new_rows(points, own, rows, scores, 0.9, 1.5)
+    for i in range(2):
+        joined, both = torch.vstack([rows, points[i]]), torch.vstack([scores, own[i]])
+        expected = flow_velocity(joined, joined, both, 0.9, 1.5)
+        np.testing.assert_allclose(found[i], expected[-1], rtol=0.0, atol=1e-14)
+
+
+def test_under_a_gaussians_exact_score_cells_go_to_the_conditional_mean():
+    correlation = 0.8
+    precision = tensor(np.linalg.inv([[1.0, correlation], [correlation, 1.0]]))
+    known = np.linspace(-2.0, 2.0, 30)
+    rows = tensor(np.column_stack([known, np.random.default_rng(4).normal(size=30)]))
+    rows.requires_grad_()
+    missing = torch.tensor([[False, True]]).expand(30, 2)
+
+    def velocity(current):
+        return flow_velocity(current, current, -current @ precision, 0.2, 0.0)
+
+    move_cells(rows, missing, velocity, torch.optim.Adam([rows], lr=0.02), 1500)
+    moved = rows.detach().numpy()
+    np.testing.assert_array_equal(moved[:, 0], known)
+    np.testing.assert_allclose(moved[:, 1], correlation * known, rtol=0.0, atol=0.02)
+
+
+def test_a_networks_score_is_minus_the_gradient_of_its_energy():
+    network = EnergyNetwork.drawn(3, 5, torch.Generator().manual_seed(0))
+    first, bias, second, second_bias, output = (p.detach().numpy() for p in network.parameters)
+
+    def swish(values):
+        return values / (1.0 + np.exp(-values))
+
+    def energy(x):
+        return output[0] @ swish(second @ swish(first @ x + bias) + second_bias)
+
+    x, delta = np.array([0.3, -1.0, 2.0]), 1e-5
+    slopes = [(energy(x + unit) - energy(x - unit)) / (2.0 * delta) for unit in delta * np.eye(3)]
+    np.testing.assert_allclose(network.score(tensor([x]))[0], -np.array(slopes), atol=1e-9)
+
+
+def test_a_trained_score_is_near_that_of_the_blurred_gaussian():
+    covariance = np.array([[1.0, 0.6], [0.6, 1.0]])
+    rng = np.random.default_rng(5)
+    rows, points = rng.multivariate_normal(np.zeros(2), covariance, size=(2, 400))
+    generator = torch.Generator().manual_seed(0)
+    network = EnergyNetwork.drawn(2, 64, generator)
+    train_score(network, tensor(rows), n_epochs=600, generator=generator)
+    exact = -points @ np.linalg.inv(covariance + NOISE**2 * np.eye(2))
+    assert rms(network.score(tensor(points)).numpy() - exact) < 0.3 * rms(exact)
+
+
+@pytest.fixture(scope="module")
+def correlated():
+    """Return rows near a plane, the same with 30 % gaps and an empty row and column, and a fit."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(120, 2)) @ rng.normal(size=(2, 8))
+    truth += 0.1 * rng.normal(size=truth.shape)
+    X = np.where(rng.random(truth.shape) < 0.3, np.nan, truth)
+    X[5], X[:, 2] = np.nan, np.nan
+    imputer = NewImpImputer(random_state=0)
+    return truth, X, imputer, imputer.fit_transform(X[:80])
+
+
+def test_it_fills_at_half_the_error_of_means_within_the_observed_range(correlated):
+    truth, X, imputer, filled = correlated
+    low, high = np.nanmin(np.c_[X[:80]], axis=0, initial=0), np.nanmax(X[:80], axis=0, initial=0)
+    for rows, found, true in (
+        (X[:80], filled, truth[:80]),
+        (X[80:], imputer.transform(X[80:]), truth[80:]),
+    ):
+        gaps = np.isnan(rows)
+        np.testing.assert_array_equal(found[~gaps], rows[~gaps])
+        assert (found[:, 2] == 0.0).all()
+        assert ((found >= low) & (found <= high))[gaps].all()
+        counted = gaps & ~np.isnan(rows).all(axis=1)[:, None]
+        counted[:, 2] = False
+        means = np.where(gaps, np.nanmean(np.nan_to_num(X[:80]), axis=0), true)
+        assert rms((found - true)[counted]) < 0.5 * rms((means - true)[counted])
+
+
+def test_new_rows_are_filled_each_by_itself_and_a_fit_repeats(correlated):
+    _, X, imputer, _ = correlated
+    together = imputer.transform(X[80:])
+    np.testing.assert_allclose(imputer.transform(X[85:86]), together[5:6], rtol=1e-9)
+    small = dict(hidden_units=16, n_epochs=20, n_steps=20)
+    state = torch.get_rng_state()
+    tables = [NewImpImputer(random_state=seed, **small).fit_transform(X) for seed in (7, 7, 8)]
+    np.testing.assert_array_equal(tables[0], tables[1])
+    assert not np.array_equal(tables[0], tables[2])
+    assert torch.equal(torch.get_rng_state(), state)

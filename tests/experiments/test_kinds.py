@@ -1,0 +1,196 @@
+"""The kinds of experiments: what a unit of work is, and the rows that it leaves."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.metrics import accuracy_score
+from sklearn.svm import SVC
+
+from experiments.config import MODELS, load_config
+from experiments.kinds import classification, convergence, moons, pca, recovery
+from experiments.make_problem import make_problem
+from experiments.methods.candidates import GRID
+from experiments.problem import Setting
+from kernimpute import impute
+from kernimpute.kernels import Gaussian
+
+KINDS = {
+    "classification": {"datasets": ("australian", "heart"), "missing_rates": (0.2, 0.6)},
+    "convergence": {"dataset": "heart", "missing_rate": 0.4, "C": 2.0, "gamma": 0.25},
+    "pca": {"dataset": "heart", "missing_rate": 0.5},
+    "recovery": {"dataset": "heart", "gammas": (1.0, 32.0), "missing_rates": (0.1, 0.9)},
+}
+
+
+def config_of(kind, *methods, repetitions=1):
+    given = {"name": "trial", "kind": kind, "description": "A trial.", "repetitions": repetitions}
+    if methods:
+        given["methods"] = [{"name": name} for name in methods]
+    return MODELS[kind].model_validate(given | KINDS[kind])
+
+
+# ------------------------------------------------------------------ classification
+
+
+def test_units_are_the_settings_repetition_by_repetition():
+    units = classification.units(config_of("classification", "mean+svc", repetitions=2))
+    assert units[0] == Setting("australian", "mcar", 0.2, 0).axes
+    assert [unit["repetition"] for unit in units] == [0] * 4 + [1] * 4
+    assert len({json.dumps(unit) for unit in units}) == 8
+
+
+def test_mean_imputation_is_an_explicit_grid_search_on_the_authors_split(data_dir):
+    config = config_of("classification", "mean+svc")
+    unit = Setting("australian", "mcar", 0.6, 0).axes
+    plain, released = classification.rows(config, unit, "mean+svc", data_dir)
+    assert (plain["rule"], released["rule"]) == ("plain", "released")
+    assert set(plain) == set(classification.columns)
+    assert math.isnan(plain["log_loss"])
+    problem = make_problem(Setting(**unit), data_dir)
+    X, y = problem.train.X, problem.train.y
+    train = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    found = []
+    for C, gamma in product(GRID, GRID):
+        machine = SVC(C=C, gamma=gamma).fit(train, y)
+        parts = ((problem.holdout.y, problem.holdout.X), (y, train))
+        parts += ((problem.test.y, problem.test.X),)
+        found.append([accuracy_score(labels, machine.predict(rows)) for labels, rows in parts])
+    holdout, training, test = np.array(found).T
+    best = holdout.argmax()
+    assert (plain["holdout_accuracy"], plain["train_accuracy"]) == (holdout[best], training[best])
+    assert plain["accuracy"] == test[best]
+    passing = np.where(training > holdout, holdout, -1.0)
+    assert released["accuracy"] == test[passing.argmax()]
+    assert released["holdout_accuracy"] == passing.max()
+
+
+def test_a_rule_that_no_setting_meets_is_a_failed_row(monkeypatch):
+    monkeypatch.setattr(classification, "choose", lambda candidates, problem, rules: {})
+    unit = Setting("synthetic[n=40]", "mcar", 0.2, 0).axes
+    rows = classification.rows(config_of("classification", "mean+svc"), unit, "mean+svc", None)
+    assert [(row["status"], row["rule"]) for row in rows] == [
+        ("failed", "plain"),
+        ("failed", "released"),
+    ]
+
+
+# ------------------------------------------------------------------ convergence
+
+
+def test_rows_are_the_rounds_of_the_variant(data_dir):
+    config = config_of("convergence", "direct")
+    rows = convergence.rows(config, convergence.units(config)[0], "direct", data_dir)
+    assert {name for row in rows for name in row} == set(convergence.columns)
+    train = make_problem(Setting("heart", "mcar", 0.4, 0), data_dir).train
+    result = impute(train.X, train.y, variant="direct", kernel=Gaussian(0.25), C=2.0)
+    objectives = np.array([row["objective"] for row in rows])
+    np.testing.assert_array_equal(objectives, result.trace.column("objective"))
+    differences = [row["difference"] for row in rows]
+    assert np.isnan(differences[0]) and len(rows) > 2
+    np.testing.assert_array_equal(differences[1:], np.diff(objectives))
+
+
+# ------------------------------------------------------------------ moons
+
+
+def moons_of(method, repetition=0):
+    config = load_config("moons").model_copy(update={"repetitions": 2})
+    rows = moons.rows(config, moons.units(config)[repetition], method, None)
+    points = [row for row in rows if row["what"] == "point"]
+    return points, [row for row in rows if row["what"] == "grid"]
+
+
+@pytest.mark.parametrize("method", ["mean", "direct", "anchored"])
+def test_only_the_missing_cells_of_the_moons_differ_from_the_truth(method):
+    config = load_config("moons")
+    points, grid = moons_of(method)
+    assert (len(points), len(grid)) == (config.n_samples, config.grid**2)
+    holed = [row for row in points if row["missing_column"] is not None]
+    assert len(holed) == config.n_missing
+    means = [
+        np.mean([row[f"true_{c}"] for row in points if row["missing_column"] != c - 1])
+        for c in (1, 2)
+    ]
+    for row, c in product(points, (1, 2)):
+        if row["missing_column"] != c - 1:
+            assert row[f"x_{c}"] == row[f"true_{c}"]
+        elif method == "mean":
+            assert row[f"x_{c}"] == pytest.approx(means[c - 1])
+    right = [(row["decision"] > 0) == (row["label"] == 1) for row in points]
+    assert np.mean(right) > 0.8
+    assert min(row["decision"] for row in grid) < 0.0 < max(row["decision"] for row in grid)
+
+
+def test_methods_share_the_moons_and_repetitions_do_not():
+    first, second, other = (
+        [row["true_1"] for row in moons_of(method, repetition)[0]]
+        for method, repetition in (("mean", 0), ("direct", 0), ("mean", 1))
+    )
+    assert first == second != other
+
+
+# ------------------------------------------------------------------ pca
+
+
+@pytest.mark.parametrize("method", ["complete", "mean+logistic"])
+def test_rows_are_seen_in_the_plane_of_the_complete_ones(method, data_dir):
+    config = config_of("pca", method)
+    rows = pca.rows(config, pca.units(config)[0], method, data_dir)
+    assert all(set(row) == set(pca.columns) for row in rows)
+    seen = np.array([[row["component_1"], row["component_2"]] for row in rows])
+    train = make_problem(Setting("heart", "mcar", 0.5, 0), data_dir).train
+    filled = np.where(np.isnan(train.X), np.nanmean(train.X, axis=0), train.X)
+    plane = PCA(n_components=2, svd_solver="full").fit(train.truth)
+    expected = plane.transform(train.truth if method == "complete" else filled)
+    np.testing.assert_allclose(np.abs(seen), np.abs(expected), atol=1e-10)
+
+
+# ------------------------------------------------------------------ recovery
+
+
+def test_features_come_back_from_the_exact_kernel_the_same_cells_at_every_gamma(
+    data_dir, monkeypatch
+):
+    holed = []
+    real = recovery.recover_features
+
+    def spied(X, target, **options):
+        holed.append(X)
+        return real(X, target, **options)
+
+    monkeypatch.setattr(recovery, "recover_features", spied)
+    config = config_of("recovery", repetitions=2)
+    units = recovery.units(config)
+    assert len({tuple(unit.values()) for unit in units}) == 8
+    for unit in units:
+        (row,) = recovery.rows(config, unit, "recover_features", data_dir)
+        assert set(row) - set(recovery.columns) == {"seconds", "seed"}
+        assert 0.0 < row["feature_error_mean"] <= row["feature_error_max"] <= 1e-8
+        assert 0.0 < row["gram_error_mean"] <= row["gram_error_max"] <= 1e-8
+    gaps = [np.isnan(X) for X in holed if len(X) == 270]
+    assert gaps[0].sum() == round(270 * 13 * 0.1)
+    assert (gaps[0] != gaps[1]).any()
+    np.testing.assert_array_equal(gaps[0], gaps[4])
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("module", "kind", "method", "message"),
+    [
+        (convergence, "convergence", "mean", "must be one of: direct, .*; got 'mean'"),
+        (pca, "pca", "hgb+indicators", "A method of pca must fill .*; got 'hgb\\+indicators'"),
+        (pca, "pca", "median+svc", "'median'"),
+        (recovery, "recovery", "x", "must be one of: recover_features; got 'x'"),
+    ],
+)
+def test_a_method_of_another_kind_is_refused(module, kind, method, message):
+    with pytest.raises(ValueError, match=message):
+        module.units(config_of(kind, method))

@@ -1,0 +1,323 @@
+"""`anchored` finds the saddle that a conic solver finds, and its gap is what it says."""
+
+from __future__ import annotations
+
+import math
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernimpute import Status, learn_kernel
+from kernimpute.core.dual import make_dual
+from kernimpute.core.projections import project_box_psd
+from kernimpute.joint.reference import reference_kernel
+from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
+from kernimpute.methods import anchored
+from tests.methods.labelled import (
+    SIX_KERNELS,
+    completions,
+    feasible_coefficients,
+    labels_of,
+    small_rows,
+)
+
+
+def problem_of(rows, eta=1.0):
+    return anchored.make_problem(rows, reference_kernel(rows.X, rows.kernel, None), eta)
+
+
+def learn(rows, **options):
+    return learn_kernel(rows.X, labels_of(rows), kernel=rows.kernel, **options)
+
+
+def saddle_value_by_cone(problem):
+    """Return the saddle value, the inner maximum dualised into a matrix inequality."""
+    dual, n = problem.dual, problem.anchor.shape[0]
+    K = cp.Variable((n, n), symmetric=True)
+    nu, s = cp.Variable(), cp.Variable()
+    above, below = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
+    v = cp.reshape(dual.targets[:, 0] + nu - above + below, (n, 1), order="F")
+    block = cp.bmat([[K, v], [v.T, cp.reshape(2 * s, (1, 1), order="F")]])
+    cost = s + dual.upper[:, 0] @ above - dual.lower[:, 0] @ below
+    cost += problem.eta * cp.sum_squares(K - problem.anchor)
+    constraints = [block >> 0, problem.lower <= K, problem.upper >= K]
+    return cp.Problem(cp.Minimize(cost), constraints).solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "eta"),
+    [
+        (Gaussian(1.0), 0.02),
+        (Gaussian(1.0), 0.3),
+        (Gaussian(1.0), 5.0),
+        (Linear(), 0.3),
+        (Linear(), 5.0),
+        (Sigmoid(), 5.0),
+    ],
+    ids=repr,
+)
+def test_the_saddle_is_that_of_a_conic_solver(kernel, eta):
+    rows = small_rows(9, kernel=kernel, seed=4)
+    problem = problem_of(rows, eta)
+    learned = learn(rows, eta=eta, tol=1e-5, max_iter=20000)
+    assert learned.status.success
+    value = problem.value(learned.K + problem.ridge * np.eye(9), learned.dual_coef[:, None])
+    assert value == pytest.approx(saddle_value_by_cone(problem), rel=2e-5)
+
+
+@pytest.mark.parametrize("kernel", SIX_KERNELS, ids=repr)
+def test_the_kernel_of_every_completion_is_in_the_set(kernel):
+    rows = small_rows(20, kernel=kernel)
+    problem = problem_of(rows)
+    raised = problem.ridge * np.eye(20)
+    for K in [kernel(X, X) + raised for X in completions(rows)] + [problem.interior]:
+        assert (K >= problem.lower - 1e-12).all()
+        assert (K <= problem.upper + 1e-12).all()
+        # The ridge of another kernel suffices for the anchor and the interior alone.
+        assert np.linalg.eigvalsh(K)[0] >= -1e-10 or not kernel.is_positive_semidefinite
+    assert (problem.anchor >= problem.lower).all()
+    assert (problem.anchor <= problem.upper).all()
+    for K in (problem.anchor, problem.interior):
+        assert np.linalg.eigvalsh(K)[0] >= -1e-10
+    # Only a kernel that is not positive semidefinite needs a ridge here.
+    assert (problem.ridge == 0.0) == kernel.is_positive_semidefinite
+
+
+@pytest.mark.parametrize("missing_rate", [0.5, 0.8])
+def test_more_rounds_never_end_with_a_larger_gap(missing_rate):
+    rows = small_rows(40, missing_rate=missing_rate, seed=3)
+    problem = problem_of(rows, 0.2)
+    gaps = []
+    for max_iter in range(20):
+        learned = learn(rows, eta=0.2, tol=1e-12, max_iter=max_iter)
+        assert learned.status is Status.MAX_ITER
+        gaps.append(learned.gap)
+        # What is returned is feasible, is a machine, and has that gap to the bound of the trace.
+        b, K = learned.dual_coef[:, None], learned.K
+        assert (problem.lower <= K).all()
+        assert (problem.upper >= K).all()
+        assert np.linalg.eigvalsh(K)[0] >= -1e-11
+        value = problem.value(K, b)
+        assert problem.dual.gap(K, b) <= 1e-9 * value
+        if max_iter:
+            gap = (value - learned.trace.column("objective")[-1]) / value
+            # The certificate's machine need not be as exact as the one returned.
+            assert gap - 1e-12 <= learned.gap <= 1.1 * gap + 1e-3
+    assert np.diff(gaps).max() <= 0.0
+    assert gaps[-1] < 0.1 * gaps[0]
+
+
+def test_a_certificate_that_is_worse_than_the_anchors_is_not_returned():
+    generator = np.random.default_rng(911105033)
+    n = int(generator.integers(8, 40))
+    X = generator.random((n, 4))
+    X[generator.random(X.shape) < 0.4] = np.nan
+    gaps = [
+        learn_kernel(X, np.arange(n) % 2, kernel=Gaussian(0.233), C=1.076, max_iter=max_iter).gap
+        for max_iter in (7, 8, 16, 100, 256)
+    ]
+    assert np.diff(gaps).max() <= 0.0
+    assert gaps[-1] < 0.1
+
+
+def test_an_interrupted_run_returns_its_best_certificate():
+    rows = small_rows(40, missing_rate=0.8, seed=3)
+    options = {"eta": 0.2, "tol": 1e-12}
+    stopped = learn(rows, callback=lambda record: record.iteration == 13, **options)
+    limited = learn(rows, max_iter=13, **options)
+    assert stopped.status is Status.INTERRUPTED
+    np.testing.assert_array_equal(stopped.K, limited.K)
+    assert stopped.gap == limited.gap == pytest.approx(np.nanmin(stopped.trace.column("gap")))
+
+
+def test_a_matrix_far_from_the_cone_gets_no_small_gap():
+    problem = problem_of(small_rows(20))
+    zeros = np.zeros((20, 1))
+    bound = problem.lower_bound(zeros, np.zeros((20, 20)))
+    apart = (np.add.outer(np.arange(20), np.arange(20)) // 2) % 2 == 0
+    far = np.where(apart, problem.lower, problem.upper)
+    assert np.linalg.eigvalsh(far)[0] < -0.1
+
+    def is_close(value):
+        return anchored.relative_gap(value, bound) <= 1e-3
+
+    assert anchored.certify(problem, far, zeros, is_close) is None
+    # Without a limit it is repaired, and the gap is what the distance costs.
+    repaired = anchored.certify(problem, far, zeros, lambda value: True)
+    assert np.linalg.eigvalsh(repaired.K)[0] >= -1e-10
+    assert anchored.relative_gap(repaired.value, bound) > 0.1
+
+
+def test_a_feasible_matrix_is_certified_as_it_is():
+    problem = problem_of(small_rows(20, missing_rate=0.5))
+    K = problem.interior
+    found = anchored.certify(problem, K, np.zeros((20, 1)), lambda value: True)
+    np.testing.assert_array_equal(found.K, K)
+    value = problem.value(K, problem.dual.solve(K))
+    assert value <= found.value <= value * (1.0 + 1e-4)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(0.5), Linear()], ids=repr)
+def test_the_repair_stays_between_the_bounds_and_comes_closer_to_the_cone(kernel):
+    problem = problem_of(small_rows(30, missing_rate=0.5, seed=1, kernel=kernel, n_complete=3))
+    noise = np.random.default_rng(0).standard_normal((30, 30))
+    between = np.clip(problem.anchor + 0.05 * (noise + noise.T), problem.lower, problem.upper)
+    before = np.linalg.eigvalsh(between)[0]
+    repaired = anchored.nearly_feasible(problem, between)
+    assert before < -0.01
+    assert np.linalg.eigvalsh(repaired)[0] >= 0.5 * before
+    assert (repaired >= problem.lower).all()
+    assert (repaired <= problem.upper).all()
+    np.testing.assert_array_equal(repaired, repaired.T)
+
+
+DEGENERATE = {
+    "two equal complete rows": (Gaussian(1.0), 2),
+    "a table of zeros and ones": (Laplacian(1.0), 12),
+    "more complete rows than columns": (Linear(), 8),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_complete_rows_that_leave_no_room_are_raised_and_still_certified(case):
+    kernel, n_complete = DEGENERATE[case]
+    generator = np.random.default_rng(0)
+    X = generator.random((40, 4))
+    if "zeros and ones" in case:
+        X = np.round(X)
+    y = (X[:, 0] > 0.5).astype(int)
+    X[generator.random(X.shape) < 0.4] = np.nan
+    X[:n_complete] = np.where(np.isnan(X[:n_complete]), 1.0, X[:n_complete])
+    if "equal" in case:
+        X[1] = X[0]
+    learned = learn_kernel(X, y, kernel=kernel)
+    assert learned.status is Status.RAISED
+    assert learned.gap <= 1e-3
+    scale = np.diagonal(learned.K).mean()
+    assert np.linalg.eigvalsh(learned.K)[0] >= -2e-3 * scale
+
+
+@pytest.mark.parametrize("eta", [100.0, math.inf])
+def test_a_kernel_that_is_not_psd_says_so(eta):
+    learned = learn(small_rows(16, kernel=Sigmoid(gamma=2.0)), eta=eta)
+    assert learned.status is Status.NOT_PSD
+
+
+@pytest.mark.parametrize("reference", [None, "expected"])
+def test_an_infinite_eta_is_the_machine_on_the_reference(reference):
+    rows = small_rows(20, missing_rate=0.5)
+    learned = learn(rows, eta=math.inf, reference=reference)
+    K = reference_kernel(rows.X, rows.kernel, reference)
+    np.testing.assert_allclose(learned.K, K, atol=1e-12)
+    assert learned.gap == 0.0
+    np.testing.assert_allclose(learn(rows, eta=1e7, reference=reference).K, K, atol=1e-5)
+
+
+def test_a_smaller_eta_gives_a_larger_margin():
+    rows = small_rows(24, missing_rate=0.5)
+    learned = [learn(rows, eta=eta) for eta in (math.inf, 10.0, 1.0, 0.1)]
+    values = [rows.dual.value(one.K, one.dual_coef[:, None]) for one in learned]
+    assert np.diff(values).max() < 0.0
+
+
+def test_the_order_of_rows_and_columns_does_not_matter():
+    rows = small_rows(20, missing_rate=0.5)
+    order = np.random.default_rng(1).permutation(20)
+    y, options = labels_of(rows), {"kernel": rows.kernel, "tol": 1e-5, "max_iter": 5000}
+    plain = learn_kernel(rows.X, y, **options)
+    permuted = learn_kernel(rows.X[order], y[order], **options)
+    mirrored = learn_kernel(rows.X[:, ::-1], y, **options)
+    np.testing.assert_allclose(permuted.K, plain.K[np.ix_(order, order)], atol=5e-3)
+    np.testing.assert_allclose(mirrored.K, plain.K, atol=5e-3)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(1.0)], ids=repr)
+def test_categorical_columns_enter_the_bounds(kernel):
+    rows = small_rows(16, kernel=kernel)
+    X = np.column_stack([rows.X, np.arange(16) % 3 * 7.0])
+    X[::5, 4] = np.nan
+    learned = learn_kernel(X, labels_of(rows), kernel=kernel, categorical=[4])
+    marked = kernel.with_categorical([4], 5)
+    upper, lower = (marked.link(sums) for sums in marked.bounds(X, ~np.isnan(X)))
+    assert (learned.K <= upper + 1e-12).all()
+    assert (learned.K >= lower - 1e-12).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_proximal_step_never_lowers_the_bound(n_classes):
+    problem = problem_of(small_rows(20, labels=np.arange(20) % n_classes), 0.3)
+    b, caution, bounds = feasible_coefficients(problem.dual), anchored.FIRST_CAUTION, []
+    Z, P = np.zeros_like(problem.anchor), problem.anchor
+    for t in range(1, 13):
+        Z, P, _ = anchored.multiplier_step(problem, b, Z, P, t)
+        assert np.linalg.eigvalsh(Z)[0] >= -1e-10
+        before = problem.lower_bound(b, Z)
+        b, bound, caution = anchored.proximal_step(problem, problem.minimiser(b, Z), b, Z, caution)
+        assert bound >= before
+        assert bound == pytest.approx(problem.lower_bound(b, Z), rel=1e-12)
+        bounds.append(bound)
+    assert bounds[-1] > bounds[0] + 1e-3
+
+
+@pytest.mark.parametrize(("n_samples", "missing_rate"), [(20, 0.3), (12, 0.5), (12, 0.8)])
+def test_the_multiplier_leads_to_the_exact_projection(n_samples, missing_rate):
+    # With the coefficients fixed, the minimiser over the set is a projection on it.
+    problem = problem_of(small_rows(n_samples, missing_rate=missing_rate), 0.3)
+    b = problem.dual.solve(problem.anchor)
+    Z, P = np.zeros_like(problem.anchor), problem.anchor
+    for t in range(1, 401):
+        Z, P, _ = anchored.multiplier_step(problem, b, Z, P, t)
+    free = problem.anchor + b @ b.T / (4.0 * problem.eta)
+    projected = project_box_psd(free, problem.lower, problem.upper, tol=1e-11)
+    assert projected.status is Status.CONVERGED
+    np.testing.assert_allclose(problem.minimiser(b, Z), projected.point, atol=1e-7)
+    np.testing.assert_allclose(P, projected.point, atol=1e-7)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("weight", [0.0, 0.5, 20.0])
+def test_the_proximal_machine_is_that_of_a_conic_solver(weight, task):
+    generator = np.random.default_rng(0)
+    root = generator.standard_normal((24, 24))
+    K = root @ root.T / 24
+    y = np.arange(24) % 3 if task == "classification" else generator.standard_normal(24)
+    dual = make_dual(y, 24, C=0.7, task=task, epsilon=0.2)
+    now = dual.proximal_point(generator.standard_normal(dual.targets.shape), 0.0)
+    found = anchored.proximal_machine(dual, K, now, weight)
+
+    def value(b):
+        return dual.value(K, b) - 0.5 * weight * np.square(b - now).sum()
+
+    for k in range(dual.n_problems):
+        b = cp.Variable(24)
+        objective = dual.targets[:, k] @ b - dual.epsilon * cp.norm1(b)
+        objective -= 0.5 * cp.sum_squares(np.linalg.cholesky(K + 1e-12 * np.eye(24)).T @ b)
+        objective -= 0.5 * weight * cp.sum_squares(b - now[:, k])
+        feasible = [cp.sum(b) == 0, b >= dual.lower[:, k], b <= dual.upper[:, k]]
+        cp.Problem(cp.Maximize(objective), feasible).solve(solver=cp.CLARABEL)
+        best = np.array(found)
+        best[:, k] = b.value
+        assert value(found) >= value(best) - 1e-4 * abs(value(best))
+    assert np.abs(found.sum(axis=0)).max() <= 1e-12
+    assert (found >= dual.lower).all()
+    assert (found <= dual.upper).all()
+
+
+@pytest.mark.parametrize("missing_rate", [0.2, 0.4, 0.6, 0.8])
+def test_the_gap_is_reached_on_the_authors_splits(data_dir, missing_rate):
+    table = pd.read_csv(data_dir / "australian.csv")
+    splits = np.load(data_dir / "australian_splits.npz")
+    X = table.iloc[:, :-1].to_numpy(float)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    train = splits["train"][0]
+    gaps = splits["missing"][round(missing_rate * 10) - 1, 0]
+    learned = learn_kernel(
+        np.where(gaps, np.nan, X[train]), table["target"].to_numpy()[train], kernel="gaussian"
+    )
+    assert learned.status is Status.CONVERGED
+    # Repairing by a mixture alone took 45 rounds at 60 %, and a thousand at 80 %.
+    assert learned.n_iter <= 60
+    assert learned.gap <= 1e-3
+    assert np.linalg.eigvalsh(learned.K)[0] >= -1e-10
