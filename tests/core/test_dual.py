@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,7 +14,6 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
 
 from kernimpute.core.dual import TASKS, Dual, UnsolvedMachineError, coupling, make_dual
-from kernimpute.core.gram import KernelGram
 from kernimpute.kernels import Gaussian, Linear
 
 
@@ -285,28 +283,6 @@ def test_the_machine_of_a_real_table_is_solved(name, data_dir):
             b = dual.solve(K)
             assert_feasible(dual, b)
             assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(2.0), Linear()], ids=repr)
-@pytest.mark.parametrize("task", TASKS)
-def test_of_many_rows_no_matrix_is_stored_and_the_machine_is_the_same(kernel, task, monkeypatch):
-    X = points(700)
-    K = kernel(X, X)
-    weights = np.random.default_rng(4).choice([0.0, 0.5, 1.0, 3.0], 700)
-    y = outcome_of(task, X, 3)
-    dual = make_dual(y, 700, C=4.0, task=task, epsilon=0.2, sample_weight=weights)
-    expected = dual.solve(K)
-    for module in ("svm.LIBSVM_ROWS", "dual.LIBSVM_ROWS", "gram.HELD_ROWS"):
-        monkeypatch.setattr(f"kernimpute.core.{module}", 100)
-    monkeypatch.setattr("kernimpute.core.gram.CHUNK_CELLS", 2**10)
-    monkeypatch.setattr("kernimpute.core.svm.MAX_RELEASED", 50)
-    tracemalloc.start()
-    b = dual.solve(KernelGram(kernel, X))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak <= 0.5 * K.nbytes
-    assert_same_machine(dual, K, b, expected, atol=1e-6)
-    assert_same_machine(dual, K, dual.solve(KernelGram(kernel, X), start=b), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -73,7 +73,8 @@ def test_gamma_of_skewed_columns_is_close_to_that_of_all_pairs(name, shape, weig
     # Two over the mean of the sums of feature terms.
     terms = [kernel.feature_term(x[:, None], x[None, :]) for x in X.T]
     exact = 2.0 / sum(np.average(term, weights=np.outer(weights, weights)) for term in terms)
-    assert scaled_kernel(name, X, (), weights).gamma == pytest.approx(exact, rel=0.05)
+    found = scaled_kernel(name, X, (), weights).gamma
+    assert found == pytest.approx(exact, rel=0.07 if weighted else 0.05)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])

@@ -20,9 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
-from kernimpute.core.gram import Gram, as_gram
-
-__all__ = ["LIBSVM_ROWS", "ActiveSetSolution", "libsvm_start", "solve_dual"]
+__all__ = ["ActiveSetSolution", "largest_entry", "libsvm_start", "solve_dual"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -33,18 +31,12 @@ SNAP = 1e-13
 """Distance, relative to the largest coefficient, at which a start counts as lying on an end."""
 RELEASE = 0.1
 """Coefficients are freed together if their violation is at least this share of the largest."""
-MAX_RELEASED = 500
-"""Most coefficients that are freed together: the time of a round grows with their cube."""
 MAX_STEP = 10.0
 """Longest step, in lengths of the longest piece: a singular block has its maximiser far away."""
 WORTHWHILE = 1e-2
 """Share of the unbounded gain from which on many coefficients may be fixed at once."""
 PATIENCE = 20
 """Checks in a row without progress after which the method gives up."""
-LIBSVM_ROWS = 3000
-"""Up to so many rows libsvm is given all of K; of more rows a sample, and K is never stored."""
-REFRESH = 20
-"""Rounds after which a gradient that is a sum of changes is computed anew: it gathers rounding."""
 MAX_START_C = 100.0
 """Largest C of libsvm's machine, where K and the targets have entries of about 1."""
 
@@ -100,8 +92,14 @@ class ActiveSetSolution:
     """Linear solves made."""
 
 
+def largest_entry(K: FloatArray) -> float:
+    """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
+    # Two reductions do not need an array of the magnitudes, and both pass a NaN on.
+    return float(np.maximum(K.max(), -K.min()))
+
+
 def solve_dual(
-    K: FloatArray | Gram,
+    K: FloatArray,
     y: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
@@ -122,7 +120,7 @@ def solve_dual(
 
     Parameters
     ----------
-    K : ndarray of shape (n, n) or Gram
+    K : ndarray of shape (n, n)
         Symmetric. If it is not positive semidefinite, the point found meets the first-order
         conditions.
     y, lower, upper, start : ndarray of shape (n,)
@@ -142,12 +140,11 @@ def solve_dual(
     """
     # 1'b = 0, so a constant in y changes nothing but the rounding errors.
     y = y - 0.5 * (y.max() + y.min())
-    gram = as_gram(K)
-    rounding = ROUNDING * gram.largest()
+    rounding = ROUNDING * largest_entry(K)
     b = _feasible(start, lower, upper)
     free = (lower < b) & (b < upper) & ((b != 0.0) | (epsilon == 0.0))
     piece = np.sign(b)
-    gradient = y - gram.product(b)
+    gradient = y - K @ b
 
     def conditions() -> _Conditions:
         size = float(np.abs(b).sum())
@@ -171,29 +168,20 @@ def solve_dual(
                 is_above = piece[index] > 0.0
                 left, right = np.where(is_above, 0.0, left), np.where(is_above, right, 0.0)
             now, slope = b[index], gradient[index] - epsilon * piece[index]
-            block = gram.block(index, index)
+            block = K[index[:, None], index]
             step, met, arrived = _climb(block, slope, left - now, right - now, -float(b.sum()))
             new = now + step
             digits = ROUNDING * (np.abs(now) + np.abs(step))
             new = np.where((met < 0) | (new - left <= digits), left, new)
             new = np.where((met > 0) | (right - new <= digits), right, new)
             b[index] = new
-            if y.size <= LIBSVM_ROWS:
-                gradient = y - gram.product(b)
-            else:
-                # Where K is not stored, the product with the few that change is cheaper.
-                change = np.zeros_like(b)
-                change[index] = new - now
-                gradient = gradient - gram.product(change)
+            gradient = y - K @ b
             if not arrived:
                 free[index] = met == 0
                 continue
             free[index] = (left < new) & (new < right)
         # 2) free the worst; only a pair if freeing several has led nowhere
         view = conditions()
-        if y.size > LIBSVM_ROWS and (view.is_optimal or n_rounds % REFRESH == 0):
-            gradient = y - gram.product(b)
-            view = conditions()
         progress = view.violation < 0.9 * smallest
         progress |= view.value - highest > 1e-12 * abs(view.value)
         smallest, highest = min(smallest, view.violation), max(highest, view.value)
@@ -203,7 +191,6 @@ def solve_dual(
         released = _released(view, free, single=stalled > 0)
         piece = np.where(b != 0.0, np.sign(b), released)
         free = free | (released != 0.0)
-    gradient = y - gram.product(b)
     view = conditions()
     return ActiveSetSolution(b, view.value, view.violation, view.is_optimal, n_rounds)
 
@@ -260,11 +247,7 @@ def _released(view: _Conditions, free: BoolArray, *, single: bool) -> FloatArray
         # The worst pair; of two fixed coefficients neither can move alone.
         bar_up, bar_down = max(least, float(up.max())), max(least, float(down.max()))
     else:
-        worst = np.maximum(up, down)
-        bar = max(least, RELEASE * float(worst.max()))
-        if worst.size > MAX_RELEASED:
-            bar = max(bar, float(np.partition(worst, -MAX_RELEASED)[-MAX_RELEASED]))
-        bar_up = bar_down = bar
+        bar_up = bar_down = max(least, RELEASE * float(max(up.max(), down.max())))
     return np.where(up >= bar_up, 1.0, np.where(down >= bar_down, -1.0, 0.0))
 
 
