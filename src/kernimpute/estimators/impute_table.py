@@ -75,6 +75,7 @@ class FittedTable:
     """An imputer fitted to the labelled rows of a table, and what was found in the table."""
 
     imputer: KernelImputer  # fitted to the columns `roles.features`
+    rows: FittedRows  # the rows that have a label
     roles: ColumnRoles  # features are those with an observed value in a row that has a label
     unseen: tuple[Hashable, ...]  # columns without such a value, which are left as they are
     target: Hashable
@@ -242,8 +243,16 @@ def impute_table(
     [20.0, 21.0, 43.0, 70.0, 71.0]
     """
     start = time.perf_counter()
-    fitted, rows = _fit(
-        table, target, drop, ignore, categorical, missing_values, task, callback, parameters
+    fitted = fit_table(
+        table,
+        target,
+        drop=drop,
+        ignore=ignore,
+        categorical=categorical,
+        missing_values=missing_values,
+        task=task,
+        callback=callback,
+        **parameters,
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
@@ -251,7 +260,7 @@ def impute_table(
     encoded = imputer._coded(imputer._code, table[used], "missing")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        codes = imputer._filled(rows, encoded.matrix)
+        codes = imputer._filled(fitted.rows, encoded.matrix)
     cautions = [
         *fitted.warnings,
         *(
@@ -261,13 +270,17 @@ def impute_table(
         ),
         *(str(each.message).removeprefix("KernelImputer: ") for each in caught),
     ]
-    # Unknown categories are no gaps of the table.
+    # 3. Writing back. Unknown categories are no gaps of the table.
     observed = fitted.observed[:, [at[name] for name in used]]
     decoded = replace(encoded, observed=observed).decode(codes)
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = {
         name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
     }
+    written = table[kept].copy()
+    for place, name in enumerate(kept):
+        if name in filled:
+            written.isetitem(place, decoded[name])  # type: ignore[arg-type]
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
     if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
@@ -276,7 +289,7 @@ def impute_table(
     seconds = time.perf_counter() - start
     n_cells = len(table) * len(kept)
     imputation = TableImputation(
-        table=_written_back(table[kept], decoded, filled),
+        table=written,
         target=target,
         task=fitted.task,
         observed=fitted.observed[:, [at[name] for name in kept]],
@@ -313,28 +326,11 @@ def fit_table(
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
     missing_values: Sequence[object] = (),
-    task: Literal["auto", "classification", "regression"] = "auto",
+    task: str = "auto",
     callback: Callback | None = None,
     **parameters: Any,
 ) -> FittedTable:
     """Return an imputer fitted to the labelled rows of a table; parameters as in `impute_table`."""
-    return _fit(
-        table, target, drop, ignore, categorical, missing_values, task, callback, parameters
-    )[0]
-
-
-def _fit(
-    table: pd.DataFrame,
-    target: Hashable,
-    drop: Iterable[Hashable],
-    ignore: Iterable[Hashable],
-    categorical: Iterable[Hashable],
-    missing_values: Sequence[object],
-    task: str,
-    callback: Callback | None,
-    parameters: Mapping[str, Any],
-) -> tuple[FittedTable, FittedRows]:
-    """Return the fitted table and its labelled rows, filled."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     imputer = KernelImputer(
@@ -377,8 +373,10 @@ def _fit(
         *imputer._code.cautions,
         *_unfinished(rows),
     ]
-    fitted = FittedTable(
+    return FittedTable(
         imputer=imputer,
+        # From here on, the fitted rows are those of the whole table that have a label.
+        rows=replace(rows, counted=np.flatnonzero(labelled)),
         roles=replace(roles, features=used, categorical=tuple(codes)),
         unseen=unseen,
         target=target,
@@ -398,8 +396,6 @@ def _fit(
         notes=tuple(_notes_of_fit(table, imputer, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
-    # From here on, the fitted rows are those of the whole table that have a label.
-    return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
 def whole_as_integers(column: pd.Series) -> pd.Series:
@@ -414,17 +410,6 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
         return column
     whole = pd.arrays.IntegerArray(np.where(gaps, 0.0, numbers).astype(np.int64), gaps)
     return pd.Series(whole, index=column.index, name=column.name)
-
-
-def _written_back(
-    kept: pd.DataFrame, decoded: pd.DataFrame, filled: Mapping[Hashable, int]
-) -> pd.DataFrame:
-    """Return a copy of the kept columns in which the filled ones are the decoded ones."""
-    table = kept.copy()
-    for position, name in enumerate(table.columns):
-        if name in filled:
-            table.isetitem(position, decoded[name])  # type: ignore[arg-type]
-    return table
 
 
 def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[str, object]:
