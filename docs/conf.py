@@ -89,7 +89,7 @@ def shorten_inherited(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Write what every build writes anew; register the hook ahead of numpydoc's, of priority 500."""
+    """Write what every build writes anew; register our hook before numpydoc's."""
     write_pieces(HERE / "generated")
     app.connect("source-read", link_tables)
     app.connect("autodoc-process-docstring", shorten_inherited, priority=400)

@@ -13,7 +13,7 @@ from kernimpute.estimators.impute_table import impute_table
 from kernimpute.table.frames import as_frame
 
 
-def mixed_table(n_rows: int = 400, n_classes: int = 3, seed: int = 0) -> pd.DataFrame:
+def mixed_table(n_rows: int = 240, n_classes: int = 3, seed: int = 0) -> pd.DataFrame:
     """Return a table sorted by its label, with gaps in every column, the label included."""
     generator = np.random.default_rng(seed)
     y = np.arange(n_rows) % n_classes

@@ -1,50 +1,30 @@
-"""What cannot be done is refused before a column is read, by the name of the function called."""
+"""What cannot be done is refused before a column is read, or a Dask DataFrame is written."""
 
-import contextlib
 from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import dask.dataframe as dd
-import joblib
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from kernimpute.estimators.impute_table import impute_table
-from kernimpute.scale import impute_dask, impute_parquet, schedulers
+from kernimpute.scale import impute_dask, impute_parquet
 from kernimpute.table.columns import TableError
-from tests.scale.tables import numeric_table
+from tests.scale.tables import mixed_table, numeric_table, written
 
-METHOD = [
+REFUSED = [
     ({"C": 0.0}, ValueError),
-    ({"C": "1"}, TypeError),
     ({"variant": "best"}, ValueError),
     ({"kernel": "cubic"}, ValueError),
-    ({"kernel": 3}, TypeError),
     ({"eta": 0.0}, ValueError),
-    ({"rho": -1.0}, ValueError),
-    ({"radius": -1.0}, ValueError),
-    ({"epsilon": -0.1}, ValueError),
-    ({"tol": -1.0}, ValueError),
-    ({"max_iter": -1}, ValueError),
     ({"max_iter": 2.5}, TypeError),
     ({"task": "ranking"}, ValueError),
     ({"reference": "expected"}, ValueError),
+    ({"reference": "median"}, ValueError),
     ({"subset_size": 9}, ValueError),
-    ({"max_models": 0}, ValueError),
     ({"random_state": -1}, ValueError),
     ({"n_jobs": 0}, ValueError),
-    ({"n_jobs": 1.5}, TypeError),
-    ({"n_jobs": True}, TypeError),
-]
-RUN = [
-    *METHOD,
-    ({"subset_size": None}, TypeError),
-    ({"reference": "median"}, ValueError),
-    ({"scheduler": 3}, TypeError),
     ({"scheduler": Path("tcp://host")}, TypeError),
     ({"scheduler": "far"}, ValueError),
-    ({"scheduler": "local", "n_jobs": 0}, ValueError),
-    ({"callback": 3}, TypeError),
     ({"work_dir": 3}, TypeError),
     ({"output": 3}, TypeError),
 ]
@@ -58,119 +38,132 @@ def reading(*arguments, **options):
     raise ReadError
 
 
-def names_it(options, owner):
-    """Return the pattern of a refusal; the last option is the one refused."""
-    return f"^The '{[*options][-1]}' parameter of {owner} must be "
-
-
-@pytest.mark.parametrize(("options", "error"), METHOD)
-def test_of_a_table_in_memory(monkeypatch, options, error):
-    monkeypatch.setattr("kernimpute.estimators.impute_table.observed_in_table", reading)
-    with pytest.raises(error, match=names_it(options, "impute_table")):
-        impute_table(numeric_table(40), "y", **options)
-    with pytest.raises(ReadError):
-        impute_table(numeric_table(40), "y", subset_size=10, n_jobs=-2)
-
-
-@pytest.mark.parametrize(("options", "error"), RUN)
-def test_of_a_table_of_parquet(monkeypatch, tmp_path, options, error):
-    numeric_table(40).to_parquet(tmp_path / "table.parquet")
+@pytest.fixture
+def nothing_is_read(monkeypatch):
     monkeypatch.setattr("kernimpute.scale.parquet.make_plan", reading)
-    given = {"output": tmp_path / "out.parquet", **options}
-    with pytest.raises(error, match=names_it(options, "impute_parquet")):
-        impute_parquet(tmp_path / "table.parquet", "y", **given)
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize(("options", "error"), REFUSED)
+def test_parameters_out_of_their_range(monkeypatch, tmp_path, options, error):
+    numeric_table(40).to_parquet(tmp_path / "table.parquet")
+    match = rf"^The '{next(iter(options))}' parameter of \w+ must be "
+    with pytest.raises(error, match=match):
+        impute_parquet(
+            tmp_path / "table.parquet", "y", **{"output": tmp_path / "out.parquet", **options}
+        )
+    frame = dd.from_pandas(numeric_table(40), npartitions=2)
+    monkeypatch.setattr(type(frame), "to_parquet", reading)
+    with pytest.raises(error, match=match):
+        impute_dask(frame, "y", **{"output": tmp_path / "out", **options})
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
 
 
-@pytest.mark.parametrize(("options", "error"), RUN)
-def test_of_a_frame_of_dask(monkeypatch, tmp_path, options, error):
-    frame = dd.from_pandas(numeric_table(40), npartitions=2)
-    monkeypatch.setattr(type(frame), "to_parquet", reading)
-    with pytest.raises(error, match=names_it(options, "impute_dask")):
-        impute_dask(frame, "y", **{"output": tmp_path / "out", **options})
-    assert not [*tmp_path.iterdir()]
+@pytest.mark.usefixtures("nothing_is_read")
+def test_places(monkeypatch, tmp_path):
+    (tmp_path / "in").mkdir()
+    numeric_table(40).to_parquet(tmp_path / "in" / "table.parquet")
+    source, out = tmp_path / "in", tmp_path / "out"
+    (tmp_path / "file").touch()
+    for given, error, match in [
+        ({"work_dir": out}, ValueError, "'work_dir' parameter of impute_parquet must be a folder"),
+        ({"work_dir": out / "work"}, ValueError, "'work_dir' parameter of impute_parquet"),
+        ({"work_dir": source}, TableError, "a folder of its own for the work"),
+        ({"work_dir": source / "work"}, ValueError, "the work must lie outside of the source"),
+        ({"output": source, "force": True}, ValueError, "must be another one than the source"),
+        ({"output": source / "out"}, ValueError, "the output must lie outside of the source"),
+        ({"output": tmp_path / "no" / "out"}, FileNotFoundError, "there is no folder"),
+        ({"output": tmp_path / "file"}, FileExistsError, "give another name, or force"),
+        ({"output": tmp_path / "file", "force": True}, ValueError, "must be a folder.* Got a file"),
+        ({"source": tmp_path / "none"}, FileNotFoundError, "there is no such file or folder"),
+        ({"size": 3}, TypeError, "unexpected keyword argument 'size'"),
+        ({"class_weight": "balanced"}, TypeError, "unexpected keyword argument 'class_weight'"),
+        ({}, ReadError, None),
+    ]:
+        with pytest.raises(error, match=match):
+            impute_parquet(**{"source": source, "target": "y", "output": out, **given})
+    monkeypatch.setattr("kernimpute.scale.parquet.os.access", lambda *arguments: False)
+    with pytest.raises(PermissionError, match="nothing can be written to"):
+        impute_parquet(source, "y", out)
 
 
 def test_a_frame_of_dask_and_its_place(monkeypatch, tmp_path):
     frame = dd.from_pandas(numeric_table(40), npartitions=2)
     monkeypatch.setattr(type(frame), "to_parquet", reading)
-    with pytest.raises(TypeError, match="'frame' parameter of impute_dask must be a Dask"):
-        impute_dask(numeric_table(40), "y", tmp_path / "out")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
-        impute_dask(frame, "y", tmp_path / "out", size=3)
-    with pytest.raises(TableError, match="target: there is no column 'z'"):
-        impute_dask(frame, "z", tmp_path / "out")
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        impute_dask(frame, "y", tmp_path / "none" / "out")
-    (tmp_path / "out").mkdir()
-    with pytest.raises(FileExistsError, match="give another name, or force"):
-        impute_dask(frame, "y", tmp_path / "out")
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="must be a folder, as the source. Got a file"):
-        impute_dask(frame, "y", tmp_path / "file", force=True)
-    with pytest.raises(TableError, match="Got a file"):
-        impute_dask(frame, "y", tmp_path / "new", work_dir=tmp_path / "file")
-    with pytest.raises(ReadError):
-        impute_dask(frame, "y", tmp_path / "out", force=True)
-
-
-def test_places(monkeypatch, tmp_path):
-    (tmp_path / "in").mkdir()
-    numeric_table(40).to_parquet(tmp_path / "in" / "table.parquet")
-    monkeypatch.setattr("kernimpute.scale.parquet.make_plan", reading)
-    paths = tmp_path / "in", "y", tmp_path / "out"
-    for work, match in [
-        (tmp_path / "out", "'work_dir' parameter of impute_parquet must be a folder outside"),
-        (tmp_path / "out" / "work", "'work_dir' parameter of impute_parquet"),
-        (tmp_path / "in", "a folder of its own for the work"),
-        (tmp_path / "in" / "work", "the work must lie outside of the source"),
+    for given, error, match in [
+        ({"frame": numeric_table(40)}, TypeError, "'frame' parameter of impute_dask must be"),
+        ({"size": 3}, TypeError, "unexpected keyword argument 'size'"),
+        ({"target": "z"}, TableError, "target: there is no column 'z'"),
+        ({"output": tmp_path / "file"}, FileExistsError, "give another name, or force"),
+        ({"work_dir": tmp_path / "file"}, TableError, "Got a file"),
+        ({}, ReadError, None),
     ]:
-        with pytest.raises(ValueError, match=match):
-            impute_parquet(*paths, work_dir=work)
-    with pytest.raises(ValueError, match="the output must be another one than the source"):
-        impute_parquet(tmp_path / "in", "y", tmp_path / "in")
-    with pytest.raises(ReadError):
+        with pytest.raises(error, match=match):
+            impute_dask(**{"frame": frame, "target": "y", "output": tmp_path / "out", **given})
+
+
+def test_columns_that_cannot_be_used(tmp_path):
+    written(mixed_table(60), tmp_path / "table.parquet")
+    for options, match in [
+        ({"target": "z"}, "there is no column 'z'"),
+        ({"drop": "zz"}, "drop: there is no column .zz."),
+        ({"target": "one"}, "must hold at least two classes"),
+        ({"drop": list("abc"), "ignore": ["text", "flag", "count", "level", "one", "id"]}, "Got"),
+    ]:
+        given = {"target": "y", "output": tmp_path / "out.parquet", **options}
+        with pytest.raises(TableError, match=match):
+            impute_parquet(tmp_path / "table.parquet", **given)
+        assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
+
+
+def test_folders_that_are_no_table(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    paths = folder, "y", tmp_path / "out"
+    with pytest.raises(TableError, match="must hold Parquet files. Got a folder without any"):
         impute_parquet(*paths)
-    monkeypatch.setattr("kernimpute.scale.options.os.access", lambda *arguments: False)
-    with pytest.raises(PermissionError, match="nothing can be written to"):
+    whole = pa.Table.from_pandas(numeric_table(20))
+    pq.write_table(whole.slice(0, 0), folder / "a.parquet")
+    with pytest.raises(TableError, match="must have at least one row. Got none"):
+        impute_parquet(*paths)
+    (folder / "c.parquet").write_text("text")
+    with pytest.raises(TableError, match=r"c\.parquet is not a Parquet file that can be read"):
+        impute_parquet(*paths)
+    (folder / "c.parquet").unlink()
+    (folder / "c").mkdir()
+    with pytest.raises(TableError, match="Got the folder 'c' in it"):
         impute_parquet(*paths)
 
 
-def test_a_backend_that_returns_nothing_before_the_end(monkeypatch, tmp_path):
-    numeric_table(40).to_parquet(tmp_path / "table.parquet")
-    monkeypatch.setattr("kernimpute.scale.parquet.make_plan", reading)
-    paths = tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
-    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
-        with pytest.raises(ValueError, match="for impute_parquet must be one that returns results"):
-            impute_parquet(*paths)
-        # Alone it needs no backend.
-        with pytest.raises(ReadError):
-            impute_parquet(*paths, n_jobs=1)
-
-
-@pytest.mark.parametrize(("n_jobs", "n_workers"), [(None, 6), (-1, 6), (-2, 5), (-9, 1), (3, 3)])
-def test_worker_processes_count_as_jobs_do(monkeypatch, tmp_path, n_jobs, n_workers):
-    cluster = MagicMock()
-    cluster.__exit__.return_value = False
-    cluster.scale.side_effect = ReadError
-    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "6")
-    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 6)
-    monkeypatch.setattr(schedulers, "cpu_count", lambda: 6)
-    client = contextlib.nullcontext()
-    stub = SimpleNamespace(LocalCluster=lambda **_: cluster, Client=lambda *_, **__: client)
-    monkeypatch.setattr(schedulers, "the_distributed", lambda: stub)
-    with pytest.raises(ReadError), schedulers.running_on("local", n_jobs, tmp_path):
-        pass
-    cluster.scale.assert_called_once_with(n_workers)
-
-
-@pytest.mark.parametrize("status", ["failed", "starting"])
-def test_worker_processes_that_do_not_start_are_refused(monkeypatch, status):
-    monkeypatch.setattr(schedulers, "STARTING", 0.1)
-    worker = SimpleNamespace(status=SimpleNamespace(name=status))
-    cluster = MagicMock(workers={0: worker}, scheduler=SimpleNamespace(workers={}))
-    with pytest.raises(ChildProcessError, match=r"Only 0 of 2 .* needs `if __name__"):
-        schedulers._wait_for_workers(cluster, 2)
-    if status == "failed":
-        schedulers._end_workers(cluster)
-        cluster.wait_for_workers.assert_not_called()
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        (lambda one: one.drop_columns(["b", "c"]), "no column 'b'"),
+        (
+            lambda one: one.set_column(1, "b", one["b"].cast(pa.float32())),
+            "the column 'b' of type float where double is expected",
+        ),
+        (lambda one: one.append_column("z", one["a"]), "a further column 'z'"),
+        (
+            lambda one: one.select(["a", "c", "b", "d", "y"]),
+            "the same in another order, 'c' in the place of 'b'",
+        ),
+        (
+            lambda one: one.cast(
+                pa.schema([field.with_nullable(field.name != "y") for field in one.schema])
+            ),
+            "a column 'y' that may not have gaps where it may",
+        ),
+    ],
+)
+def test_a_file_of_another_schema_is_refused_by_its_first_difference(tmp_path, change, got):
+    table = pa.Table.from_pandas(numeric_table(20))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pq.write_table(table, folder / "a.parquet")
+    pq.write_table(change(table), folder / "b.parquet")
+    with pytest.raises(TableError) as caught:
+        impute_parquet(folder, "y", tmp_path / "out")
+    message = f"b.parquet must have the columns and types of a.parquet. Got {got}."
+    assert str(caught.value).endswith(message)

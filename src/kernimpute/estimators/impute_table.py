@@ -54,6 +54,7 @@ __all__ = [
     "kernel_text",
     "n_empty",
     "unused_markers",
+    "whole_as_integers",
 ]
 
 BoolArray = NDArray[np.bool_]
@@ -112,6 +113,8 @@ class TableImputation:
         Size, label, cells filled, method and how the solver ended, for people.
     notes, warnings : tuple of str
         What was done that one would not expect, and what one should look at.
+    status : Status
+        How the filling ended.
     seconds : float
         Wall-clock time.
     n_classes : int or None
@@ -129,6 +132,7 @@ class TableImputation:
     facts: Facts
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    status: Status
     seconds: float
     n_classes: int | None
 
@@ -141,11 +145,6 @@ class TableImputation:
     def n_filled(self) -> int:
         """Number of cells filled."""
         return sum(self.filled.values())
-
-    @property
-    def status(self) -> Status:
-        """How the fit ended."""
-        return self.imputer.status_
 
     def filled_cells(self, name: Hashable) -> BoolArray:
         """Return where a column was filled.
@@ -270,6 +269,10 @@ def impute_table(
         name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
     }
     n_unlabelled = int((~labelled).sum())
+    status: Status = imputer.status_
+    if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
+        # The gaps are all in rows without a label.
+        status = Status.CONVERGED
     seconds = time.perf_counter() - start
     n_cells = len(table) * len(kept)
     imputation = TableImputation(
@@ -288,10 +291,12 @@ def impute_table(
             f"{n_unlabelled}, filled as new rows" if n_unlabelled else None,
             ("filled", f"{sum(filled.values())} of {_share(sum(filled.values()), n_cells)}"),
             imputer,
+            status,
             seconds,
         ),
         notes=tuple(_notes_of_filling(table, fitted, filled)),
         warnings=tuple(dict.fromkeys(cautions)),
+        status=status,
         seconds=seconds,
         n_classes=None if fitted.task == "regression" else imputer.classes_.size,
     )
@@ -332,6 +337,14 @@ def _fit(
     """Return the fitted table and its labelled rows, filled."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
+    imputer = KernelImputer(
+        missing_values=[*missing_values] or np.nan,
+        add_indicator=False,
+        keep_empty_features=False,
+        **parameters,
+    )
+    # Before the table is read, which may take long.
+    imputer._validate_params()
     # 1. The roles of the columns.
     roles = column_roles(table, target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
@@ -349,18 +362,9 @@ def _fit(
         )
     # 2. The imputer, fitted to the features of the labelled rows.
     codes = [name for name in roles.categorical if name in used]
-    imputer = KernelImputer(
-        task=labels.task,
-        categorical_features=codes or "from_dtype",
-        missing_values=[*missing_values] or np.nan,
-        add_indicator=False,
-        keep_empty_features=False,
-        **parameters,
-    )
-    imputer._validate_params()
-    features = pd.DataFrame(
-        {name: _whole_as_integers(table[name]) for name in used}, index=table.index
-    )[labelled]
+    imputer.set_params(task=labels.task, categorical_features=codes or "from_dtype")
+    known = table[labelled]
+    features = pd.DataFrame({name: whole_as_integers(known[name]) for name in used})
     y = labels.values if labels.numbers is None else labels.numbers
     _, frame, read = imputer._read_labelled(features, y, None, task=labels.task)
     rows = imputer._fit_imputer(frame, read, callback)
@@ -388,6 +392,7 @@ def _fit(
             f"{n_unlabelled}, not used" if n_unlabelled else None,
             ("gaps", f"{n_gaps} of {_share(n_gaps, n_cells)} that are used"),
             imputer,
+            imputer.status_,
             time.perf_counter() - start,
         ),
         notes=tuple(_notes_of_fit(table, imputer, used)),
@@ -397,7 +402,7 @@ def _fit(
     return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
-def _whole_as_integers(column: pd.Series) -> pd.Series:
+def whole_as_integers(column: pd.Series) -> pd.Series:
     """Return a float column as nullable integers where all its values are whole."""
     # pandas makes floats of integers with gaps; as integers they get whole fills.
     if family_of(column.dtype) != "float":
@@ -464,6 +469,7 @@ def _facts(
     unlabelled: str | None,
     gaps: tuple[str, str],
     imputer: KernelImputer,
+    status: Status,
     seconds: float,
 ) -> Facts:
     """Return the facts of a run, as pairs of name and text."""
@@ -482,7 +488,7 @@ def _facts(
     facts += [
         ("solver", counted(imputer.n_iter_ - 1, "round") + known),
         # The causes that some statuses list are among the warnings.
-        ("status", imputer.status_.value.partition(" Causes:")[0]),
+        ("status", status.value.partition(" Causes:")[0]),
         ("seconds", f"{seconds:.2f}"),
     ]
     return tuple(facts)
@@ -528,6 +534,7 @@ def _notes_of_filling(
         notes.append(
             f"rows without a label: {n_unlabelled}, filled as new rows; the label is left missing"
         )
+    notes += _notes_of_fit(table, fitted.imputer, filled)
     rounded = [
         str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
     ]
@@ -535,7 +542,7 @@ def _notes_of_filling(
         notes.append(
             "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
         )
-    return [*notes, *_notes_of_fit(table, fitted.imputer, filled)]
+    return notes
 
 
 def _unfinished(rows: FittedRows) -> list[str]:

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from joblib import parallel_config
 
 from kernimpute.core.checks import refusal_in_words
-from kernimpute.scale.options import (
-    check_options,
-    check_place,
-    check_replaced,
+from kernimpute.scale.parquet import (
+    check_output,
     check_work_place,
+    impute_parquet,
+    imputer_with,
 )
-from kernimpute.scale.parquet import impute_parquet
-from kernimpute.scale.schedulers import check_answers, check_scheduler, on_client, the_distributed
+from kernimpute.scale.schedulers import check_scheduler, import_distributed
 from kernimpute.scale.source import ParquetSource
 from kernimpute.table.columns import check_column_names
 
@@ -40,15 +40,15 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
         The folder to write, of Parquet files, one for each partition. Every worker must see the
         folder that it lies in.
     **options : object
-        As in `impute_parquet`; the frame is written anew each time, so no run is taken up again.
-        Without `scheduler` and `n_jobs` it runs on the current client of
-        Dask's, if there is one, else as joblib says.
+        As in `impute_parquet`. The frame is written anew each time, so no run is continued.
+        Without `scheduler` and `n_jobs` the run uses the current client of Dask, if there is
+        one, else joblib's backend.
 
     Returns
     -------
     dask.dataframe.DataFrame
         The filled table, read from `output`: partitions, order, index and types as in `frame`,
-        and divisions, where they were known. The categories are known, if they were or not.
+        and divisions, where they were known. The categories are known in any case.
 
     Raises
     ------
@@ -62,26 +62,26 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
     TableWarning
         As `impute_parquet`.
     """
-    check_scheduler(OWNER, "local")
+    import_distributed()
     import dask.dataframe as dd
 
     asked = signature(impute_parquet).bind(frame, target, output, **options)
     asked.apply_defaults()
-    is_dask = isinstance(frame, dd.DataFrame)
-    if not is_dask:
+    given = asked.arguments
+    if not isinstance(frame, dd.DataFrame):
         raise TypeError(refusal_in_words(OWNER, "frame", "a Dask DataFrame", repr(type(frame))))
-    check_options(OWNER, asked.arguments)
-    place = check_place(OWNER, output)
-    check_replaced(place, is_folder=True, force=asked.arguments["force"])
-    check_work_place(OWNER, asked.arguments["work_dir"], place)
+    imputer_with(OWNER, given["subset_size"], given["task"], (), given["parameters"])
+    place = check_output(OWNER, output, is_folder=True, force=given["force"])
+    check_work_place(OWNER, given["work_dir"], place)
     check_column_names("target", [target], list(frame.columns))
-    check_answers(OWNER, asked.arguments["scheduler"])
+    check_scheduler(OWNER, given["scheduler"])
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
         source = Path(folder, "source")
-        frame.to_parquet(source, name_function=lambda part: f"part-{part:06d}.parquet")
-        given = {"work_dir": Path(folder, "work"), **options}
+        frame.to_parquet(  # type: ignore[no-untyped-call]
+            source, name_function=lambda part: f"part-{part:06d}.parquet"
+        )
         with _on_current_client(options):
-            impute_parquet(source, target, place, **given)
+            impute_parquet(source, target, place, **{"work_dir": Path(folder, "work"), **options})
     filled = dd.read_parquet(place, calculate_divisions=bool(frame.known_divisions))
     return _with_known_categories(filled, frame, place)
 
@@ -89,7 +89,7 @@ def impute_dask(frame: Any, target: str, output: str | Path, **options: Any) -> 
 def _with_known_categories(filled: Any, frame: Any, place: Path) -> Any:
     """Return a Dask DataFrame whose categories are known before it is computed.
 
-    Each file says which categories it holds, so Dask takes those of all for unknown.
+    Each file lists its own categories, so Dask takes those of the whole for unknown.
     """
     written = ParquetSource(place)
     dtypes = {}
@@ -102,11 +102,11 @@ def _with_known_categories(filled: Any, frame: Any, place: Path) -> Any:
 
 
 def _on_current_client(options: dict[str, Any]) -> Any:
-    """Return a context in which joblib asks the current client of Dask's, where none is named."""
+    """Let joblib use the current client of Dask where the options name no other workers."""
     if options.get("scheduler") is not None or options.get("n_jobs") is not None:
         return contextlib.nullcontext()
     try:
-        client = the_distributed().get_client()
+        client = import_distributed().get_client()
     except ValueError:
         return contextlib.nullcontext()
-    return on_client(client)
+    return parallel_config(backend="dask", client=client, n_jobs=-1)
