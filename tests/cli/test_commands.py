@@ -519,16 +519,20 @@ def test_a_folder_gives_a_folder(program, subsets, folder):
 
 
 def test_an_interrupted_run_says_how_it_continues(program, subsets, folder, monkeypatch):
-    def interrupt(self, text):
-        if text == "subsets: 3 of 3":
-            raise KeyboardInterrupt
+    def interrupted_at(n_done):
+        def interrupt(self, text):
+            if text == f"subsets: {n_done} of 3":
+                raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr("kernimpute.cli.summary.Progress.show", interrupt)
-        code, out, err = program(*PARQUET, "-o", "out.parquet")
-    assert (code, out) == (130, "")
-    assert err.startswith("kernimpute: interrupted; what is finished is kept in .out.parquet.work:")
-    assert not (folder / "out.parquet").exists()
+        with monkeypatch.context() as patched:
+            patched.setattr("kernimpute.cli.summary.Progress.show", interrupt)
+            code, out, err = program(*PARQUET, "-o", "out.parquet")
+        assert (code, out) == (130, "") and not (folder / "out.parquet").exists()
+        return err
+
+    assert interrupted_at(0) == "kernimpute: interrupted; no output was written.\n"
+    kept = "kernimpute: interrupted; what is finished is kept in .out.parquet.work:"
+    assert interrupted_at(3).startswith(kept)
     code, out, _ = program(*PARQUET, "-o", "out.parquet")
     assert (code, "subsets 3, 3 of an earlier run" in flat(out)) == (0, True)
 

@@ -168,7 +168,9 @@ def _impute_out_of_core(
             )
         except KeyboardInterrupt as error:
             notes = getattr(error, "__notes__", [])
-            raise InterruptedRunError(" ".join(notes)) from error if notes else error
+            if not notes:
+                raise
+            raise InterruptedRunError(" ".join(notes)) from error
     cautions = _without_half_unused(imputation.warnings, missing_values)
     cautions += progress.warnings_but(TableWarning)
     _print(
