@@ -14,9 +14,8 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
-NUMERICAL := $(addprefix tests/core/,test_active_set.py test_dual.py test_interior_point.py \
-	test_projections.py) tests/methods/test_direct.py tests/methods/test_anchored.py \
-	tests/methods/test_paper.py tests/methods/test_released.py
+NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
+	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py)
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \

@@ -20,7 +20,7 @@ import kernimpute  # noqa: E402
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from written_at_build import write_pieces  # noqa: E402
+from written_at_build import link_tables, write_pieces  # noqa: E402
 
 project = "kernimpute"
 author = "The kernimpute developers"
@@ -37,10 +37,13 @@ extensions = [
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 templates_path = ["_templates"]
 default_role = "py:obj"
-# A name in single backticks may also be a parameter or a variant, which have no page to link to.
-# Whole paths into the package must lead somewhere, and so must every explicit role.
+# A name in single backticks may also be a parameter, a variant or something internal, which have no
+# page to link to. Other paths into the package must lead somewhere, as every explicit role must.
 nitpicky = True
-nitpick_ignore_regex = [("py:obj", r"(?!kernimpute\.).*")]
+nitpick_ignore_regex = [
+    ("py:obj", r"(?!kernimpute\.).*"),
+    ("py:obj", r"kernimpute\.(core|joint|methods|table)\..*"),
+]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"kernimpute {version}"
@@ -55,7 +58,7 @@ html_theme_options = {
 myst_heading_anchors = 3
 
 autosummary_generate = True
-# Shapes and ranges are in the docstrings; the annotations would only repeat them.
+# Docstrings have shapes and ranges; the annotations would only repeat them.
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -86,6 +89,7 @@ def shorten_inherited(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Write what is written anew; register the hook ahead of numpydoc's, of priority 500."""
+    """Write what every build writes anew; register our hook before numpydoc's."""
     write_pieces(HERE / "generated")
+    app.connect("source-read", link_tables)
     app.connect("autodoc-process-docstring", shorten_inherited, priority=400)

@@ -1,4 +1,4 @@
-"""Pieces of pages that are written anew at every build, so that they cannot drift."""
+"""Pieces of pages that every build writes anew, so that they cannot drift."""
 
 from __future__ import annotations
 
@@ -9,40 +9,31 @@ from typer.main import get_command
 
 from kernimpute.cli import app
 
-__all__ = ["commands", "section", "write_pieces"]
+__all__ = ["link_tables", "write_pieces"]
 
 ROOT = Path(__file__).resolve().parents[1]
+TABLES = ROOT / "experiments" / "results" / "tables"
 
 
 def write_pieces(folder: Path) -> None:
-    """Write the pieces into a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Where; it is made if need be.
-    """
-    folder.mkdir(exist_ok=True)
+    """Write the pieces into a folder."""
+    tables = folder / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    for path in TABLES.glob("*.md"):
+        page = f"---\norphan: true\n---\n\n# {path.stem}\n\n" + path.read_text(encoding="utf-8")
+        (tables / path.name).write_text(page, encoding="utf-8")
     figures = section((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8"), "New rows")
     (folder / "new_rows.txt").write_text(figures, encoding="utf-8")
     (folder / "commands.txt").write_text(commands(), encoding="utf-8")
 
 
+def link_tables(app: object, name: str, source: list[str]) -> None:
+    """Lead links to tables outside of the site to their pages in it."""
+    source[0] = source[0].replace("](../experiments/results/tables/", "](generated/tables/")
+
+
 def section(text: str, title: str) -> str:
-    """Return a section of a Markdown text, its heading included.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    title : str
-        Heading of the second level.
-
-    Returns
-    -------
-    str
-        The section; empty where there is none.
-    """
+    """Return a section of the second level of a Markdown text, or nothing."""
     found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     return found[0] if found else ""
 

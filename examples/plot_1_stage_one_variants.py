@@ -81,7 +81,7 @@ plt.show()
 # %%
 # The left curves fall only as fast as the learning rate, 0.1 C over the root of the round, lets
 # them: they say that the variables move little, not that they have arrived. On the right
-# ``anchored`` ends at a gap of a thousandth after some tens of rounds. ``direct`` stops early on
+# ``anchored`` ends at a gap of a thousandth after ten rounds. ``direct`` stops early on
 # purpose, after a few steps.
 #
 # What comes out

@@ -38,6 +38,16 @@ BATTERY = (
     Chi2(0.0),
 )
 
+TERMS = {
+    "Gaussian": lambda x, z: (x - z) ** 2,
+    "Laplacian": lambda x, z: abs(x - z),
+    "Linear": lambda x, z: x * z,
+    "Polynomial": lambda x, z: x * z,
+    "Sigmoid": lambda x, z: x * z,
+    "Chi2": lambda x, z: 2.0 * x * z / (x + z) if x + z > 0.0 else 0.0,
+}
+"""The kernels' feature terms of two numbers, as the paper's appendix A has them."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def one_blas_thread():

@@ -61,8 +61,10 @@ def _table(body: _Body, records: pd.DataFrame, axes: dict, *, is_one_of_several:
         columns = tuple(map(written_rate, rates))
         blocks = [(dataset, [(dataset, rate) for rate in rates]) for dataset in datasets]
     caption = f"Accuracy on test rows, mean ± standard deviation ({experiment}"
-    caption += f", {axes['mechanism'].upper()}" if axes["mechanism"] != "inherent" else ""
-    caption += f", held-out rows {axes['held_out']}"
+    if axes["mechanism"] == "inherent":
+        caption += ", all rows with the gaps they have"
+    else:
+        caption += f", {axes['mechanism'].upper()}, held-out rows {axes['held_out']}"
     caption += f", {written_rate(rates[0])} missing)." if len(rates) == 1 and rates[0] else ")."
     has_blocks = blocks[0][0] != ""
     rows = [tuple(body.rows(cells, (block,) if has_blocks else ())) for block, cells in blocks]

@@ -1,11 +1,13 @@
 """Files and folders that are there whole: what was there before outlives every failure."""
 
+from __future__ import annotations
+
 import os
 
 import pytest
 
 from kernimpute.core import files
-from kernimpute.core.files import replacing_folder
+from kernimpute.core.files import replacing, replacing_folder
 
 
 @pytest.fixture
@@ -18,6 +20,29 @@ def place(tmp_path):
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def test_files_are_replaced_together_or_not_at_all(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("former")
+    first.chmod(0o600)
+    with pytest.raises(KeyError), replacing(first, second) as temporary:
+        for path in temporary:
+            path.write_text("new")
+        raise KeyError
+    assert names(tmp_path) == ["first"] and first.read_text() == "former"
+    with replacing(first, second) as temporary:
+        for path in temporary:
+            path.write_text("new")
+    assert [path.read_text() for path in (first, second)] == ["new", "new"]
+    assert first.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "absent" / "out"
+    with pytest.raises(OSError) as raised, replacing(path) as (temporary,):
+        temporary.write_text("new")
+    assert raised.value.filename == str(path)
 
 
 def test_a_folder_is_replaced(place):

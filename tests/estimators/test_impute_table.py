@@ -56,7 +56,7 @@ def test_the_table_comes_back_filled_and_otherwise_the_same(table):
     assert imputation.n_rows == 40
     assert imputation.n_unlabelled == 0
     assert imputation.task == "classification"
-    assert imputation.status is imputation.imputer.status_
+    assert imputation.status is Status.CONVERGED
     assert imputation.imputer.classes_.tolist() == ["ill", "well"]
 
 
@@ -93,6 +93,16 @@ def test_it_is_the_imputer_on_the_columns_that_are_used(table, options):
     assert any("rows without a label: 8, filled as new rows" in n for n in imputation.notes)
     assert dict(imputation.facts)["rows without a label"] == "8, filled as new rows"
     assert imputation.settings["kernel"] == imputer.kernel_
+
+
+def test_gaps_only_in_rows_without_a_label():
+    frame = pd.DataFrame(
+        {"a": [0.0, 1.0, 2.0, 3.5, np.nan], "b": [1.0, 0.5, 3.0, 2.0, 1.5], "y": [0, 1, 0, 1, None]}
+    )
+    imputation = impute_table(frame, "y")
+    assert imputation.status is Status.CONVERGED
+    assert imputation.imputer.status_ is Status.NOTHING_MISSING
+    assert 0.0 <= imputation.table["a"].iloc[4] <= 3.5
 
 
 def test_a_category_of_unlabelled_rows_alone_is_kept(table):
@@ -360,4 +370,4 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
 def test_few_whole_numbers_get_a_note():
     table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
     notes = impute_table(table, "y").notes
-    assert any("name those that are codes as categorical" in note for note in notes)
+    assert any("name the columns of codes as categorical" in note for note in notes)

@@ -1,14 +1,21 @@
-"""Tables with gaps and their targets, which several files of these tests look at."""
+"""Tables with gaps and their targets, and the objective of Stage II by its definition."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from kernimpute.kernels import KERNELS as KINDS
 from kernimpute.methods.starts import STARTS, recovery_problem
 
-KERNELS = (Gaussian(), Laplacian(), Linear(), Polynomial(), Sigmoid(), Chi2())
-DISTANCES = (Gaussian(), Laplacian())
+KERNELS = tuple(kind() for kind in KINDS.values())
+DISTANCES = tuple(kernel for kernel in KERNELS if kernel.is_distance)
+CASES = [(kernel, ()) for kernel in KERNELS]
+CASES += [(kernel, columns) for kernel in DISTANCES for columns in ((1, 3), (0, 1, 2, 3, 4))]
+"""Every kernel on numbers, and those of a distance on tables with codes, five columns each."""
+
+GRID = np.linspace(0.0, 1.0, 201) ** 4
+"""Dense near 0, where the chi-squared term bends."""
 
 
 def read_only(*arrays):
@@ -63,3 +70,41 @@ def small_problem(kernel, *, categorical=(), weighted=False, noise=0.2, n=25, d=
         weights=random_weights(n) if weighted else None,
     )
     return problem, STARTS["half"](problem, np.random.default_rng(0))
+
+
+def row_objectives(problem, table, row, candidates):
+    """Return a row's share of the objective with each candidate, (n_candidates, d), in its place.
+
+    The row's pair with itself counts once in the objective, its other pairs twice.
+    """
+    kernel, n = problem.kernel, table.shape[0]
+    weights = np.broadcast_to(problem.weights, (n, n))[row]
+    others = np.arange(n) != row
+    residuals = kernel.sums(candidates, table[others]) - problem.target[row, others]
+    own = 0.0 if kernel.is_distance else kernel.feature_term(candidates, candidates).sum(axis=1)
+    own_part = weights[row] * (own - problem.target[row, row]) ** 2
+    return 2.0 * (weights[others] * residuals**2).sum(axis=1) + own_part
+
+
+def lowest_by_cell(problem, table, row, column):
+    """Return the least share of the objective over all values of one cell, by trial."""
+
+    def at(values):
+        candidates = np.repeat(table[row : row + 1], len(values), axis=0)
+        candidates[:, column] = values
+        return row_objectives(problem, table, row, candidates)
+
+    codes = problem.codes[column]
+    if codes.size:
+        return at(codes).min()
+    values = at(GRID)
+    lowest = values.min()
+    for node in np.argsort(values)[:3]:
+        found = minimize_scalar(
+            lambda value: at([value])[0],
+            bounds=(GRID[max(node - 1, 0)], GRID[min(node + 1, GRID.size - 1)]),
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        lowest = min(lowest, found.fun)
+    return lowest

@@ -105,6 +105,7 @@ _NAMED = re.compile(
     r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
     rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
 )
+_GROUPS = ("parameter", "assigned", "first", "listed", "bare")
 
 
 def in_options(message: str) -> str:
@@ -120,6 +121,3 @@ def in_options(message: str) -> str:
         return name if value in ("", "True") else f"{name} {value}"
 
     return _NAMED.sub(option, message)
-
-
-_GROUPS = ("parameter", "assigned", "first", "listed", "bare")

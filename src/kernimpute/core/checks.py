@@ -1,4 +1,9 @@
-"""Checks of what callers give: parameters, rows, labels, memory."""
+"""Checks of what callers give: parameters, rows, labels, weights; and how much memory is free.
+
+Every refusal is one sentence: "The 'C' parameter of impute must be a float in (0, inf). Got -1
+instead." So each check takes the owner, which is the function or class the caller used, and the
+name of the parameter.
+"""
 
 from __future__ import annotations
 
@@ -38,28 +43,19 @@ __all__ = [
     "task_of_numbers",
 ]
 
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+EPSILON = float(np.finfo(float).eps)
+
 SMALLEST_SUBSET = 10
 """Fewest rows that may be asked for as the size of a subset."""
 
+# ------------------------------------------------------------------------------ parameters
+
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
-    """Return the sentence with which a parameter is refused.
-
-    Parameters
-    ----------
-    owner : str
-        The function or class whose parameter it is.
-    name : str
-        The parameter.
-    must_be : str
-        What it must be, as the end of the clause "must be …".
-    got : object
-        What was passed; shown by its ``repr``.
-
-    Returns
-    -------
-    str
-        One sentence and what was got instead.
+    """Return the sentence that refuses a parameter, and shows what was got.
 
     Examples
     --------
@@ -70,19 +66,7 @@ def refusal(owner: str, name: str, must_be: str, got: object) -> str:
 
 
 def refusal_in_words(owner: str, name: str, must_be: str, got: str) -> str:
-    """Return the sentence of `refusal` for what is better described than shown.
-
-    Parameters
-    ----------
-    owner, name, must_be : str
-        As in `refusal`.
-    got : str
-        What was passed, as the end of the clause "Got … instead".
-
-    Returns
-    -------
-    str
-        One sentence and what was got instead.
+    """Return the sentence that refuses a parameter, and describes what was got.
 
     Examples
     --------
@@ -102,31 +86,7 @@ def check_real(
     low_included: bool = False,
     high_included: bool = False,
 ) -> float:
-    """Return `value` as a float inside an interval.
-
-    Parameters
-    ----------
-    owner, name : str
-        Whose parameter, and which; for the message.
-    value : object
-        The value to check; booleans are refused.
-    low, high : float
-        Ends of the interval.
-    low_included, high_included : bool, default=False
-        Whether the ends belong to the interval.
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number.
-    ValueError
-        If it lies outside the interval.
-    """
+    """Return a real number of an interval as a float; refuse booleans."""
     left, right = "[" if low_included else "(", "]" if high_included else ")"
     must_be = f"a float in {left}{low:g}, {high:g}{right}"
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -143,29 +103,7 @@ def check_real(
 
 
 def check_integer(owner: str, name: str, value: object, low: int) -> int:
-    """Return `value` as an int that is at least `low`.
-
-    Parameters
-    ----------
-    owner, name : str
-        Whose parameter, and which; for the message.
-    value : object
-        The value to check; booleans are refused.
-    low : int
-        The smallest value allowed.
-
-    Returns
-    -------
-    int
-        The value.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not an integer.
-    ValueError
-        If it is below `low`.
-    """
+    """Return an integer of at least `low` as an int; refuse booleans."""
     must_be = f"an int in [{low}, inf)"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(refusal(owner, name, must_be, value))
@@ -175,25 +113,7 @@ def check_integer(owner: str, name: str, value: object, low: int) -> int:
 
 
 def check_jobs(owner: str, n_jobs: object) -> int | None:
-    """Return a number of jobs as joblib counts.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameter it is, for the message.
-    n_jobs : object
-        The value to check.
-
-    Returns
-    -------
-    int or None
-        The value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is neither None nor an integer other than 0.
-    """
+    """Return a number of jobs as joblib counts them: None, or an int other than 0."""
     if n_jobs is None:
         return None
     must_be = "None or an int other than 0"
@@ -205,182 +125,74 @@ def check_jobs(owner: str, n_jobs: object) -> int | None:
 
 
 def check_choice(owner: str, name: str, value: object, choices: Collection[str]) -> str:
-    """Return `value` if it is one of the named choices.
-
-    Parameters
-    ----------
-    owner, name : str
-        Whose parameter, and which; for the message.
-    value : object
-        The value to check.
-    choices : collection of str
-        The names allowed.
-
-    Returns
-    -------
-    str
-        The value.
-
-    Raises
-    ------
-    ValueError
-        If it is none of them.
-    """
+    """Return one of the named choices."""
     if not (isinstance(value, Hashable) and isinstance(value, str) and value in choices):
         listed = ", ".join(repr(choice) for choice in sorted(choices))
         raise ValueError(refusal(owner, name, f"one of {listed}", value))
     return value
 
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-
-EPSILON = float(np.finfo(float).eps)
+# ------------------------------------------------------------------------------------ rows
 
 
 def observed_cells(X: FloatArray) -> BoolArray:
-    """Return the mask of observed cells: True where X is not NaN.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-
-    Returns
-    -------
-    ndarray of bool of shape (n_samples, n_features)
-        The mask; the package has no mask of the other polarity.
-    """
+    """Return the mask of observed cells, True where X is not NaN; there is no other polarity."""
     return ~np.isnan(X)
 
 
 def codes_and_weights(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the codes among the observed cells of a column, and what each weighs.
-
-    Parameters
-    ----------
-    values, weights : ndarray of shape (n_observed,)
-        The cells and the weights of their rows.
-
-    Returns
-    -------
-    codes, total_weights : ndarray of shape (n_codes,)
-        The codes in ascending order and the sums of their rows' weights.
-    """
+    """Return the distinct codes among observed cells, ascending, and the weight of each."""
     codes, places = np.unique(values, return_inverse=True)
     return codes, np.bincount(places, weights, minlength=codes.size).astype(float)
 
 
-def check_matrix(X: ArrayLike, owner: str, *, name: str = "X") -> FloatArray:
-    """Return X as a matrix of floats.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Numbers, with NaN (or None) at the gaps.
-    owner : str
-        The function whose parameter it is, for the messages.
-    name : str, default="X"
-        The parameter's name, for the messages.
-
-    Returns
-    -------
-    ndarray of float64 of shape (n_samples, n_features)
-        A matrix; the input itself where it already is one.
-
-    Raises
-    ------
-    TypeError
-        If X is not numeric; numbers written as strings are not.
-    ValueError
-        If X is not a matrix with rows and columns.
-    """
+def _as_floats(values: ArrayLike, owner: str, name: str, *, copy: bool = False) -> FloatArray:
+    """Return numbers as floats; text, dates and ragged lists are refused."""
     try:
-        dtype = np.asarray(X).dtype
-        matrix = None if dtype.kind in "USVcmM" else np.asarray(X, dtype=float)
+        dtype = np.asarray(values).dtype
+        if dtype.kind not in "USVcmM":
+            return np.array(values, dtype=float) if copy else np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
-    if matrix is None:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric. Got {dtype} instead.")
+    raise TypeError(refusal_in_words(owner, name, "numeric", str(dtype)))
+
+
+def check_matrix(X: ArrayLike, owner: str, *, name: str = "X") -> FloatArray:
+    """Return numbers, with NaN or None at the gaps, as a matrix of floats without a copy."""
+    matrix = _as_floats(X, owner, name)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        got = f"an array of shape {matrix.shape}"
         must_be = "a matrix with at least one row and one column"
+        got = f"an array of shape {matrix.shape}"
         raise ValueError(refusal_in_words(owner, name, must_be, got))
     return matrix
 
 
 def check_pair(X: ArrayLike, Z: ArrayLike | None, owner: str) -> tuple[FloatArray, FloatArray]:
-    """Return the rows on both sides of a kernel as matrices of floats with the same columns.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_features)
-        Rows with NaN at the gaps.
-    Z : array-like of shape (n_other_rows, n_features) or None
-        Other rows; None takes X.
-    owner : str
-        The function whose parameters they are, for the messages.
-
-    Returns
-    -------
-    X, Z : ndarray of float64
-        The matrices; one and the same array where Z is None.
-
-    Raises
-    ------
-    TypeError
-        If X or Z is not numeric.
-    ValueError
-        If one is not a matrix with rows and columns or holds an infinite value, or if they differ
-        in their number of columns.
-    """
+    """Return the rows on both sides of a kernel as matrices; None as Z stands for X."""
     left = check_matrix(X, owner)
-    _refuse_column(left, np.isinf(left), owner, "X", "finite or NaN")
+    _refuse_cells(left, np.isinf(left), owner, "X", "finite or NaN")
     if Z is None:
         return left, left
     right = check_matrix(Z, owner, name="Z")
     if right.shape[1] != left.shape[1]:
         must_be = f"a matrix with as many columns as X, {left.shape[1]}"
         raise ValueError(refusal_in_words(owner, "Z", must_be, f"an array of shape {right.shape}"))
-    _refuse_column(right, np.isinf(right), owner, "Z", "finite or NaN")
+    _refuse_cells(right, np.isinf(right), owner, "Z", "finite or NaN")
     return left, right
 
 
 def check_incomplete(
     X: ArrayLike, owner: str, numeric: BoolArray | None = None, *, name: str = "X"
 ) -> FloatArray:
-    """Return X as a matrix of floats that the solvers accept.
+    """Return rows that the solvers accept: numeric columns in [0, 1], the others with a code.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    owner : str
-        The function whose parameter it is, for the messages.
-    numeric : ndarray of bool of shape (n_features,), default=None
-        The columns that must lie in [0, 1]; None means all. The others hold category codes,
-        of which at least one must be observed.
-    name : str, default="X"
-        The parameter's name, for the messages.
-
-    Returns
-    -------
-    ndarray of float64 of shape (n_samples, n_features)
-        A matrix; the input itself where it already is one.
-
-    Raises
-    ------
-    TypeError
-        If X is not numeric.
-    ValueError
-        If X is not a matrix with rows and columns, or holds an infinite value, a numeric
-        value outside [0, 1] or a categorical column without any observed code.
+    `numeric` tells the numeric columns; None means all.
     """
     matrix = check_matrix(X, owner, name=name)
     columns = np.ones(matrix.shape[1], dtype=bool) if numeric is None else numeric
-    _refuse_column(matrix, np.isinf(matrix), owner, name, "finite or NaN")
+    _refuse_cells(matrix, np.isinf(matrix), owner, name, "finite or NaN")
     outside = ((matrix < 0.0) | (matrix > 1.0)) & columns
-    _refuse_column(matrix, outside, owner, name, "in [0, 1] or NaN")
+    _refuse_cells(matrix, outside, owner, name, "in [0, 1] or NaN")
     codeless = ~columns & np.isnan(matrix).all(axis=0)
     if codeless.any():
         column = int(np.flatnonzero(codeless)[0])
@@ -389,7 +201,7 @@ def check_incomplete(
     return matrix
 
 
-def _refuse_column(
+def _refuse_cells(
     matrix: FloatArray, refused: BoolArray, owner: str, name: str, must_be: str
 ) -> None:
     if refused.any():
@@ -407,8 +219,8 @@ class ObservedRange:
     Parameters
     ----------
     minimum, width : ndarray of shape (n_features,)
-        Smallest observed value, and largest minus smallest, so rounded that their sum is not
-        above the largest; 0 and 0 for a column without any observed value.
+        Smallest observed value, and largest minus smallest, so rounded that their sum is at most
+        the largest; 0 and 0 for a column without any observed value.
     """
 
     minimum: FloatArray
@@ -417,8 +229,7 @@ class ObservedRange:
     def to_unit(self, X: FloatArray) -> FloatArray:
         """Return X mapped so that the observed range becomes [0, 1]; constant columns become 0.
 
-        Values outside the range, which only rows that were not there when the range was taken
-        can have, land outside [0, 1].
+        Values outside the range, which only new rows can have, land outside [0, 1].
         """
         unit = X - self.minimum
         unit /= np.where(self.width > 0.0, self.width, 1.0)
@@ -434,84 +245,18 @@ class ObservedRange:
 
 
 def observed_range(X: FloatArray) -> ObservedRange:
-    """Return the range of the observed cells of each column.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-
-    Returns
-    -------
-    ObservedRange
-        Minimum and width of every column.
-    """
+    """Return the range of the observed cells of each column."""
     observed = observed_cells(X)
-    minimum = np.where(observed, X, np.inf).min(axis=0)
-    maximum = np.where(observed, X, -np.inf).max(axis=0)
     known = observed.any(axis=0)
-    minimum = np.where(known, minimum, 0.0)
+    maximum = np.where(observed, X, -np.inf).max(axis=0)
+    minimum = np.where(known, np.where(observed, X, np.inf).min(axis=0), 0.0)
     width = np.where(known, maximum - minimum, 0.0)
     # Rounded down where the sum would round to more than the largest value.
     width = np.where(minimum + width > maximum, np.nextafter(width, 0.0), width)
     return ObservedRange(minimum=minimum, width=width)
 
 
-def check_sample_weight(
-    owner: str, sample_weight: ArrayLike | None, n_samples: int, *, name: str = "sample_weight"
-) -> FloatArray:
-    """Return the weights of rows, or refuse them.
-
-    Parameters
-    ----------
-    owner : str
-        The function whose parameter it is, for the messages.
-    sample_weight : array-like of shape (n_samples,) or None
-        Finite, nonnegative and not all 0; a weight w counts as w copies of the row. None weights
-        every row 1.
-    n_samples : int
-        Number of rows.
-    name : str, default="sample_weight"
-        The parameter's name, for the messages.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        The weights.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the weights are not as described.
-    """
-    if sample_weight is None:
-        return np.ones(n_samples)
-    try:
-        dtype = np.asarray(sample_weight).dtype
-        weights = None if dtype.kind in "USVcmM" else np.array(sample_weight, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
-    if weights is None:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric. Got {dtype} instead.")
-    if weights.shape != (n_samples,):
-        got = f"an array of shape {weights.shape}"
-        must_be = f"of shape ({n_samples},), one weight a row"
-        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
-    refused = ~(np.isfinite(weights) & (weights >= 0.0))
-    if refused.any():
-        row = int(np.flatnonzero(refused)[0])
-        raise ValueError(
-            f"The {name!r} parameter of {owner} must be finite and nonnegative. "
-            f"Got {float(weights[row])!r} in row {row} instead."
-        )
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if not 0.0 < total < np.inf:
-        must_be = "positive for one row at least, and finite in sum"
-        got = "only zeros" if total == 0.0 else "a sum that overflows"
-        raise ValueError(f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead.")
-    return weights
-
+# ---------------------------------------------------------------------- labels and weights
 
 Task = Literal["classification", "regression"]
 """What the labels are."""
@@ -521,70 +266,33 @@ MOST_CLASSES = 10
 
 
 def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
-    """Return labels as an array of numbers, booleans or text, without gaps.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        The labels; objects of one kind get that kind's dtype.
-    owner : str
-        The function whose parameter they are, for the messages.
-
-    Returns
-    -------
-    ndarray
-        The labels; of the shape that came.
-
-    Raises
-    ------
-    TypeError
-        If they are of mixed kinds, or of a kind that is no label.
-    ValueError
-        If one is missing or infinite.
-    """
+    """Return labels without gaps as an array of numbers, booleans or text, in their shape."""
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
         cells = labels.ravel().tolist()
         if any(is_gap(label) for label in cells):
             raise ValueError(_gap_refusal(owner))
         if len({isinstance(label, str) for label in cells}) > 1:
-            raise TypeError(
-                f"The 'y' parameter of {owner} must be of one kind. Got text and other labels "
-                "instead."
-            )
+            raise TypeError(refusal_in_words(owner, "y", "of one kind", "text and other labels"))
         # Of one kind, they get its type: [True, False] as booleans, [1, 2] as integers.
         labels = np.array(cells).reshape(labels.shape)
     if labels.dtype.kind not in "biufUT":
         must_be = "made of numbers, booleans or text"
-        raise TypeError(
-            f"The 'y' parameter of {owner} must be {must_be}. Got {labels.dtype} instead."
-        )
+        raise TypeError(refusal_in_words(owner, "y", must_be, str(labels.dtype)))
     if labels.dtype.kind == "f":
         if np.isnan(labels).any():
             raise ValueError(_gap_refusal(owner))
         if np.isinf(labels).any():
-            raise ValueError(
-                f"The 'y' parameter of {owner} must be finite. Got an infinite value instead."
-            )
+            raise ValueError(refusal_in_words(owner, "y", "finite", "an infinite value"))
     return labels
 
 
 def infer_task(labels: NDArray[np.generic]) -> Task:
-    """Return what labels are taken for when the caller doesn't say.
+    """Return what labels are taken for when the caller does not say.
 
     Text and booleans are classes. So are whole numbers with two distinct values, or with at most
     ten of which each occurs twice or more on average. Other numbers are a quantity, for
     regression.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_labels,)
-        The labels, without gaps.
-
-    Returns
-    -------
-    {"classification", "regression"}
-        The task.
 
     Examples
     --------
@@ -600,19 +308,8 @@ def infer_task(labels: NDArray[np.generic]) -> Task:
     return task_of_numbers(labels.astype(float))
 
 
-def task_of_numbers(labels: NDArray[np.float64]) -> Task:
-    """Return what labels that are numbers are taken for; see `infer_task`.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_labels,)
-        The labels, without gaps.
-
-    Returns
-    -------
-    {"classification", "regression"}
-        The task.
-    """
+def task_of_numbers(labels: FloatArray) -> Task:
+    """Return what labels that are numbers are taken for; see `infer_task`."""
     if (labels != np.rint(labels)).any():
         return "regression"
     distinct = np.unique(labels).size
@@ -637,35 +334,51 @@ def _gap_refusal(owner: str) -> str:
     )
 
 
+def check_sample_weight(
+    owner: str, sample_weight: ArrayLike | None, n_samples: int, *, name: str = "sample_weight"
+) -> FloatArray:
+    """Return the weights of rows, finite, nonnegative and not all 0; None weights every row 1."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = _as_floats(sample_weight, owner, name, copy=True)
+    if weights.shape != (n_samples,):
+        must_be = f"of shape ({n_samples},), one weight a row"
+        got = f"an array of shape {weights.shape}"
+        raise ValueError(refusal_in_words(owner, name, must_be, got))
+    refused = ~(np.isfinite(weights) & (weights >= 0.0))
+    if refused.any():
+        row = int(np.flatnonzero(refused)[0])
+        got = f"{float(weights[row])!r} in row {row}"
+        raise ValueError(refusal_in_words(owner, name, "finite and nonnegative", got))
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 0.0 < total < np.inf:
+        must_be = "positive for one row at least, and finite in sum"
+        got = "only zeros" if total == 0.0 else "a sum that overflows"
+        raise ValueError(refusal_in_words(owner, name, must_be, got))
+    return weights
+
+
+# ---------------------------------------------------------------------------------- memory
+
+
+CONTROL_GROUPS = (
+    ("memory.max", "memory.current", "memory.stat"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+)
+"""Files that limit a container, of control groups of version 2 and of version 1."""
+
+
 def free_memory() -> int:
-    """Return the bytes that this process may still take: of the machine, and of its group."""
+    """Return the bytes that this process may still take: of the machine, and of its container."""
     free = int(psutil.virtual_memory().available)
-    limit, used = (
-        _group_bytes("memory.max", "memory/memory.limit_in_bytes"),
-        _group_bytes("memory.current", "memory/memory.usage_in_bytes"),
-    )
-    if limit is not None and used is not None:
-        free = min(free, max(0, limit - used + _dropped_when_wanted()))
-    return free
-
-
-def _dropped_when_wanted() -> int:
-    """Return the bytes of files that the control group holds only as long as nobody wants them."""
-    for name in ("memory.stat", "memory/memory.stat"):
+    for names in CONTROL_GROUPS:
         try:
-            lines = Path("/sys/fs/cgroup", name).read_text().splitlines()
-        except OSError:
-            continue
-        figures = dict(line.split(maxsplit=1) for line in lines if " " in line)
-        return int(figures.get("inactive_file", 0))
-    return 0
-
-
-def _group_bytes(*names: str) -> int | None:
-    """Return a figure of the control group, which a container is limited by; None without one."""
-    for name in names:
-        try:
-            return int(Path("/sys/fs/cgroup", name).read_text())
+            limit, used, figures = (Path("/sys/fs/cgroup", name).read_text() for name in names)
+            # The cache of files is dropped when somebody wants its memory.
+            cached = int(dict(map(str.split, figures.splitlines())).get("inactive_file", 0))
+            free = min(free, max(0, int(limit) - int(used) + cached))
         except (OSError, ValueError):
+            # No such file, or no limit ("max").
             continue
-    return None
+    return free

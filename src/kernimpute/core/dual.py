@@ -32,9 +32,8 @@ from kernimpute.core.checks import (
     refusal,
     refusal_in_words,
 )
-from kernimpute.core.gram import DenseGram, Gram, as_gram
 from kernimpute.core.projections import project_box_hyperplane
-from kernimpute.core.svm import ActiveSetSolution, libsvm_start, solve_dual
+from kernimpute.core.svm import ActiveSetSolution, largest_entry, libsvm_start, solve_dual
 
 __all__ = ["TASKS", "Dual", "UnsolvedMachineError", "coupling", "make_dual"]
 
@@ -60,8 +59,8 @@ WARM_ROUNDS = 50
 """Rounds of the active set from a given start, before libsvm is asked for another."""
 COLD_ROUNDS = 1000
 """Rounds from each of the other two; weights that span twelve powers of ten take 160."""
-LIBSVM_ROWS = 3000
-"""With more rows libsvm solves the machine of so many of them, so that K is never stored."""
+ROUNDS_PER_ROW = 5
+"""The same for each row, if that is more: K of low rank takes about one for every second row."""
 
 
 class UnsolvedMachineError(ValueError):
@@ -106,18 +105,18 @@ class Dual:
             return dual_coef[:, 0], float(intercept[0])
         return dual_coef, intercept
 
-    def value(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
+    def value(self, K: FloatArray, dual_coef: FloatArray) -> float:
         """Return ``sum over k of y_k'b_k - epsilon ||b_k||_1 - b_k'K b_k / 2``."""
-        return self.linear_value(dual_coef) - 0.5 * as_gram(K).quadratic(dual_coef)
+        return self.linear_value(dual_coef) - 0.5 * float(np.vdot(dual_coef, K @ dual_coef))
 
     def linear_value(self, dual_coef: FloatArray) -> float:
         """Return the part of the value that no kernel enters."""
         size = float(np.abs(dual_coef).sum())
         return float(np.vdot(self.targets, dual_coef)) - self.epsilon * size
 
-    def gradient(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
+    def gradient(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return ``y - K b``, the gradient of the smooth part of the objectives."""
-        return self.targets - as_gram(K).product(dual_coef)
+        return self.targets - K @ dual_coef
 
     def proximal_point(self, dual_coef: FloatArray, step: float) -> FloatArray:
         """Return the nearest feasible coefficients, shrunk by ``step * epsilon``."""
@@ -126,13 +125,13 @@ class Dual:
         return np.stack([project_box_hyperplane(*each, threshold) for each in columns], axis=1)
 
     def solve(
-        self, K: FloatArray | Gram, tol: float = 1e-8, start: FloatArray | None = None
+        self, K: FloatArray, tol: float = 1e-8, start: FloatArray | None = None
     ) -> FloatArray:
         """Solve every problem up to rounding, or raise an error.
 
         Parameters
         ----------
-        K : ndarray of shape (n_samples, n_samples) or Gram
+        K : ndarray of shape (n_samples, n_samples)
             The kernel matrix, symmetric and positive semidefinite. If it is not, a point that meets
             the first-order conditions is returned as a rule.
         tol : float, default=1e-8
@@ -146,8 +145,7 @@ class Dual:
         Returns
         -------
         ndarray of shape (n_samples, n_problems)
-            The coefficients. None exceeds `MAX_COEFFICIENT`: a machine of hard margin has far
-            smaller ones, and is that of every larger C.
+            The coefficients.
 
         Raises
         ------
@@ -155,10 +153,10 @@ class Dual:
             If K has an entry that is NaN or infinite, or the start has one, or another shape.
         UnsolvedMachineError
             If no start leads to a machine whose violation is at most `tol` or rounding, and whose
-            violation or relative duality gap is at most 1e-3.
+            violation or relative duality gap is at most 1e-3; or if a coefficient reaches
+            `MAX_COEFFICIENT`. With a hard margin all are far smaller, however large C is.
         """
-        gram = as_gram(K)
-        if not math.isfinite(gram.largest()):
+        if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
             raise ValueError(refusal_in_words("Dual.solve", "K", "finite", got))
         if start is not None and not (
@@ -168,12 +166,14 @@ class Dual:
             got = f"shape {start.shape} with {int((~np.isfinite(start)).sum())} that are not finite"
             raise ValueError(refusal_in_words("Dual.solve", "start", must_be, got))
         columns = [
-            self._solve_column(gram, k, tol, None if start is None else start[:, k])
+            self._solve_column(K, k, tol, None if start is None else start[:, k])
             for k in range(self.n_problems)
         ]
         return np.stack(columns, axis=1)
 
-    def _solve_column(self, gram: Gram, k: int, tol: float, start: FloatArray | None) -> FloatArray:
+    def _solve_column(
+        self, K: FloatArray, k: int, tol: float, start: FloatArray | None
+    ) -> FloatArray:
         """Solve one problem, on the rows that have room and in units that nothing overflows."""
         column = np.zeros(self.targets.shape[0])
         rows = np.flatnonzero(self.lower[:, k] < self.upper[:, k])
@@ -184,8 +184,8 @@ class Dual:
             # No coefficient can move, or all targets fit into one tube.
             return column
         if rows.size < column.size:
-            gram = gram.subset(rows)
-        largest = gram.largest()
+            K = K[rows[:, None], rows]
+        largest = largest_entry(K)
         reach = MAX_COEFFICIENT_WITHOUT_KERNEL
         if largest > 0.0:
             reach = min(MAX_COEFFICIENT * half_range / largest, reach)
@@ -201,60 +201,43 @@ class Dual:
             b_unit = math.frexp(bound)[1]
             if largest > 0.0:
                 b_unit = min(b_unit, y_unit - math.frexp(largest)[1])
-            matrix = np.ldexp(gram.matrix(), b_unit - y_unit)
+            K = np.ldexp(K, b_unit - y_unit)
             # Far below the rounding of y, what is left of K decides nothing.
-            gram = DenseGram(matrix if np.abs(matrix).max() >= 1.0 / COMMON else 0.0 * matrix)
-        problem = _Problem(
-            gram,
+            K = K if largest_entry(K) >= 1.0 / COMMON else np.zeros_like(K)
+        problem = (
+            K,
             np.ldexp(y, -y_unit),
             np.ldexp(lower, -b_unit),
             np.ldexp(upper, -b_unit),
             math.ldexp(self.epsilon, -y_unit),
-            self.task,
         )
-        b = problem.solve(tol, None if start is None else np.ldexp(start, -b_unit))
+        b = _solve(problem, self.task, tol, None if start is None else np.ldexp(start, -b_unit))
         column[rows] = np.clip(np.ldexp(b, b_unit), lower, upper)
+        if largest > 0.0 and np.abs(column).max() >= MAX_COEFFICIENT * half_range / largest:
+            raise UnsolvedMachineError(
+                f"The support vector machine of {rows.size} rows could not be solved: at C = "
+                f"{self.C:g} its coefficients are so large that rounding exceeds the targets. "
+                "Lower C or the spread of the sample weights."
+            )
         return column
 
-    def intercept(self, K: FloatArray | Gram, dual_coef: FloatArray) -> FloatArray:
+    def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts, of shape (n_problems,).
 
         An intercept is the mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly
         between their bounds. Without any, it is the middle of the interval that optimality leaves.
         """
         residual = self.gradient(K, dual_coef)
-        return np.array(
-            [
-                self._intercept_column(residual[:, k], dual_coef[:, k], k)
-                for k in range(self.n_problems)
-            ]
-        )
+        columns = zip(residual.T, dual_coef.T, self.lower.T, self.upper.T, strict=True)
+        return np.array([_intercept(*column, self.epsilon) for column in columns])
 
-    def _intercept_column(self, residual: FloatArray, column: FloatArray, k: int) -> float:
-        # Relative to each row's own bounds: a row of weight 0 can neither rise nor fall.
-        margin = 1e-9 * np.maximum(self.upper[:, k], -self.lower[:, k])
-        can_rise = column < self.upper[:, k] - margin
-        can_fall = column > self.lower[:, k] + margin
-        free = can_rise & can_fall & (np.abs(column) > margin)
-        if free.any():
-            return float(np.mean(residual[free] - self.epsilon * np.sign(column[free])))
-        # The intercept is at least what rising would gain, and at most what falling would lose.
-        gains = residual - np.where(column >= -margin, self.epsilon, -self.epsilon)
-        losses = residual - np.where(column > margin, self.epsilon, -self.epsilon)
-        if not can_rise.any() and not can_fall.any():
-            # No row has room, so all intercepts are equally good.
-            return float(0.5 * (residual.max() + residual.min()))
-        low = gains[can_rise].max() if can_rise.any() else losses[can_fall].min()
-        high = losses[can_fall].min() if can_fall.any() else low
-        return float(0.5 * (low + high))
-
-    def primal_value(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
+    def primal_value(self, K: FloatArray, dual_coef: FloatArray) -> float:
         """Return the sum of the primal objectives of the functions ``K b`` at the best intercepts.
 
         They are ``sum over k of b_k'K b_k / 2 + C times the weighted sum of losses``, hinge or
         epsilon-insensitive.
         """
-        scores = as_gram(K).product(dual_coef)
+        scores = K @ dual_coef
         residual = self.targets - scores
         losses = sum(
             _smallest_loss(residual[:, k], self.upper[:, k], -self.lower[:, k], self.epsilon)
@@ -262,71 +245,72 @@ class Dual:
         )
         return 0.5 * float(np.vdot(dual_coef, scores)) + losses
 
-    def gap(self, K: FloatArray | Gram, dual_coef: FloatArray) -> float:
+    def gap(self, K: FloatArray, dual_coef: FloatArray) -> float:
         """Return the duality gap, primal minus dual: at least 0, and 0 at the solution."""
         return self.primal_value(K, dual_coef) - self.value(K, dual_coef)
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """One problem among rows that have room, in units that nothing overflows."""
+def _solve(
+    problem: tuple[FloatArray, FloatArray, FloatArray, FloatArray, float],
+    task: str,
+    tol: float,
+    start: FloatArray | None,
+) -> FloatArray:
+    """Return the coefficients of (K, y, lower, upper, epsilon) from the first start that does it.
 
-    gram: Gram
-    y: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    epsilon: float
-    task: str
+    The last start is 0, which owes nothing to another solver.
+    """
+    K, y, lower, upper, epsilon = problem
+    half_range = 0.5 * float(np.ptp(y))
 
-    def solve(self, tol: float, start: FloatArray | None) -> FloatArray:
-        """Return the coefficients from the first start that leads to a solved machine."""
-        for begin, max_rounds in self._starts(start):
-            found = solve_dual(
-                self.gram,
-                self.y,
-                self.lower,
-                self.upper,
-                self.epsilon,
-                begin,
-                tol=tol,
-                max_rounds=max_rounds,
-            )
-            violation = found.violation / (0.5 * float(np.ptp(self.y)))
-            # Where C is huge, next to no violation makes a large gap; where coefficients are huge,
-            # it is the other way round. Either proves the machine.
-            if found.converged and (violation <= MAX_ERROR or self._gap(found) <= MAX_ERROR):
-                return found.point
-        raise UnsolvedMachineError(
-            f"The support vector machine of {self.y.size} rows could not be solved: its optimality "
-            f"conditions are violated by {violation:.1e} of half the range of the targets, and its "
-            f"duality gap is {self._gap(found):.1e} of its primal objective; one must be at most "
-            f"{MAX_ERROR:g}. Lower C or the spread of the sample weights."
-        )
-
-    def _starts(self, start: FloatArray | None) -> Iterator[tuple[FloatArray, int]]:
-        """Yield starts and numbers of rounds; the last owes nothing to another solver."""
-        if start is not None:
-            yield start, WARM_ROUNDS
-        n = self.y.size
-        rows = np.arange(n)
-        if n > LIBSVM_ROWS:
-            # Evenly among the sorted targets, so that every class has its share.
-            order = np.argsort(self.y, kind="stable")
-            rows = np.sort(order[np.linspace(0, n - 1, LIBSVM_ROWS).astype(int)])
-        K = self.gram.matrix() if rows.size == n else self.gram.block(rows, rows)
-        largest = np.maximum(self.upper, -self.lower)[rows]
-        tube = self.epsilon if self.task == "regression" else None
-        begin = np.zeros(n)
-        begin[rows] = libsvm_start(K, self.y[rows], largest, tube)
-        yield begin, COLD_ROUNDS
-        yield np.zeros(n), COLD_ROUNDS
-
-    def _gap(self, found: ActiveSetSolution) -> float:
-        """Return the duality gap relative to the primal objective."""
-        scores = self.gram.product(found.point)
-        loss = _smallest_loss(self.y - scores, self.upper, -self.lower, self.epsilon)
+    def relative_gap(found: ActiveSetSolution) -> float:
+        scores = K @ found.point
+        loss = _smallest_loss(y - scores, upper, -lower, epsilon)
         primal = 0.5 * float(found.point @ scores) + loss
         return (primal - found.value) / (primal or 1.0)
+
+    def starts() -> Iterator[tuple[FloatArray, int]]:
+        if start is not None:
+            yield start, WARM_ROUNDS
+        max_rounds = max(COLD_ROUNDS, ROUNDS_PER_ROW * y.size)
+        tube = epsilon if task == "regression" else None
+        yield libsvm_start(K, y, np.maximum(upper, -lower), tube), max_rounds
+        yield np.zeros(y.size), max_rounds
+
+    for begin, max_rounds in starts():
+        found = solve_dual(*problem, begin, tol=tol, max_rounds=max_rounds)
+        violation = found.violation / half_range
+        # Where C is huge, next to no violation makes a large gap; where coefficients are huge, it
+        # is the other way round. Either proves the machine.
+        if found.converged and (violation <= MAX_ERROR or relative_gap(found) <= MAX_ERROR):
+            return found.point
+    raise UnsolvedMachineError(
+        f"The support vector machine of {y.size} rows could not be solved: its optimality "
+        f"conditions are violated by {violation:.1e} of half the range of the targets, and its "
+        f"duality gap is {relative_gap(found):.1e} of its primal objective; one must be at most "
+        f"{MAX_ERROR:g}. Lower C or the spread of the sample weights."
+    )
+
+
+def _intercept(
+    residual: FloatArray, b: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
+) -> float:
+    """Return the intercept of one problem from ``y - K b``."""
+    # Relative to each row's own bounds: a row of weight 0 can neither rise nor fall.
+    margin = 1e-9 * np.maximum(upper, -lower)
+    can_rise, can_fall = b < upper - margin, b > lower + margin
+    free = can_rise & can_fall & (np.abs(b) > margin)
+    if free.any():
+        return float(np.mean(residual[free] - epsilon * np.sign(b[free])))
+    # The intercept is at least what rising would gain, and at most what falling would lose.
+    gains = residual - np.where(b >= -margin, epsilon, -epsilon)
+    losses = residual - np.where(b > margin, epsilon, -epsilon)
+    if not can_rise.any() and not can_fall.any():
+        # No row has room, so all intercepts are equally good.
+        return float(0.5 * (residual.max() + residual.min()))
+    low = gains[can_rise].max() if can_rise.any() else losses[can_fall].min()
+    high = losses[can_fall].min() if can_fall.any() else low
+    return float(0.5 * (low + high))
 
 
 def _smallest_loss(

@@ -1,4 +1,8 @@
-"""Incomplete rows with their labels, checked: what both kinds of variant start from."""
+"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults.
+
+An imputer's support vector machine only guides the filling, so it can be smoother than one that
+must predict: its kernel is wider and its C is smaller.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +43,20 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
+MAX_KERNEL = 1e100
+"""Largest kernel value: sums of products with coefficients do not overflow."""
 N_QUANTILES = 101
-LARGEST_KERNEL = 1e100
-"""Largest kernel value, so that sums of products with coefficients are numbers still."""
+"""A column of more values than this gives its quantiles to `scaled_kernel`."""
+SMOOTH = 0.25
+"""Part of the scaled gamma that gamma="auto" takes in an imputer or a regressor."""
+SMOOTH_OF_MANY = 0.5
+"""The same in a classifier of more than two classes."""
+CLASSIFIER_C = 4.0
+"""C of a classifier; imputers and regressors have 1."""
+CLASSIFIER_ETA = 32.0
+"""Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""
+BLOCK_ROWS = 2**16
+"""Rows that are counted at a time: X may be larger than the memory."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +74,7 @@ class LabelledRows:
     dual : Dual
         The support vector machine's dual, the weights in its bounds.
     sample_weight : ndarray of shape (n_samples,)
-        Weight of each row: w counts as w copies of it. Ones where none were given.
+        Weight of each row: w counts as w copies of it. Ones if none were given.
     """
 
     X: FloatArray
@@ -81,34 +96,9 @@ def check_labelled_rows(
     categorical: ArrayLike | None,
     sample_weight: ArrayLike | None = None,
 ) -> LabelledRows:
-    """Return rows, kernel and dual, or refuse them before any long work.
+    """Return rows, kernel and dual, or refuse what `owner` was given before any long work.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
-    y : array-like of shape (n_samples,)
-        Labels or targets, complete.
-    kernel : Kernel or str
-        The kernel; a name takes `scaled_kernel`.
-    owner : str
-        The function whose parameters these are, for the messages.
-    C, task, epsilon
-        As in `make_dual`.
-    categorical : array-like or None
-        Mask or indices of the categorical columns; None keeps the kernel's own.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows, finite, nonnegative and not all 0; None weights every row 1.
-
-    Returns
-    -------
-    LabelledRows
-        The checked input.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If any of it is not as described.
+    The name of a kernel takes `scaled_kernel`; without `categorical` a kernel keeps its own.
     """
     if isinstance(kernel, str):
         check_choice(owner, "kernel", kernel, KERNELS)
@@ -119,7 +109,6 @@ def check_labelled_rows(
     marked: Kernel = Gaussian() if isinstance(kernel, str) else kernel
     marked = marked.with_categorical(categorical, n_features)
     table = check_incomplete(matrix, owner, marked.numeric(n_features))
-    observed = observed_cells(table)
     weights = check_sample_weight(owner, sample_weight, table.shape[0])
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical, weights)
@@ -127,7 +116,7 @@ def check_labelled_rows(
     dual = make_dual(
         y, table.shape[0], C=C, task=task, epsilon=epsilon, sample_weight=weights, owner=owner
     )
-    return LabelledRows(table, observed, marked, dual, weights)
+    return LabelledRows(table, observed_cells(table), marked, dual, weights)
 
 
 def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
@@ -139,9 +128,9 @@ def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
             kernel.link_gradient(sums)
     except FloatingPointError:
         largest = np.inf
-    if not largest <= LARGEST_KERNEL:
+    if not largest <= MAX_KERNEL:
         must_be = (
-            f"one that does not overflow, nor exceed {LARGEST_KERNEL:g}, for {n_features} features"
+            f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
         )
         raise ValueError(refusal(owner, "kernel", must_be, kernel))
 
@@ -154,32 +143,14 @@ def scaled_kernel(
 ) -> Kernel:
     """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
 
-    Parameters
-    ----------
-    name : str
-        A name of `kernimpute.kernels.KERNELS`.
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    categorical : tuple of int, default=()
-        Columns that hold category codes.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows; None weights every row 1.
+    A gaussian or laplacian kernel gets gamma = 2 / (expected distance of two rows whose columns
+    are independent). For the gaussian on numeric columns this is 1 over the sum of their variances:
+    scikit-learn's "scale" if their means agree, for that counts the spread of the means too. Other
+    kernels keep their defaults.
 
-    Returns
-    -------
-    Kernel
-        A gaussian or laplacian kernel with gamma = 2 / (expected distance of two rows whose
-        columns are independent): for the gaussian on numeric columns this is 1 over the sum of
-        their variances, scikit-learn's "scale" where their means agree (that one counts the
-        spread of the means too). Other kernels with their defaults.
-
-    Notes
-    -----
-    Up to `N_QUANTILES` cells of positive weight in a column, the expected distance is that of all
-    pairs of them, exactly as for rows repeated as often as they weigh. More cells are first
-    replaced by that many quantiles, in the middle of equal shares of the weight: Hazen's, in which
-    a cell of weight w has the positions of w copies. (The fraction of a copy has one position, the
-    middle of its share; the positions between two cells are interpolated linearly.)
+    The expected distance is that of all pairs of observed cells of positive weight. A column of
+    more than `N_QUANTILES` gives so many quantiles instead, which keeps the time linear in the
+    number of rows.
     """
     kernel = make_kernel(name, categorical=categorical)
     if not kernel.is_decreasing:
@@ -187,117 +158,45 @@ def scaled_kernel(
     numeric = kernel.numeric(X.shape[1])
     weights = check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
     distance = 0.0
-    for column in range(X.shape[1]):
-        known = ~np.isnan(X[:, column]) & (weights > 0.0)
-        values, copies = X[known, column], weights[known]
-        if numeric[column] and values.size:
+    for column, cells in enumerate(X.T):
+        known = ~np.isnan(cells) & (weights > 0.0)
+        values, copies = cells[known], weights[known]
+        if not values.size:
+            continue
+        if numeric[column]:
             if values.size > N_QUANTILES:
-                # They keep this linear in the number of rows.
                 values = _quantiles(values, copies)
                 copies = np.ones(values.size)
             terms = kernel.feature_term(values[:, None], values[None, :])
             # Relative to the largest, so that no product of two weights overflows.
             shares = copies / copies.max()
             distance += float(np.average(terms, weights=np.outer(shares, shares)))
-        elif values.size:
+        else:
             shares = codes_and_weights(values, copies)[1]
             shares = shares / shares.sum()
             distance += 1.0 - float(shares @ shares)
-    # A table of constants has no distances: any gamma will do.
+    # A table of constants has no distances, so any gamma will do.
     gamma = 2.0 / distance if distance > 0.0 else 1.0
-    if not math.isfinite(gamma):
-        gamma = 1.0
-    return make_kernel(name, gamma, categorical)
+    return make_kernel(name, gamma if math.isfinite(gamma) else 1.0, categorical)
 
 
 def _quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return Hazen's quantiles at the middles of `N_QUANTILES` equal shares of the weight."""
+    """Return quantiles at the middles of equal shares of the weight.
+
+    They are Hazen's, in which a cell of weight w has the positions of w copies; a fraction of a
+    copy has one position, in the middle of its share.
+    """
     midpoints = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     if (weights == 1.0).all():
-        # The same up to rounding; these are the values themselves where there are just as many.
+        # The same up to rounding, and exactly the values themselves if there are just as many.
         return np.asarray(np.quantile(values, midpoints, method="hazen"))
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     ends = np.cumsum(weights)
     # The first and the last copy of a value stand half a copy inside its share.
     inside = 0.5 * np.minimum(weights, 1.0)
-    starts = ends - weights
-    positions = np.stack([starts + inside, ends - inside], axis=1).ravel()
+    positions = np.stack([ends - weights + inside, ends - inside], axis=1).ravel()
     return np.asarray(np.interp(ends[-1] * midpoints, positions, np.repeat(values, 2)))
-
-
-SMOOTH = 0.25
-"""Part of the scaled gamma that gamma="auto" takes."""
-
-SMOOTH_OF_MANY = 0.5
-"""The same in a classifier of more than two classes."""
-
-CLASSIFIER_C = 4.0
-"""Penalty of a classifier; imputers and regressors have 1."""
-
-CLASSIFIER_ETA = 32.0
-"""Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""
-
-_BLOCK = 2**16
-"""Rows that are counted at once."""
-
-
-def imputer_eta(task: Task) -> float:
-    """Return the weight of an imputer's anchor, in units of C / (observed share), a machine.
-
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-        What the labels are.
-
-    Returns
-    -------
-    float
-        16 or 256.
-    """
-    return 16.0 if task == "classification" else 256.0
-
-
-def number_of_machines(n_classes: int | None) -> int:
-    """Return how many machines share a filling: one for a target or two classes, else one each.
-
-    Parameters
-    ----------
-    n_classes : int or None
-        Number of classes; None for a regression.
-
-    Returns
-    -------
-    int
-        The number.
-    """
-    return n_classes if n_classes is not None and n_classes > 2 else 1
-
-
-def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -> float:
-    """Return the default eta of `direct`: factor C / (observed share).
-
-    Parameters
-    ----------
-    C : float
-        Penalty of the machine.
-    X : ndarray of shape (n_samples, n_columns)
-        Rows with NaN at the gaps.
-    factor : float
-        The factor.
-    weights : ndarray of shape (n_samples,)
-        Weights of the rows.
-
-    Returns
-    -------
-    float
-        In (0, inf]; inf where nothing is observed.
-    """
-    # By blocks, for X may be larger than the memory.
-    blocks = (X[first : first + _BLOCK] for first in range(0, X.shape[0], _BLOCK))
-    shares = np.concatenate([(~np.isnan(block)).mean(axis=1) for block in blocks])
-    observed = float(weights @ shares) / float(weights.sum())
-    return factor * C / observed if observed > 0.0 else math.inf
 
 
 def default_kernel(
@@ -308,28 +207,30 @@ def default_kernel(
     *,
     part: float = 1.0,
 ) -> Kernel:
-    """Return a kernel by its name with a part of the gamma that fits the rows.
-
-    Parameters
-    ----------
-    name : str
-        A name of `kernimpute.kernels.KERNELS`.
-    X : ndarray of shape (n_samples, n_columns)
-        Rows with NaN at the gaps.
-    categorical : tuple of int
-        Columns of codes.
-    weights : ndarray of shape (n_samples,) or None, default=None
-        Weights of the rows.
-    part : float, default=1.0
-        Factor of the gamma of `scaled_kernel`, for the kernels that fit theirs.
-
-    Returns
-    -------
-    Kernel
-        The kernel.
-    """
+    """Return `scaled_kernel` with a part of its gamma, for the kernels that fit theirs."""
     kernel = scaled_kernel(name, X, categorical, sample_weight=weights)
     if not kernel.is_decreasing:
         return kernel
     fitted = cast("Gaussian | Laplacian", kernel)
     return replace(fitted, gamma=part * fitted.gamma)
+
+
+def imputer_eta(task: Task) -> float:
+    """Return the weight of an imputer's anchor, in units of C / (observed share), a machine."""
+    return 16.0 if task == "classification" else 256.0
+
+
+def number_of_machines(n_classes: int | None) -> int:
+    """Return how many machines share a filling: one for a target or two classes, else one each."""
+    return n_classes if n_classes is not None and n_classes > 2 else 1
+
+
+def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -> float:
+    """Return the default eta of `direct`, factor C / (observed share); inf if nothing is observed.
+
+    A row counts in the observed share by its weight.
+    """
+    blocks = (X[first : first + BLOCK_ROWS] for first in range(0, X.shape[0], BLOCK_ROWS))
+    shares = np.concatenate([observed_cells(block).mean(axis=1) for block in blocks])
+    observed = float(weights @ shares) / float(weights.sum())
+    return factor * C / observed if observed > 0.0 else math.inf

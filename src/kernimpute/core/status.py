@@ -1,7 +1,7 @@
 """How a loop ends and what it leaves behind: `Status`, `StopRule`, `Record`, `Trace`.
 
-Solvers return a status and a trace; they print nothing, warn of nothing and raise only for
-inputs they refuse beforehand.
+Solvers return a status and a trace. They print nothing and warn of nothing, and they raise errors
+only for what they refuse at the start.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ class Status(Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Status | None:
-        # A saved status is its name: messages may be reworded, and old files still open.
+        # A saved status is its name, so a file opens though the message was reworded.
         return cls.__members__.get(value) if isinstance(value, str) else None
 
     def __reduce__(self) -> tuple[type[Status], tuple[str]]:
-        """Return how to make the member again: pickle and skops both read this."""
+        """Return how to make the member again, for pickle and skops."""
         return type(self), (self.name,)
 
     def __reduce_ex__(self, protocol: object) -> tuple[type[Status], tuple[str]]:
-        """Return the same; the one of `Enum` would save the message."""
+        """Return the same, for the one of `Enum` would save the message."""
         return self.__reduce__()
 
 
@@ -72,18 +72,9 @@ _SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.R
 
 
 def overall(statuses: Iterable[Status]) -> Status:
-    """Return how the parts of a table ended, in one status.
+    """Return how the parts of a table ended: the first that failed, else the most frequent.
 
-    Parameters
-    ----------
-    statuses : iterable of Status
-        How each part ended.
-
-    Returns
-    -------
-    Status
-        The first that is no success, else the most frequent. A part that was complete already
-        says nothing of a table in which others were filled.
+    A part that was complete already counts only if all were.
     """
     counts = Counter(statuses)
     for status in counts:
@@ -102,20 +93,19 @@ class Record:
     iteration : int
         Number of the round, from 1; 0 is the start.
     objective : float
-        Objective after the round; NaN where it was not evaluated.
+        Objective after the round; NaN if it was not evaluated.
     gap : float
         Certificate after the round: the relative saddle gap, or the norm of the projected
-        gradient relative to that at the start; NaN where the variant has none or it was not
-        evaluated.
+        gradient relative to that at the start. NaN if the variant has none, or in a round that did
+        not evaluate it.
     step_norms : mapping of str to float
-        Norm of the change of each moving variable, by its name; not to be written to, though a
-        plain dict, for that can be pickled.
+        Norm of the change of each moving variable, by its name. Not to be written to.
     inner_iterations : int
         Inner iterations of the round (eigendecompositions, sweeps, evaluations).
     seconds : float
         Wall-clock time since the loop began.
     note : str
-        What else the user should know of the round, such as a fallback taken.
+        What else the user should know of the round, such as a fallback.
     stage : {"Stage I", "Stage II", "direct"}
         The loop that it belongs to.
     """
@@ -131,7 +121,7 @@ class Record:
 
 
 Callback = Callable[[Record], object]
-"""Called with the record of every round; a true answer stops the loop after that round."""
+"""Gets the record of every round; a true answer stops the loop after that round."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +151,7 @@ class Trace:
         Returns
         -------
         ndarray of shape (n_records,)
-            The values; NaN where a record has none.
+            The values; NaN if a record has none.
         """
         if name in ("iteration", "objective", "gap", "inner_iterations", "seconds"):
             return np.array([getattr(record, name) for record in self.records], dtype=float)
@@ -175,20 +165,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class StopRule:
-    """When a loop may end.
-
-    Parameters
-    ----------
-    tol : float
-        The run has converged once the watched quantity is at most this; in [0, inf).
-    max_iter : int
-        Rounds at the most; in [0, inf).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If either is not a number in its range.
-    """
+    """When a loop may end: once what it watches is at most `tol`, or after `max_iter` rounds."""
 
     tol: float
     max_iter: int

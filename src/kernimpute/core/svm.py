@@ -20,9 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
-from kernimpute.core.gram import Gram, as_gram
-
-__all__ = ["ActiveSetSolution", "libsvm_start", "solve_dual"]
+__all__ = ["ActiveSetSolution", "largest_entry", "libsvm_start", "solve_dual"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -39,27 +37,11 @@ WORTHWHILE = 1e-2
 """Share of the unbounded gain from which on many coefficients may be fixed at once."""
 PATIENCE = 20
 """Checks in a row without progress after which the method gives up."""
+MAX_START_C = 100.0
+"""Largest C of libsvm's machine, where K and the targets have entries of about 1."""
 
 
 # ------------------------------------------------------------------------------- the start
-
-
-class _QuietStart:
-    """Run libsvm without its warning that it stopped early: the active set goes on from there.
-
-    `warnings.catch_warnings` would change the filters of all threads.
-    """
-
-    def _warn_from_fit_status(self) -> None:
-        """Say nothing."""
-
-
-class _SVC(_QuietStart, SVC):
-    """libsvm's classification."""
-
-
-class _SVR(_QuietStart, SVR):
-    """libsvm's regression."""
 
 
 def libsvm_start(
@@ -70,23 +52,25 @@ def libsvm_start(
     libsvm keeps K in single precision, so the coefficients only say roughly which are at an end.
     """
     scale = 0.5 * float(y.max() - y.min())
-    y, largest = y / scale, largest / scale
-    penalty = float(largest.max())
-    n = y.size
-    # Each iteration takes O(n) time: together they take no longer than one factorisation.
-    options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": max(20 * n, n**2 // 20)}
+    # At a large C libsvm takes very long, and who is at the bound hardly changes any more. So it
+    # solves the machine of a smaller C, and the coefficients are scaled up to the given one.
+    size = float(np.abs(np.diagonal(K)).mean())
+    bounds = np.minimum(largest / scale, MAX_START_C / size) if size > 0.0 else largest / scale
+    penalty = float(bounds.max())
+    # Without a limit of its iterations libsvm has nothing to warn of.
+    options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": -1}
     machine = (
-        _SVC(C=penalty, **options)
+        SVC(C=penalty, **options)
         if epsilon is None
-        else _SVR(C=penalty, epsilon=epsilon / scale, **options)
+        else SVR(C=penalty, epsilon=epsilon / scale, **options)
     )
     # Without a seed scikit-learn draws one from NumPy's global generator.
     machine.random_state = 0
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        machine.fit(K, y, sample_weight=largest / penalty)
-    b = np.zeros(n)
-    b[machine.support_] = scale * machine.dual_coef_[0]
-    return b
+        machine.fit(K, y / scale, sample_weight=bounds / penalty)
+    b = np.zeros(y.size)
+    b[machine.support_] = machine.dual_coef_[0]
+    return b * (largest / bounds)
 
 
 # -------------------------------------------------------------------------- the active set
@@ -108,8 +92,14 @@ class ActiveSetSolution:
     """Linear solves made."""
 
 
+def largest_entry(K: FloatArray) -> float:
+    """Return the largest magnitude of an entry; NaN or infinite if an entry is."""
+    # Two reductions do not need an array of the magnitudes, and both pass a NaN on.
+    return float(np.maximum(K.max(), -K.min()))
+
+
 def solve_dual(
-    K: FloatArray | Gram,
+    K: FloatArray,
     y: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
@@ -130,7 +120,7 @@ def solve_dual(
 
     Parameters
     ----------
-    K : ndarray of shape (n, n) or Gram
+    K : ndarray of shape (n, n)
         Symmetric. If it is not positive semidefinite, the point found meets the first-order
         conditions.
     y, lower, upper, start : ndarray of shape (n,)
@@ -150,12 +140,11 @@ def solve_dual(
     """
     # 1'b = 0, so a constant in y changes nothing but the rounding errors.
     y = y - 0.5 * (y.max() + y.min())
-    gram = as_gram(K)
-    rounding = ROUNDING * gram.largest()
+    rounding = ROUNDING * largest_entry(K)
     b = _feasible(start, lower, upper)
     free = (lower < b) & (b < upper) & ((b != 0.0) | (epsilon == 0.0))
     piece = np.sign(b)
-    gradient = y - gram.product(b)
+    gradient = y - K @ b
 
     def conditions() -> _Conditions:
         size = float(np.abs(b).sum())
@@ -179,14 +168,14 @@ def solve_dual(
                 is_above = piece[index] > 0.0
                 left, right = np.where(is_above, 0.0, left), np.where(is_above, right, 0.0)
             now, slope = b[index], gradient[index] - epsilon * piece[index]
-            block = gram.block(index, index)
+            block = K[index[:, None], index]
             step, met, arrived = _climb(block, slope, left - now, right - now, -float(b.sum()))
             new = now + step
             digits = ROUNDING * (np.abs(now) + np.abs(step))
             new = np.where((met < 0) | (new - left <= digits), left, new)
             new = np.where((met > 0) | (right - new <= digits), right, new)
             b[index] = new
-            gradient = y - gram.product(b)
+            gradient = y - K @ b
             if not arrived:
                 free[index] = met == 0
                 continue

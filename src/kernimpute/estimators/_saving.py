@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernimpute.core.files import replacing
+from kernimpute.core.kernels import KERNELS
 from kernimpute.table.stored import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent", "load", "save", "trusted_types"]
@@ -45,10 +46,7 @@ _SPLITTERS = (
 
 _TRUSTED = (
     "kernimpute.core.checks.ObservedRange",
-    *(
-        f"kernimpute.core.kernels.{name}"
-        for name in ("Chi2", "Gaussian", "Laplacian", "Linear", "Polynomial", "Sigmoid")
-    ),
+    *(f"kernimpute.core.kernels.{kind.__name__}" for kind in KERNELS.values()),
     *(f"kernimpute.core.status.{name}" for name in ("Record", "Status", "Trace")),
     "kernimpute.estimators._base.Coding",
     "kernimpute.estimators._base.NewRows",

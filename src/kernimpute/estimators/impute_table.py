@@ -30,9 +30,9 @@ from kernimpute.table.columns import (
     Column,
     TableError,
     counted,
+    family_of,
     listed,
     observed_in_table,
-    family_of,
 )
 from kernimpute.table.roles import (
     ColumnRoles,
@@ -75,6 +75,7 @@ class FittedTable:
     """An imputer fitted to the labelled rows of a table, and what was found in the table."""
 
     imputer: KernelImputer  # fitted to the columns `roles.features`
+    rows: FittedRows  # the rows that have a label
     roles: ColumnRoles  # features are those with an observed value in a row that has a label
     unseen: tuple[Hashable, ...]  # columns without such a value, which are left as they are
     target: Hashable
@@ -113,6 +114,8 @@ class TableImputation:
         Size, label, cells filled, method and how the solver ended, for people.
     notes, warnings : tuple of str
         What was done that one would not expect, and what one should look at.
+    status : Status
+        How the filling ended.
     seconds : float
         Wall-clock time.
     n_classes : int or None
@@ -130,6 +133,7 @@ class TableImputation:
     facts: Facts
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    status: Status
     seconds: float
     n_classes: int | None
 
@@ -142,11 +146,6 @@ class TableImputation:
     def n_filled(self) -> int:
         """Number of cells filled."""
         return sum(self.filled.values())
-
-    @property
-    def status(self) -> Status:
-        """How the fit ended."""
-        return self.imputer.status_
 
     def filled_cells(self, name: Hashable) -> BoolArray:
         """Return where a column was filled.
@@ -244,8 +243,16 @@ def impute_table(
     [20.0, 21.0, 43.0, 70.0, 71.0]
     """
     start = time.perf_counter()
-    fitted, rows = _fit(
-        table, target, drop, ignore, categorical, missing_values, task, callback, parameters
+    fitted = fit_table(
+        table,
+        target,
+        drop=drop,
+        ignore=ignore,
+        categorical=categorical,
+        missing_values=missing_values,
+        task=task,
+        callback=callback,
+        **parameters,
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
@@ -253,7 +260,7 @@ def impute_table(
     encoded = imputer._coded(imputer._code, table[used], "missing")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        codes = imputer._filled(rows, encoded.matrix)
+        codes = imputer._filled(fitted.rows, encoded.matrix)
     cautions = [
         *fitted.warnings,
         *(
@@ -263,18 +270,26 @@ def impute_table(
         ),
         *(str(each.message).removeprefix("KernelImputer: ") for each in caught),
     ]
-    # Unknown categories are no gaps of the table.
+    # 3. Writing back. Unknown categories are no gaps of the table.
     observed = fitted.observed[:, [at[name] for name in used]]
     decoded = replace(encoded, observed=observed).decode(codes)
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = {
         name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
     }
+    written = table[kept].copy()
+    for place, name in enumerate(kept):
+        if name in filled:
+            written.isetitem(place, decoded[name])  # type: ignore[arg-type]
     n_unlabelled = int((~labelled).sum())
+    status: Status = imputer.status_
+    if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
+        # The gaps are all in rows without a label.
+        status = Status.CONVERGED
     seconds = time.perf_counter() - start
     n_cells = len(table) * len(kept)
     imputation = TableImputation(
-        table=_written_back(table[kept], decoded, filled),
+        table=written,
         target=target,
         task=fitted.task,
         observed=fitted.observed[:, [at[name] for name in kept]],
@@ -289,10 +304,12 @@ def impute_table(
             f"{n_unlabelled}, filled as new rows" if n_unlabelled else None,
             ("filled", f"{sum(filled.values())} of {_share(sum(filled.values()), n_cells)}"),
             imputer,
+            status,
             seconds,
         ),
         notes=tuple(_notes_of_filling(table, fitted, filled)),
         warnings=tuple(dict.fromkeys(cautions)),
+        status=status,
         seconds=seconds,
         n_classes=None if fitted.task == "regression" else imputer.classes_.size,
     )
@@ -309,30 +326,21 @@ def fit_table(
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
     missing_values: Sequence[object] = (),
-    task: Literal["auto", "classification", "regression"] = "auto",
+    task: str = "auto",
     callback: Callback | None = None,
     **parameters: Any,
 ) -> FittedTable:
     """Return an imputer fitted to the labelled rows of a table; parameters as in `impute_table`."""
-    return _fit(
-        table, target, drop, ignore, categorical, missing_values, task, callback, parameters
-    )[0]
-
-
-def _fit(
-    table: pd.DataFrame,
-    target: Hashable,
-    drop: Iterable[Hashable],
-    ignore: Iterable[Hashable],
-    categorical: Iterable[Hashable],
-    missing_values: Sequence[object],
-    task: str,
-    callback: Callback | None,
-    parameters: Mapping[str, Any],
-) -> tuple[FittedTable, FittedRows]:
-    """Return the fitted table and its labelled rows, filled."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
+    imputer = KernelImputer(
+        missing_values=[*missing_values] or np.nan,
+        add_indicator=False,
+        keep_empty_features=False,
+        **parameters,
+    )
+    # Before the table is read, which may take long.
+    imputer._validate_params()
     # 1. The roles of the columns.
     roles = column_roles(table, target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
@@ -350,18 +358,9 @@ def _fit(
         )
     # 2. The imputer, fitted to the features of the labelled rows.
     codes = [name for name in roles.categorical if name in used]
-    imputer = KernelImputer(
-        task=labels.task,
-        categorical_features=codes or "from_dtype",
-        missing_values=[*missing_values] or np.nan,
-        add_indicator=False,
-        keep_empty_features=False,
-        **parameters,
-    )
-    imputer._validate_params()
-    features = pd.DataFrame(
-        {name: whole_as_integers(table[name]) for name in used}, index=table.index
-    )[labelled]
+    imputer.set_params(task=labels.task, categorical_features=codes or "from_dtype")
+    known = table[labelled]
+    features = pd.DataFrame({name: whole_as_integers(known[name]) for name in used})
     y = labels.values if labels.numbers is None else labels.numbers
     _, frame, read = imputer._read_labelled(features, y, None, task=labels.task)
     rows = imputer._fit_imputer(frame, read, callback)
@@ -374,8 +373,10 @@ def _fit(
         *imputer._code.cautions,
         *_unfinished(rows),
     ]
-    fitted = FittedTable(
+    return FittedTable(
         imputer=imputer,
+        # From here on, the fitted rows are those of the whole table that have a label.
+        rows=replace(rows, counted=np.flatnonzero(labelled)),
         roles=replace(roles, features=used, categorical=tuple(codes)),
         unseen=unseen,
         target=target,
@@ -389,13 +390,12 @@ def _fit(
             f"{n_unlabelled}, not used" if n_unlabelled else None,
             ("gaps", f"{n_gaps} of {_share(n_gaps, n_cells)} that are used"),
             imputer,
+            imputer.status_,
             time.perf_counter() - start,
         ),
         notes=tuple(_notes_of_fit(table, imputer, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
-    # From here on, the fitted rows are those of the whole table that have a label.
-    return fitted, replace(rows, counted=np.flatnonzero(labelled))
 
 
 def whole_as_integers(column: pd.Series) -> pd.Series:
@@ -410,17 +410,6 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
         return column
     whole = pd.arrays.IntegerArray(np.where(gaps, 0.0, numbers).astype(np.int64), gaps)
     return pd.Series(whole, index=column.index, name=column.name)
-
-
-def _written_back(
-    kept: pd.DataFrame, decoded: pd.DataFrame, filled: Mapping[Hashable, int]
-) -> pd.DataFrame:
-    """Return a copy of the kept columns in which the filled ones are the decoded ones."""
-    table = kept.copy()
-    for position, name in enumerate(table.columns):
-        if name in filled:
-            table.isetitem(position, decoded[name])  # type: ignore[arg-type]
-    return table
 
 
 def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[str, object]:
@@ -465,6 +454,7 @@ def _facts(
     unlabelled: str | None,
     gaps: tuple[str, str],
     imputer: KernelImputer,
+    status: Status,
     seconds: float,
 ) -> Facts:
     """Return the facts of a run, as pairs of name and text."""
@@ -483,7 +473,7 @@ def _facts(
     facts += [
         ("solver", counted(imputer.n_iter_ - 1, "round") + known),
         # The causes that some statuses list are among the warnings.
-        ("status", imputer.status_.value.partition(" Causes:")[0]),
+        ("status", status.value.partition(" Causes:")[0]),
         ("seconds", f"{seconds:.2f}"),
     ]
     return tuple(facts)
@@ -529,6 +519,7 @@ def _notes_of_filling(
         notes.append(
             f"rows without a label: {n_unlabelled}, filled as new rows; the label is left missing"
         )
+    notes += _notes_of_fit(table, fitted.imputer, filled)
     rounded = [
         str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
     ]
@@ -536,7 +527,7 @@ def _notes_of_filling(
         notes.append(
             "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
         )
-    return [*notes, *_notes_of_fit(table, fitted.imputer, filled)]
+    return notes
 
 
 def _unfinished(rows: FittedRows) -> list[str]:

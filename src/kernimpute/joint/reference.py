@@ -1,18 +1,15 @@
 """Reference imputations and reference kernels: what `anchored` and `direct` are anchored at.
 
-With an infinite weight on the anchor both are exactly the support vector machine on the
-reference, so the reference is what the learned kernel must earn its distance from.
+With an infinite weight on the anchor, both are exactly the support vector machine on the reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kernimpute.core.arrays import row_blocks
 from kernimpute.core.checks import (
     check_sample_weight,
     codes_and_weights,
@@ -40,18 +37,7 @@ class FittedImputer(Protocol):
     """Anything with scikit-learn's ``transform``, fitted."""
 
     def transform(self, X: FloatArray) -> ArrayLike:
-        """Return X with its gaps filled.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows with NaN at the gaps.
-
-        Returns
-        -------
-        array-like of shape (n_samples, n_features)
-            The completed rows.
-        """
+        """Return rows of shape (n_samples, n_features) with their gaps, which are NaN, filled."""
 
 
 Reference = str | ArrayLike | FittedImputer | None
@@ -74,10 +60,10 @@ def reference_table(
     kernel : Kernel
         Says which columns are categorical.
     reference : None, "mean", array-like of shape (n_samples, n_features) or fitted imputer
-        None and "mean" fill a numeric column with the mean of its observed cells (0.5 where
-        there are none) and a categorical one with its most frequent code, both weighted; of codes
-        as frequent, with the smallest. A table or what the imputer's ``transform`` returns is
-        taken at the gaps, numeric cells clipped to [0, 1].
+        None and "mean" fill a numeric column with the mean of its observed cells (0.5 without
+        any) and a categorical one with its most frequent code, both weighted; of equally frequent
+        codes with the smallest. A table, or what the imputer's ``transform`` returns, is taken at
+        the gaps, numeric cells clipped to [0, 1].
     owner : str
         The function whose parameter it is, for the messages.
     sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -127,34 +113,18 @@ def reference_table(
 
 
 def typical_row(X: FloatArray, kernel: Kernel, weights: FloatArray) -> FloatArray:
-    """Return what the reference "mean" has for every column.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps; read column by column.
-    kernel : Kernel
-        Says which columns are categorical.
-    weights : ndarray of shape (n_samples,)
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        Means and most frequent codes of the observed cells.
-    """
+    """Return the mean or most frequent code of each column of X, of shape (n_features,)."""
     values = []
-    for column, numeric in enumerate(kernel.numeric(X.shape[1])):
+    # Column by column, because X may lie in a file.
+    for column, is_number in enumerate(kernel.numeric(X.shape[1])):
         known = ~np.isnan(X[:, column])
-        values.append(_typical_value(X[known, column], weights[known], numeric=bool(numeric)))
+        cells, shares = X[known, column], weights[known]
+        if not is_number:
+            codes, counts = codes_and_weights(cells, shares)
+            values.append(codes[counts.argmax()])
+        else:
+            values.append(np.average(cells, weights=shares) if shares.any() else 0.5)
     return np.array(values)
-
-
-def _typical_value(values: FloatArray, weights: FloatArray, *, numeric: bool) -> float:
-    if not numeric:
-        codes, shares = codes_and_weights(values, weights)
-        return float(codes[shares.argmax()])
-    return float(np.average(values, weights=weights)) if weights.any() else 0.5
 
 
 def reference_kernel(
@@ -164,30 +134,10 @@ def reference_kernel(
     owner: str = "reference_kernel",
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the kernel matrix that a reference stands for.
+    """Return the kernel matrix that a reference stands for, which lies between the bounds.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    kernel : Kernel
-        The kernel.
-    reference : as for `reference_table`, or "expected"
-        "expected" is `expected_kernel`; anything else the kernel of the completed table.
-    owner : str
-        The function whose parameter it is, for the messages.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows; None weights every row 1.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_samples)
-        The matrix; between the bounds of the kernel.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `reference_table`; and for "expected" with a kernel that is no exponential.
+    "expected" stands for `expected_kernel`; anything else for the kernel of `reference_table`,
+    whose parameters the others are.
     """
     if isinstance(reference, str) and reference == "expected":
         if not kernel.is_decreasing:
@@ -204,10 +154,10 @@ def expected_kernel(
     """Return the expectation of an exponential kernel over independent columns.
 
     Every gap is an independent draw from the observed cells of its column, each as likely as its
-    row weighs (from the uniform law on [0, 1] where none weighs anything, by a grid of 101). An
-    exponential kernel is a product over features, so the expectation is one too, without any
-    approximation; between the bounds, and positive semidefinite: a Gram matrix of mean
-    embeddings, its diagonal raised to 1.
+    row weighs; without any, from the uniform law on [0, 1], by a grid of 101. An exponential kernel
+    is a product over features, so the expectation is one too, without any approximation. It lies
+    between the bounds and is positive semidefinite: a Gram matrix of mean embeddings, its diagonal
+    raised to 1.
 
     Parameters
     ----------
@@ -224,65 +174,39 @@ def expected_kernel(
         The expected kernel matrix, with unit diagonal.
     """
     weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
-    numeric = kernel.numeric(X.shape[1])
     expected = np.ones((X.shape[0], X.shape[0]))
     for column, known in enumerate(observed_cells(X).T):
-        values = _factors_of(kernel, numeric=bool(numeric[column]))
-        cells, shares = X[known, column], weights[known]
-        draws = cells
+        is_number = column not in kernel.categorical
+        cells, draws, shares = X[known, column], X[known, column], weights[known]
         if not shares.any():
-            draws = (np.arange(101) + 0.5) / 101 if numeric[column] else cells
+            draws = (np.arange(101) + 0.5) / 101 if is_number else cells
             shares = np.ones(draws.size)
-        of_both = values(draws, draws)
-        of_one = of_both if draws is cells else values(cells, draws)
-        one_known = np.average(of_one, axis=1, weights=shares)
-        none_known = np.average(np.average(of_both, axis=1, weights=shares), weights=shares)
-        factor = np.full(expected.shape, none_known)
+        one_known = np.average(_factors(kernel, cells, draws, is_number), axis=1, weights=shares)
+        unknown = np.average(_factors(kernel, draws, draws, is_number), axis=1, weights=shares)
+        factor = np.full(expected.shape, np.average(unknown, weights=shares))
         factor[known, :] = one_known[:, None]
         factor[:, known] = one_known[None, :]
-        factor[np.ix_(known, known)] = of_both if draws is cells else values(cells, cells)
+        factor[np.ix_(known, known)] = _factors(kernel, cells, cells, is_number)
         expected *= factor
     np.fill_diagonal(expected, 1.0)
     return expected
 
 
-def _factors_of(kernel: Kernel, *, numeric: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    """Return the function that gives the kernel of all pairs of cells of one column."""
-
-    def factors(x: FloatArray, z: FloatArray) -> FloatArray:
-        left, right = x[:, None], z[None, :]
-        return kernel.link(
-            kernel.feature_term(left, right) if numeric else (left != right).astype(float)
-        )
-
-    return factors
+def _factors(kernel: Kernel, x: FloatArray, z: FloatArray, is_number: bool) -> FloatArray:
+    """Return the kernel of all pairs of cells of one column."""
+    left, right = x[:, None], z[None, :]
+    terms = kernel.feature_term(left, right) if is_number else (left != right).astype(float)
+    return kernel.link(terms)
 
 
 def mean_kernel_of_completions(
     X: FloatArray, kernel: Kernel, *, n_completions: int = 8, seed: int = 0
 ) -> FloatArray:
-    """Return the mean kernel matrix of random completions.
+    """Return the mean kernel matrix of random completions, uniform in [0, 1] or among the codes.
 
-    For a kernel that is positive semidefinite it lies between the bounds, strictly wherever
-    something is unknown, and is the more positive definite the more is: the interior point
-    with which `anchored` repairs a matrix that is between the bounds but not quite positive
-    semidefinite.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    kernel : Kernel
-        The kernel.
-    n_completions : int, default=8
-        Number of completions, uniform on [0, 1] or on the column's observed codes.
-    seed : int, default=0
-        Seed of the draws.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_samples)
-        The mean matrix.
+    For a positive semidefinite kernel it lies between the bounds, strictly wherever something is
+    unknown, and is the more positive definite the more is. `anchored` mixes it into a matrix that
+    is between the bounds but not quite positive semidefinite.
     """
     generator = np.random.default_rng(seed)
     observed = observed_cells(X)
@@ -293,9 +217,6 @@ def mean_kernel_of_completions(
             codes = np.unique(X[observed[:, column], column])
             drawn[:, column] = generator.choice(codes, size=X.shape[0])
         completion = np.where(observed, X, drawn)
-        sums = kernel.sums(completion, completion)
-        for rows in row_blocks(X.shape[0]):
-            mean[rows] += kernel.link(sums[rows])
-        del sums
+        mean += kernel(completion, completion)
     mean /= n_completions
     return mean

@@ -202,8 +202,12 @@ class _Objective:
         gradient = np.where(self.numeric, 2.0 * anchored, 0.0)
         kernel = self.rows.kernel
         for part in _row_blocks(active, active.size):
-            slopes = kernel.link_gradient(kernel.sums(X[part], X[active]))
-            slopes *= pull(part, active)
+            sums = kernel.sums(X[part], X[active])
+            slopes = kernel.link_gradient(sums) * pull(part, active)
+            if kernel.is_distance:
+                # Rows that coincide do not move each other. Where the kernel is steep, rounding
+                # would make them.
+                slopes[(sums == 0.0) | (part[:, None] == active)] = 0.0
             gradient[part] -= kernel.sums_gradient(X[part], X[active], slopes)
         return _Point(X, dual_coef, pull, active, objective, gradient)
 
@@ -258,8 +262,10 @@ def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] 
     n = rows.X.shape[0]
     complete = np.where(rows.observed.all(axis=1), np.arange(n), -1)
     keys = np.column_stack([complete, rows.observed, X_reference, rows.dual.targets])
-    numbers = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
-    return None if numbers.max() == n - 1 else numbers
+    numbers: dict[bytes, int] = {}
+    # Adding 0 leaves one of the two zeros, so that rows are the same if their bytes are.
+    twins = np.array([numbers.setdefault(key.tobytes(), len(numbers)) for key in keys + 0.0])
+    return None if len(numbers) == n else twins
 
 
 def _pull_of(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import (
     AdamMoments,
-    Multiplier,
+    BoxMultiplier,
     adam_step,
     clip_and_centre,
     project_box_cone,
@@ -52,8 +52,8 @@ class Adjusted(NamedTuple):
     """Step 1's result, and the multipliers of the box from which the next round's Step 1 starts."""
 
     adjustment: FloatArray
-    program: Multiplier | None = None
-    exact: Multiplier | None = None
+    program: BoxMultiplier | None = None
+    exact: BoxMultiplier | None = None
     n_iter: int = 0
     note: str = ""
 

@@ -116,7 +116,7 @@ def recovery_problem(
     """
     if not isinstance(kernel, Kernel) or kernel.cell not in CELLS:
         error = ValueError if isinstance(kernel, Kernel) else TypeError
-        must_be = f"a kernel whose cell is one of {', '.join(CELLS)}"
+        must_be = f"an instance of a kernel whose 'cell' is one of {', '.join(CELLS)}"
         raise error(refusal(owner, "kernel", must_be, kernel))
     # In one memory layout, because compiled code is compiled anew for every other.
     table = np.ascontiguousarray(check_matrix(X, owner))

@@ -12,8 +12,8 @@ sums of feature terms less their targets, computed afresh from the columns: noth
    missing cells. One pass over the rows finds its coefficients; then rounds of single cells and of
    Newton's step for all cells together bring the row to its minimum.
 
-A kernel with a new feature term needs its name in `CELLS`, its formula in `_term` and, in
-`_minimise_row`, the best step of one cell.
+A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
+2 of `_minimise_row`, the best step of one cell.
 
 All compiled code is in this file because numba's cache only notices changes of the file that a
 compiled function is in.
@@ -79,7 +79,8 @@ _OPTIONS: dict[str, Any] = {
 def _helper(function: _Function) -> _Function:
     """Compile a function that only compiled functions call."""
     options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: _Function = numba.njit(**options)(function)
+    # A call that is not inlined passes every array of a tuple as a dozen numbers.
+    compiled: _Function = numba.njit(forceinline=True, **options)(function)
     return compiled
 
 
@@ -126,42 +127,44 @@ def arrange(cell: int, columns: FloatArray, n_codes: IntArray) -> Rows:
 
 @_helper
 def _add_terms(
-    cell: int,
-    n_codes: int,
-    column: FloatArray,
-    value: float,
-    sign: float,
-    stop: int,
-    residuals: FloatArray,
+    cell: int, n_codes: int, column: FloatArray, value: float, sign: float, residuals: FloatArray
 ) -> None:
-    """Add to the residuals of rows 0 to stop the feature terms of a value in a column."""
+    """Add to the residuals, of the first rows, the feature terms of a value in a column."""
+    n = residuals.shape[0]
     if n_codes > 0:
-        for j in range(stop):
+        for j in range(n):
             residuals[j] += sign if column[j] != value else 0.0
     elif cell == GAUSSIAN:
-        for j in range(stop):
+        for j in range(n):
             difference = column[j] - value
             residuals[j] += sign * difference * difference
     elif cell == LAPLACIAN:
-        for j in range(stop):
+        for j in range(n):
             residuals[j] += sign * abs(column[j] - value)
     elif cell == PRODUCT:
-        for j in range(stop):
+        for j in range(n):
             residuals[j] += sign * value * column[j]
     elif value > 0.0:
-        for j in range(stop):
+        for j in range(n):
             residuals[j] += sign * 2.0 * value * (column[j] / (column[j] + value))
 
 
 @_helper
 def _write_residuals(
-    rows: Rows, values: FloatArray, target: FloatArray, stop: int, residuals: FloatArray
+    rows: Rows, values: FloatArray, target: FloatArray, residuals: FloatArray
 ) -> None:
-    """Write the sums of a row's feature terms with rows 0 to stop, less their targets."""
-    for j in range(stop):
+    """Write the sums of a row's feature terms with the first rows, less their targets."""
+    for j in range(residuals.shape[0]):
         residuals[j] = -target[j]
     for p in range(rows.columns.shape[0]):
-        _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, stop, residuals)
+        _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, residuals)
+
+
+@_helper
+def _exchange(rows: Rows, p: int, old: float, new: float, residuals: FloatArray) -> None:
+    """Put the terms of a new value in column p in the place of those of the old one."""
+    _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], old, -1.0, residuals)
+    _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], new, 1.0, residuals)
 
 
 @_entry
@@ -177,7 +180,7 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
     for i in range(n):
         for p in range(n_features):
             values[p] = rows.columns[p, i]
-        _write_residuals(rows, values, target[i], i + 1, residuals)
+        _write_residuals(rows, values, target[i], residuals[: i + 1])
         row_weights = weights[min(i, weights.shape[0] - 1)]
         row = 0.0
         for j in range(i):
@@ -427,62 +430,61 @@ def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
 # ------------------------------------------------------------------ a row that is one quartic
 
 
-class _Quartic(NamedTuple):
-    """The objective as a polynomial of the steps v of a row's numeric missing cells.
+# Of a row whose terms are squared differences or products, the objective is, but for a constant,
+#
+#     alpha |v|^4 + |v|^2 (beta + cubic'v) + v'square v / 2 + linear'v
+#
+# where v are the steps of its numeric missing cells.
 
-    With the numbers alpha and beta, which are passed beside it, the objective is, but for a
-    constant, ``alpha |v|^4 + |v|^2 (beta + cubic'v) + v'square v / 2 + linear'v``. Every array has
-    room for n_features cells.
-    """
 
+class _Room(NamedTuple):
+    """Arrays that the minimisation over a row writes to."""
+
+    # A number per row of the table: the residuals, their weights, and the products of the two.
+    residuals: FloatArray
+    weights: FloatArray
+    weighted: FloatArray
+    # A number per code.
+    of_codes: FloatArray
+    # Weighted sums over the rows, of the columns and of the products of two columns.
+    sums: FloatArray
+    products: FloatArray
+    # A number per numeric missing cell: its column, its value, and the quartic's coefficients.
     cells: IntArray
     values: FloatArray
     cubic: FloatArray
     square: FloatArray
     linear: FloatArray
+    # A number per cell that a joint step moves: its place among these cells, and its step.
     free: IntArray
     steps: FloatArray
     curvature: FloatArray
 
 
 @_helper
-def _gaussian_quartic(
-    columns: FloatArray,
-    n_cells: int,
-    weights: FloatArray,
-    weighted: FloatArray,
-    sums: FloatArray,
-    products: FloatArray,
-    quartic: _Quartic,
-) -> tuple[float, float]:
+def _gaussian_quartic(columns: FloatArray, n_cells: int, room: _Room) -> tuple[float, float]:
     """Write the quartic of a row whose terms are squared differences; return alpha and beta.
 
-    A residual changes by ``2 v'(value - a) + |v|^2``. `weighted` holds the weighted residuals, and
-    `sums` and `products` the weighted sums of the columns a and of their products.
+    A residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
     """
+    sums, products = room.sums, room.products
     weight, residual = 0.0, 0.0
-    for j in range(weights.shape[0]):
-        weight += weights[j]
-        residual += weighted[j]
+    for j in range(room.weights.shape[0]):
+        weight += room.weights[j]
+        residual += room.weighted[j]
     for m in range(n_cells):
-        p, x = quartic.cells[m], quartic.values[m]
-        quartic.cubic[m] = 4.0 * (weight * x - sums[p])
-        quartic.linear[m] = 4.0 * (residual * x - _dot(weighted, columns[p]))
+        p, x = room.cells[m], room.values[m]
+        room.cubic[m] = 4.0 * (weight * x - sums[p])
+        room.linear[m] = 4.0 * (residual * x - _dot(room.weighted, columns[p]))
         for o in range(n_cells):
-            r, z = quartic.cells[o], quartic.values[o]
-            quartic.square[m, o] = 8.0 * (x * (weight * z - sums[r]) - sums[p] * z + products[p, r])
+            q, z = room.cells[o], room.values[o]
+            room.square[m, o] = 8.0 * (x * (weight * z - sums[q]) - sums[p] * z + products[p, q])
     return weight, 2.0 * residual
 
 
 @_helper
 def _product_quartic(
-    columns: FloatArray,
-    n_cells: int,
-    weighted: FloatArray,
-    own_weight: float,
-    own_residual: float,
-    products: FloatArray,
-    quartic: _Quartic,
+    columns: FloatArray, n_cells: int, own_weight: float, own_residual: float, room: _Room
 ) -> tuple[float, float]:
     """Write the quartic of a row whose terms are products; return alpha and beta.
 
@@ -490,12 +492,12 @@ def _product_quartic(
     counts half because the row's other pairs are in the objective twice.
     """
     for m in range(n_cells):
-        p, x = quartic.cells[m], quartic.values[m]
-        quartic.cubic[m] = 2.0 * own_weight * x
-        quartic.linear[m] = 2.0 * (_dot(weighted, columns[p]) + own_weight * own_residual * x)
+        p, x = room.cells[m], room.values[m]
+        room.cubic[m] = 2.0 * own_weight * x
+        room.linear[m] = 2.0 * (_dot(room.weighted, columns[p]) + own_weight * own_residual * x)
         for o in range(n_cells):
-            r, z = quartic.cells[o], quartic.values[o]
-            quartic.square[m, o] = 2.0 * products[p, r] + 4.0 * own_weight * x * z
+            q, z = room.cells[o], room.values[o]
+            room.square[m, o] = 2.0 * room.products[p, q] + 4.0 * own_weight * x * z
     return 0.5 * own_weight, own_weight * own_residual
 
 
@@ -508,12 +510,12 @@ def _dot(x: FloatArray, z: FloatArray) -> float:
 
 
 @_helper
-def _minimise_quartic(alpha: float, beta: float, n_cells: int, quartic: _Quartic) -> None:
+def _minimise_quartic(alpha: float, beta: float, n_cells: int, room: _Room) -> None:
     """Move the values of a row's cells to the minimum of their quartic in [0, 1].
 
     A round puts each cell on its minimum, then moves all of them together.
     """
-    values, cubic, square, linear = quartic.values, quartic.cubic, quartic.square, quartic.linear
+    values, cubic, square, linear = room.values, room.cubic, room.square, room.linear
     for _ in range(ROW_ROUNDS):
         moved = False
         for m in range(n_cells):
@@ -526,38 +528,21 @@ def _minimise_quartic(alpha: float, beta: float, n_cells: int, quartic: _Quartic
                 1.0 - values[m],
             )
             if step != 0.0:
-                beta = _move_origin(m, step, alpha, beta, n_cells, values, cubic, square, linear)
+                beta = _move_origin(m, step, alpha, beta, n_cells, room)
                 moved = True
-        n_free, length = _write_joint_steps(alpha, beta, n_cells, quartic)
+        n_free, length = _write_joint_steps(alpha, beta, n_cells, room)
         for a in range(n_free):
-            beta = _move_origin(
-                quartic.free[a],
-                quartic.steps[a],
-                alpha,
-                beta,
-                n_cells,
-                values,
-                cubic,
-                square,
-                linear,
-            )
+            beta = _move_origin(room.free[a], room.steps[a], alpha, beta, n_cells, room)
         if not moved or abs(length - 1.0) < ROW_SHARE:
             break
 
 
 @_helper
 def _move_origin(
-    m: int,
-    step: float,
-    alpha: float,
-    beta: float,
-    n_cells: int,
-    values: FloatArray,
-    cubic: FloatArray,
-    square: FloatArray,
-    linear: FloatArray,
+    m: int, step: float, alpha: float, beta: float, n_cells: int, room: _Room
 ) -> float:
     """Move a cell, rewrite the quartic for steps from there, and return its beta."""
+    values, cubic, square, linear = room.values, room.cubic, room.square, room.linear
     rise: float = step * (cubic[m] + 2.0 * alpha * step)
     for o in range(n_cells):
         bend = step * cubic[o]
@@ -572,9 +557,7 @@ def _move_origin(
 
 
 @_helper
-def _write_joint_steps(
-    alpha: float, beta: float, n_cells: int, quartic: _Quartic
-) -> tuple[int, float]:
+def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> tuple[int, float]:
     """Write the steps of all cells that the gradient does not push out of [0, 1].
 
     The direction is Newton's. A negative beta is left out of the curvature because it would make
@@ -588,8 +571,8 @@ def _write_joint_steps(
         The t of the minimum; 1 where only one cell is free, since it is at its minimum, and 0
         where the curvature is singular.
     """
-    values, linear = quartic.values, quartic.linear
-    free, steps, curvature = quartic.free, quartic.steps, quartic.curvature
+    values, linear = room.values, room.linear
+    free, steps, curvature = room.free, room.steps, room.curvature
     n_free = 0
     for m in range(n_cells):
         blocked_below = values[m] <= 0.0 and linear[m] >= 0.0
@@ -603,7 +586,7 @@ def _write_joint_steps(
     ridge = max(2.0 * beta, 0.0)
     for a in range(n_free):
         for b in range(a, n_free):
-            curvature[a, b] = quartic.square[free[a], free[b]]
+            curvature[a, b] = room.square[free[a], free[b]]
         curvature[a, a] += ridge
     if not _solve(curvature, steps, n_free):
         return 0, 0.0
@@ -613,10 +596,10 @@ def _write_joint_steps(
         m, step = free[a], steps[a]
         slope += linear[m] * step
         norm += step * step
-        bend += quartic.cubic[m] * step
-        room = 1.0 - values[m] if step > 0.0 else values[m]
-        if room < reach * abs(step):
-            reach = room / abs(step)
+        bend += room.cubic[m] * step
+        slack = 1.0 - values[m] if step > 0.0 else values[m]
+        if slack < reach * abs(step):
+            reach = slack / abs(step)
     # The direction solves (square + ridge) v = -linear, which gives v'square v.
     length = _quartic_step(
         slope,
@@ -661,15 +644,6 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
 # ---------------------------------------------------------------------------------- the sweep
 
 
-class _Space(NamedTuple):
-    """Arrays that the minimisation over a row writes to, one number a row of the table each."""
-
-    residuals: FloatArray
-    weights: FloatArray
-    weighted: FloatArray
-    of_codes: FloatArray
-
-
 @_entry
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
     """Minimise over the missing cells of every row in turn, in place.
@@ -689,8 +663,13 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
     n_codes = 0
     for p in range(n_features):
         n_codes = max(n_codes, rows.n_codes[p])
-    space = _Space(np.empty(n), np.empty(n), np.empty(n), np.empty(n_codes))
-    quartic = _Quartic(
+    room = _Room(
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n_codes),
+        np.empty(n_features),
+        np.empty((n_features, n_features)),
         np.empty(n_features, np.int64),
         np.empty(n_features),
         np.empty(n_features),
@@ -702,11 +681,8 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
     )
     # Under uniform weights the sums over rows change by one row at a time, and serve all rows.
     uniform = weights.shape[0] == 1 and (rows.cell == GAUSSIAN or rows.cell == PRODUCT)
-    sums, products = np.zeros(n_features), np.zeros((n_features, n_features))
     if uniform:
-        _write_sums(
-            rows.columns, np.arange(n_features), n_features, weights[0], space, sums, products
-        )
+        _write_sums(rows.columns, np.arange(n_features), n_features, weights[0], room)
     values = np.empty(n_features)
     for i in range(n):
         n_missing = 0
@@ -716,23 +692,11 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
         if n_missing == 0:
             continue
         if uniform:
-            _count_row(values, -1.0, sums, products)
+            _count_row(values, -1.0, room.sums, room.products)
         row_weights = weights[min(i, weights.shape[0] - 1)]
-        _minimise_row(
-            rows,
-            i,
-            values,
-            missing[i],
-            target[i],
-            row_weights,
-            uniform,
-            sums,
-            products,
-            space,
-            quartic,
-        )
+        _minimise_row(rows, i, values, missing[i], target[i], row_weights, uniform, room)
         if uniform:
-            _count_row(values, 1.0, sums, products)
+            _count_row(values, 1.0, room.sums, room.products)
         for p in range(n_features):
             if missing[i, p]:
                 rows.columns[p, i] = values[p]
@@ -749,104 +713,73 @@ def _minimise_row(
     target: FloatArray,
     weights: FloatArray,
     uniform: bool,
-    sums: FloatArray,
-    products: FloatArray,
-    space: _Space,
-    quartic: _Quartic,
+    room: _Room,
 ) -> None:
     """Minimise over the missing cells of one row, whose values are overwritten."""
     n_features, n = rows.columns.shape
-    residuals = space.residuals
-    _write_residuals(rows, values, target, n, residuals)
+    residuals = room.residuals
+    _write_residuals(rows, values, target, residuals)
     own_weight, own_residual = weights[own], residuals[own]
     for j in range(n):
-        space.weights[j] = weights[j]
-    # The row's pair with itself does not follow the same formula.
-    space.weights[own] = 0.0
+        room.weights[j] = weights[j]
+    # The row's pair with itself follows another formula.
+    room.weights[own] = 0.0
     # 1. Categorical cells.
     n_cells = 0
     for p in range(n_features):
         if missing[p] and rows.n_codes[p] > 0:
-            best = _best_code(
-                int(values[p]),
-                rows.columns[p],
-                rows.n_codes[p],
-                space.weights,
-                residuals,
-                space.of_codes,
-            )
-            if best != values[p]:
-                _add_terms(
-                    rows.cell, rows.n_codes[p], rows.columns[p], values[p], -1.0, n, residuals
-                )
-                _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], best, 1.0, n, residuals)
+            code, codes = int(values[p]), rows.columns[p]
+            best = _best_code(code, codes, rows.n_codes[p], room.weights, residuals, room.of_codes)
+            if best != code:
+                _exchange(rows, p, code, best, residuals)
                 values[p] = best
         elif missing[p]:
-            quartic.cells[n_cells] = p
-            quartic.values[n_cells] = values[p]
+            room.cells[n_cells] = p
+            room.values[n_cells] = values[p]
             n_cells += 1
     # 2. Numeric cells, one by one.
-    if rows.cell == LAPLACIAN or rows.cell == CHI2:
+    if rows.cell != GAUSSIAN and rows.cell != PRODUCT:
         for m in range(n_cells):
-            p = quartic.cells[m]
+            p = room.cells[m]
             column, value = rows.columns[p], values[p]
             if rows.cell == LAPLACIAN:
-                step = _laplacian_step(value, column, rows.order[p], space.weights, residuals)
+                step = _laplacian_step(value, column, rows.order[p], room.weights, residuals)
             else:
-                step = _chi2_step(
-                    value,
-                    own_residual,
-                    own_weight,
-                    column,
-                    space.weighted,
-                    space.weights,
-                    residuals,
-                )
+                itself = (own_residual, own_weight)
+                step = _chi2_step(value, *itself, column, room.weighted, room.weights, residuals)
             if step != 0.0:
                 values[p] = min(max(value + step, 0.0), 1.0)
-                _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], value, -1.0, n, residuals)
-                _add_terms(
-                    rows.cell, rows.n_codes[p], rows.columns[p], values[p], 1.0, n, residuals
-                )
+                _exchange(rows, p, value, values[p], residuals)
                 own_residual += values[p] - value
         return
     # 3. Numeric cells, all together.
     if not uniform:
-        _write_sums(rows.columns, quartic.cells, n_cells, space.weights, space, sums, products)
+        _write_sums(rows.columns, room.cells, n_cells, room.weights, room)
     for j in range(n):
-        space.weighted[j] = space.weights[j] * residuals[j]
+        room.weighted[j] = room.weights[j] * residuals[j]
     if rows.cell == GAUSSIAN:
-        alpha, beta = _gaussian_quartic(
-            rows.columns, n_cells, space.weights, space.weighted, sums, products, quartic
-        )
+        alpha, beta = _gaussian_quartic(rows.columns, n_cells, room)
     else:
-        alpha, beta = _product_quartic(
-            rows.columns, n_cells, space.weighted, own_weight, own_residual, products, quartic
-        )
-    _minimise_quartic(alpha, beta, n_cells, quartic)
+        alpha, beta = _product_quartic(rows.columns, n_cells, own_weight, own_residual, room)
+    _minimise_quartic(alpha, beta, n_cells, room)
     for m in range(n_cells):
-        values[quartic.cells[m]] = quartic.values[m]
+        values[room.cells[m]] = room.values[m]
 
 
 @_helper
 def _write_sums(
-    columns: FloatArray,
-    cells: IntArray,
-    n_cells: int,
-    weights: FloatArray,
-    space: _Space,
-    sums: FloatArray,
-    products: FloatArray,
+    columns: FloatArray, cells: IntArray, n_cells: int, weights: FloatArray, room: _Room
 ) -> None:
-    """Write the weighted sums of some columns and of their products."""
+    """Write the weighted sums of some columns and of the products of two."""
     for m in range(n_cells):
         p = cells[m]
+        room.sums[p] = _dot(weights, columns[p])
         for j in range(weights.shape[0]):
-            space.weighted[j] = weights[j] * columns[p, j]
-        sums[p] = _dot(weights, columns[p])
+            room.weighted[j] = weights[j] * columns[p, j]
         for o in range(m + 1):
-            products[p, cells[o]] = _dot(space.weighted, columns[cells[o]])
-            products[cells[o], p] = products[p, cells[o]]
+            q = cells[o]
+            room.products[p, q] = _dot(room.weighted, columns[q])
+            room.products[q, p] = room.products[p, q]
 
 
 @_helper

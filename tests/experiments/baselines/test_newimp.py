@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[torch]")
+torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[newimp]")
 
 from experiments.baselines.newimp import (  # noqa: E402
     NOISE,

@@ -1,0 +1,217 @@
+"""One machine's dual: libsvm's start, and the active set that ends at an optimum, always."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC, SVR
+
+from kernimpute.core.svm import libsvm_start, solve_dual
+from kernimpute.kernels import Gaussian
+
+
+def floored_spectrum(X):
+    values, vectors = np.linalg.eigh(Gaussian(1.0)(X, X) - 0.3 * np.eye(len(X)))
+    K = (vectors * np.maximum(values, 1e-8)) @ vectors.T
+    return 0.5 * (K + K.T)
+
+
+# Positive semidefinite, and singular in most of them.
+MATRICES = {
+    "gaussian": lambda X: Gaussian(1.0)(X, X),
+    "nearly constant": lambda X: Gaussian(1e-4)(X, X),
+    "duplicate rows": lambda X: np.kron(Gaussian(1.0)(X, X), np.ones((2, 2)))[::2, ::2],
+    "low rank": lambda X: X @ X.T,
+    "large entries": lambda X: (5.0 * X @ X.T + 1.0) ** 3,
+    "floored spectrum": floored_spectrum,
+    "zero": lambda X: np.zeros((len(X), len(X))),
+    "identical rows": lambda X: np.kron(np.eye(-(-len(X) // 4)), np.ones((4, 4)))[
+        : len(X), : len(X)
+    ],
+}
+every_matrix = pytest.mark.parametrize("matrix", MATRICES)
+
+
+def classification(n, C, generator):
+    y = np.where(generator.random(n) < 0.3, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    upper = np.where(y > 0.0, C, 0.0)
+    return y, upper - C, upper, 0.0
+
+
+def regression(n, C, generator, epsilon):
+    return generator.random(n) + 100.0, np.full(n, -C), np.full(n, C), epsilon
+
+
+def problems(matrix, seed=0):
+    """Yield problems of every sort on matrices of a kind, which nobody may write to."""
+    generator = np.random.default_rng(seed)
+    for C in (1e-3, 1.0, 1e2, 1e5):
+        n = int(generator.integers(12, 60))
+        K = MATRICES[matrix](generator.random((n, 4)))
+        for problem in (
+            classification(n, C, generator),
+            *(regression(n, C, generator, epsilon) for epsilon in (0.0, 0.1, 2.0)),
+        ):
+            for array in (K, *problem[:3]):
+                array.setflags(write=False)
+            yield (K, *problem)
+
+
+def value(K, y, lower, upper, epsilon, b):
+    # 1'b = 0: the constant spares the rounding of a large y.
+    return (y - y.mean()) @ b - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b
+
+
+def assert_optimal(K, y, lower, upper, epsilon, b, tol=1e-8):
+    """Feasible, and a common slope fits between what raising gains and what lowering loses."""
+    size = np.abs(b).sum()
+    assert (b >= lower).all() and (b <= upper).all()
+    assert abs(b.sum()) <= 1e-12 * size
+    gradient = y - y.mean() - K @ b
+    # The subgradients of -epsilon |b| reach from one of these to the other.
+    rise = (gradient - np.where(b >= 0.0, epsilon, -epsilon))[b < upper]
+    fall = (gradient - np.where(b > 0.0, epsilon, -epsilon))[b > lower]
+    assert rise.max() - fall.min() <= max(tol * 0.5 * np.ptp(y), 2e-15 * np.abs(K).max() * size)
+
+
+def libsvm(K, y, lower, upper, epsilon):
+    return libsvm_start(K, y, np.maximum(upper, -lower), epsilon if lower.max() < 0.0 else None)
+
+
+def anywhere(K, y, lower, upper, epsilon):
+    return np.random.default_rng(1).uniform(2.0 * lower - 1.0, 2.0 * upper + 1.0)
+
+
+def zero(K, y, lower, upper, epsilon):
+    return np.zeros_like(y)
+
+
+@pytest.mark.parametrize("start", [zero, anywhere, libsvm])
+@every_matrix
+def test_every_start_leads_to_an_optimum(matrix, start):
+    rounds = []
+    for problem in problems(matrix):
+        solution = solve_dual(*problem, start(*problem), max_rounds=500)
+        assert solution.converged
+        assert_optimal(*problem, solution.point)
+        noise = 1e-15 * np.abs(problem[0]).max() * np.abs(solution.point).sum() ** 2
+        expected = value(*problem, solution.point)
+        assert solution.value == pytest.approx(expected, rel=1e-12, abs=noise + 1e-14)
+        rounds.append(solution.n_rounds)
+    if start is libsvm:
+        assert np.median(rounds) <= 8
+
+
+def test_a_solution_is_its_own_start():
+    for problem in problems("gaussian"):
+        solution = solve_dual(*problem, zero(*problem))
+        again = solve_dual(*problem, solution.point)
+        assert again.n_rounds <= 2
+        atol = 1e-9 * np.abs(solution.point).max()
+        np.testing.assert_allclose(again.point, solution.point, rtol=0.0, atol=atol)
+
+
+@every_matrix
+def test_the_value_never_falls(matrix):
+    for problem in problems(matrix, seed=2):
+        K, y, *_ = problem
+        b = np.zeros(y.size)
+        for _ in range(30):
+            before = value(*problem, b)
+            solution = solve_dual(*problem, b, max_rounds=1)
+            assert solution.n_rounds == 1
+            b = solution.point
+            noise = 1e-13 * (np.abs(y - y.mean()).max() + K.max() * np.abs(b).sum())
+            assert value(*problem, b) >= before - noise * np.abs(b).sum()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_indefinite_matrix_ends_and_does_not_get_worse(seed):
+    generator = np.random.default_rng(seed)
+    noise = 0.2 * generator.standard_normal((30, 30))
+    K = MATRICES["gaussian"](generator.random((30, 3))) + noise + noise.T
+    for problem in (
+        (K, *classification(30, 10.0, generator)),
+        (K, *regression(30, 1.0, generator, 0.1)),
+    ):
+        for start in (libsvm(*problem), np.zeros(30)):
+            solution = solve_dual(*problem, start, max_rounds=100)
+            assert solution.n_rounds <= 100
+            b = solution.point
+            assert (b >= problem[2]).all() and (b <= problem[3]).all()
+            assert abs(b.sum()) <= 1e-12 * np.abs(b).sum()
+            assert value(*problem, b) >= 0.0
+            if solution.converged:
+                assert_optimal(*problem, b)
+
+
+def test_a_bound_on_the_rounds_is_kept_and_told():
+    problem = next(problems("large entries"))
+    solution = solve_dual(*problem, zero(*problem), max_rounds=1)
+    assert solution.n_rounds == 1
+    assert not solution.converged
+    assert solution.violation > 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.6])
+def test_targets_within_one_tube_leave_nothing_to_fit(epsilon):
+    K = MATRICES["gaussian"](np.random.default_rng(0).random((9, 2)))
+    y = 7.0 + (np.linspace(0.0, 1.0, 9) if epsilon == 0.6 else np.zeros(9))
+    start = np.where(np.arange(9) % 2, 1.0, -1.0)
+    for begin in (start, np.zeros(9)):
+        solution = solve_dual(K, y, np.full(9, -5.0), np.full(9, 5.0), epsilon, begin)
+        np.testing.assert_allclose(solution.point, 0.0, atol=1e-12)
+
+
+# ------------------------------------------------------------------------- libsvm's start
+
+
+def table(n=70, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.random((n, 4))
+    target = X[:, 0] + 0.3 * generator.standard_normal(n)
+    return Gaussian(0.7)(X, X), target, generator.choice([0.2, 1.0, 2.5], n)
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
+def test_the_start_has_the_coefficients_of_scikit_learns_estimators(epsilon):
+    K, y, largest = table()
+    if epsilon is None:
+        y, machine = np.where(y > 0.5, 1.0, -1.0), SVC(C=2.5, kernel="precomputed")
+    else:
+        machine = SVR(C=2.5, epsilon=epsilon, kernel="precomputed")
+    machine.fit(K, y, sample_weight=largest / 2.5)
+    expected = np.zeros(70)
+    expected[machine.support_] = machine.dual_coef_[0]
+    found = libsvm_start(K, y, largest, epsilon)
+    # Both are exact to libsvm's tolerance; ours sees targets in units of half their range.
+    np.testing.assert_allclose(K @ found, K @ expected, atol=5e-3)
+    assert (np.abs(found) <= largest * (1.0 + 1e-12)).all()
+    if epsilon is None:
+        assert (found * y >= 0.0).all()
+
+
+@pytest.mark.parametrize("matrix", [*MATRICES, "indefinite"])
+def test_the_start_takes_no_long_time_nor_warns_however_large_C_is(matrix):
+    generator = np.random.default_rng(0)
+    X = generator.random((150, 4))
+    noise = generator.standard_normal((150, 150))
+    K = noise + noise.T if matrix == "indefinite" else MATRICES[matrix](X)
+    y = np.where(X[:, 0] + 0.3 * generator.standard_normal(150) > 0.5, 1.0, -1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for C in (1e3, 1e9, 1e15):
+            for epsilon in (None, 0.1):
+                found = libsvm_start(K, y, np.full(150, C), epsilon)
+                assert (np.abs(found) <= C * (1.0 + 1e-12)).all()
+
+
+def test_numpys_global_generator_is_left_alone():
+    K, y, largest = table()
+    before = np.random.get_state()[1].copy()
+    libsvm_start(K, y, largest, 0.1)
+    libsvm_start(K, np.sign(y - 0.5), largest, None)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
