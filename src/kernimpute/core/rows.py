@@ -168,9 +168,10 @@ def scaled_kernel(
                 values = _quantiles(values, copies)
                 copies = np.ones(values.size)
             terms = kernel.feature_term(values[:, None], values[None, :])
-            # Relative to the largest, so that no product of two weights overflows.
+            # Relative to the largest, so that no sum of weights overflows.
             shares = copies / copies.max()
-            distance += float(np.average(terms, weights=np.outer(shares, shares)))
+            shares /= shares.sum()
+            distance += float(shares @ terms @ shares)
         else:
             shares = codes_and_weights(values, copies)[1]
             shares = shares / shares.sum()
@@ -187,9 +188,6 @@ def _quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
     copy has one position, in the middle of its share.
     """
     midpoints = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
-    if (weights == 1.0).all():
-        # The same up to rounding, and exactly the values themselves if there are just as many.
-        return np.asarray(np.quantile(values, midpoints, method="hazen"))
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     ends = np.cumsum(weights)
