@@ -284,7 +284,7 @@ def test_link_gradient_is_the_slope_of_the_link(any_kernel):
     slope = (any_kernel.link(sums + step) - any_kernel.link(sums - step)) / (2.0 * step)
     found = any_kernel.link_gradient(sums)
     np.testing.assert_allclose(found, slope, rtol=1e-7, atol=1e-8)
-    assert (found <= 0.0).all() if any_kernel.is_decreasing else (found >= 0.0).all()
+    assert (found <= 0.0).all() if any_kernel.is_exponential else (found >= 0.0).all()
 
 
 def test_sums_gradient_is_the_slope_with_the_other_rows_fixed(any_kernel):

@@ -22,7 +22,7 @@ from kernimpute.kernels import Gaussian, Laplacian, Polynomial
 from tests.conftest import BATTERY, N_FEATURES
 
 NAN = np.nan
-EXPONENTIAL = [kernel for kernel in BATTERY if kernel.is_decreasing]
+EXPONENTIAL = [kernel for kernel in BATTERY if kernel.is_exponential]
 
 
 def table_for(kernel, n_samples, seed=0, missing=0.5):
@@ -40,7 +40,7 @@ def table_for(kernel, n_samples, seed=0, missing=0.5):
 
 def kernel_bounds(kernel, X):
     ends = [kernel.link(sums) for sums in kernel.bounds(X, ~np.isnan(X))]
-    return ends[::-1] if kernel.is_decreasing else ends
+    return ends[::-1] if kernel.is_exponential else ends
 
 
 # ------------------------------------------------------------------------------- tables
@@ -185,7 +185,7 @@ def test_refusals(X, reference, error, match):
 
 @pytest.mark.parametrize("reference", [None, "mean", "table", "expected"])
 def test_reference_kernels_lie_between_the_bounds(any_kernel, reference):
-    if reference == "expected" and not any_kernel.is_decreasing:
+    if reference == "expected" and not any_kernel.is_exponential:
         with pytest.raises(ValueError, match="an imputer for a kernel that is no exponential"):
             reference_kernel(table_for(any_kernel, 8), any_kernel, reference)
         return

@@ -58,7 +58,7 @@ def test_bounds_contain_every_completion(kernel, data, seed):
     X = data.draw(tables(kernel))
     lower, upper = kernel.bounds(X, ~np.isnan(X))
     K_ends = kernel.link(lower), kernel.link(upper)
-    K_lower, K_upper = K_ends[::-1] if kernel.is_decreasing else K_ends
+    K_lower, K_upper = K_ends[::-1] if kernel.is_exponential else K_ends
     completed = completions(kernel, X, seed)
     sums = np.array([kernel.sums(rows, rows) for rows in completed])
     K = np.array([kernel(rows, rows) for rows in completed])

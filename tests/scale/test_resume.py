@@ -16,15 +16,15 @@ SIZE = {"subset_size": 10}
 
 
 @pytest.fixture(autouse=True)
-def blocks_of_eight(monkeypatch):
+def blocks_of_four(monkeypatch):
     """Pin the size of a block, which is chosen for its speed and may change."""
     for module in ("filling", "parquet"):
-        monkeypatch.setattr(f"kernimpute.scale.{module}.BLOCK_SUBSETS", 8)
+        monkeypatch.setattr(f"kernimpute.scale.{module}.BLOCK_SUBSETS", 4)
 
 
 @pytest.fixture
 def paths(tmp_path):
-    written(numeric_table(240), tmp_path / "table.parquet")
+    written(numeric_table(120), tmp_path / "table.parquet")
     return tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
 
 
@@ -41,7 +41,7 @@ def filled_blocks(monkeypatch):
     return places
 
 
-def interrupt(paths, after=16, **options):
+def interrupt(paths, after=8, **options):
     """Interrupt a run once so many subsets are filled, and return the interrupt."""
 
     def callback(done):
@@ -67,9 +67,9 @@ def test_finished_blocks_are_not_filled_again(paths, tmp_path, filled_blocks):
     done = impute_parquet(*paths, **SIZE, n_jobs=1, callback=progress.append)
     assert read(paths[2]).equals(expected)
     assert filled_blocks == [0, 1, 2, 0, 1, 2]
-    assert (done.n_subsets, done.n_reused) == (24, 16)
-    assert [one.n_done for one in progress] == [16, 24]
-    assert isinstance(progress[0], SubsetsDone) and progress[0].n_reused == 16
+    assert (done.n_subsets, done.n_reused) == (12, 8)
+    assert [one.n_done for one in progress] == [8, 12]
+    assert isinstance(progress[0], SubsetsDone) and progress[0].n_reused == 8
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "table.parquet"]
 
 
@@ -82,7 +82,7 @@ def test_another_table_or_option_is_refused_or_starts_over(paths, monkeypatch, c
     elif change == "file":
         os.utime(paths[0], ns=(1, 1))
     else:
-        monkeypatch.setattr("kernimpute.scale.parquet.BLOCK_SUBSETS", 4)
+        monkeypatch.setattr("kernimpute.scale.parquet.BLOCK_SUBSETS", 2)
     what = {"option": r"other options \(C\)", "file": "another table", "block": "other options"}
     match = f"holds finished blocks of {what[change]}.* pass force"
     with pytest.raises(FileExistsError, match=match):
@@ -108,7 +108,7 @@ def test_a_torn_block_is_filled_again(paths, tmp_path, torn):
                 "text": b"no block at all",
             }[torn]
         )
-    assert impute_parquet(*paths, **SIZE).n_reused == 8
+    assert impute_parquet(*paths, **SIZE).n_reused == 4
 
 
 def test_a_block_is_on_the_disk_before_it_has_its_name(paths, monkeypatch):
@@ -163,7 +163,7 @@ def test_a_failing_task_leaves_what_is_finished(paths, monkeypatch, filled_block
         impute_parquet(*paths, **SIZE)
     assert not paths[2].exists()
     monkeypatch.setattr(filling, "fill_block", counting)
-    assert impute_parquet(*paths, **SIZE).n_reused == 16
+    assert impute_parquet(*paths, **SIZE).n_reused == 8
 
 
 @pytest.mark.parametrize("text", [None, "{}", "dear", '{"of": 1}', "[]"])
@@ -201,7 +201,7 @@ def test_two_runs_do_not_work_in_one_folder(paths, tmp_path):
     refused = []
 
     def start_another(done):
-        if done.n_done == 16:
+        if done.n_done == 8:
             with pytest.raises(TableError, match="another run is at work in"):
                 impute_parquet(*paths, subset_size=20, force=True)
             refused.append(done)
@@ -215,13 +215,13 @@ def test_a_killed_run_leaves_no_lock(paths):
     script = """
 import os, signal, sys
 from kernimpute.scale import filling, impute_parquet, parquet
-filling.BLOCK_SUBSETS = parquet.BLOCK_SUBSETS = 8
-kill = lambda done: done.n_done >= 16 and os.kill(os.getpid(), signal.SIGKILL)
+filling.BLOCK_SUBSETS = parquet.BLOCK_SUBSETS = 4
+kill = lambda done: done.n_done >= 8 and os.kill(os.getpid(), signal.SIGKILL)
 impute_parquet(*sys.argv[1:], subset_size=10, callback=kill)
 """
     run = [sys.executable, "-c", script, *map(str, paths)]
     assert subprocess.run(run, check=False).returncode == -signal.SIGKILL
-    assert impute_parquet(*paths, **SIZE).n_reused == 16
+    assert impute_parquet(*paths, **SIZE).n_reused == 8
 
 
 def test_an_interrupt_before_the_first_block_leaves_nothing(paths, tmp_path):

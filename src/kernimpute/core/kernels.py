@@ -70,8 +70,8 @@ class Kernel(ABC):
     """Whether the sum is a distance: zero between a row and itself, whatever is unknown."""
     is_euclidean: ClassVar[bool] = False
     """Whether the sums are squared Euclidean distances or inner products of the rows."""
-    is_decreasing: ClassVar[bool] = False
-    """Whether the link decreases."""
+    is_exponential: ClassVar[bool] = False
+    """Whether the link is ``exp(-gamma s)``: K / K_observed then needs the unknown sums alone."""
     is_positive_semidefinite: ClassVar[bool] = True
     """Whether every kernel matrix is positive semidefinite."""
 
@@ -349,7 +349,7 @@ class _ExponentialKernel(Kernel):
     gamma: float = 1.0
 
     is_distance: ClassVar[bool] = True
-    is_decreasing: ClassVar[bool] = True
+    is_exponential: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse a gamma that is not positive and finite."""

@@ -153,7 +153,7 @@ def scaled_kernel(
     number of rows.
     """
     kernel = make_kernel(name, categorical=categorical)
-    if not kernel.is_decreasing:
+    if not kernel.is_exponential:
         return kernel
     numeric = kernel.numeric(X.shape[1])
     weights = check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
@@ -207,7 +207,7 @@ def default_kernel(
 ) -> Kernel:
     """Return `scaled_kernel` with a part of its gamma, for the kernels that fit theirs."""
     kernel = scaled_kernel(name, X, categorical, sample_weight=weights)
-    if not kernel.is_decreasing:
+    if not kernel.is_exponential:
         return kernel
     fitted = cast("Gaussian | Laplacian", kernel)
     return replace(fitted, gamma=part * fitted.gamma)

@@ -140,7 +140,7 @@ def reference_kernel(
     whose parameters the others are.
     """
     if isinstance(reference, str) and reference == "expected":
-        if not kernel.is_decreasing:
+        if not kernel.is_exponential:
             must_be = "'mean', a table or an imputer for a kernel that is no exponential"
             raise ValueError(refusal(owner, "reference", must_be, reference))
         return expected_kernel(X, kernel, sample_weight)

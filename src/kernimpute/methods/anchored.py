@@ -192,7 +192,7 @@ def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Pro
     """
     kernel = rows.kernel
     lower, upper = (kernel.link(sums) for sums in kernel.bounds(rows.X, rows.observed))
-    if kernel.is_decreasing:
+    if kernel.is_exponential:
         lower, upper = upper, lower
     # The rounding of a matrix product may put the reference outside by the last digits.
     anchor = np.clip(K_reference, lower, upper)

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,10 +43,11 @@ from kernimpute.core.kernels import Gaussian, Kernel
 from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.core.status import Callback, Status, StopRule, Trace
 from kernimpute.joint.reference import Reference, reference_kernel, reference_table
-from kernimpute.methods import anchored, paper, released
 from kernimpute.methods._stage_one import LearnedKernel, finish
 from kernimpute.methods.direct import impute_directly
-from kernimpute.methods.recover import RecoveredFeatures, recover_features
+
+if TYPE_CHECKING:
+    from kernimpute.methods.recover import RecoveredFeatures
 
 __all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
 
@@ -388,11 +389,18 @@ def _learn(rows: LabelledRows, options: _Options) -> LearnedKernel:
         # A machine without support vectors has norm 0, and eta must be positive.
         eta = float(np.linalg.norm(guess)) or dual.C
     stop, callback = options.stop(), options.callback
+    # A variant is imported when it is asked for: `direct` needs neither the others nor numba.
     if variant == "anchored":
+        from kernimpute.methods import anchored
+
         return anchored.stage_one(rows, K_reference, guess, eta, stop, callback)
     if variant == "released":
+        from kernimpute.methods import released
+
         radius = 0.2 * rows.X.shape[0] * missing_rate if radius is None else radius
         return released.stage_one(rows, eta, radius, stop, callback)
+    from kernimpute.methods import paper
+
     rho = 5.0 * dual.C / missing_rate if rho is None else rho
     return paper.stage_one(rows, eta, rho, stop, callback, appendix=variant == "appendix")
 
@@ -400,7 +408,11 @@ def _learn(rows: LabelledRows, options: _Options) -> LearnedKernel:
 def _recover(rows: LabelledRows, learned: LearnedKernel, options: _Options) -> RecoveredFeatures:
     """Run Stage II: cell by cell exactly, or by the released descent where there is one."""
     if options.variant == "released" and isinstance(rows.kernel, Gaussian):
+        from kernimpute.methods import released
+
         return released.stage_two(rows.X, learned.target, callback=options.callback)
+    from kernimpute.methods.recover import recover_features
+
     # A target of `released` has no bounds; beyond these all sums are equally out of reach.
     target = np.clip(learned.target, -FARTHEST, FARTHEST)
     return recover_features(rows.X, target, kernel=rows.kernel, callback=options.callback)
@@ -447,13 +459,13 @@ def _check_suits(rows: LabelledRows, options: _Options) -> None:
             # Adam's step along an infinite gradient is undefined.
             must_be = "a float in (0, inf) for variant='released'"
             raise ValueError(refusal(owner, "eta", must_be, options.eta))
-    elif variant == "anchored" or kernel.is_decreasing:
+    elif variant == "anchored" or kernel.is_exponential:
         # `anchored` divides by nothing; the others take the ratio of exponentials from the sums.
         return
     K_observed = kernel.link(kernel.observed_sums(rows.X, rows.observed))
     if not (K_observed > 0.0).all():
         i, j = (int(index) for index in np.argwhere(~(K_observed > 0.0))[0])
-        remedy = "lower its gamma" if kernel.is_decreasing else "raise its offset"
+        remedy = "lower its gamma" if kernel.is_exponential else "raise its offset"
         must_be = f"one whose observed kernel is positive for every pair ({remedy})"
         got = f"{kernel!r}, which gives {K_observed[i, j]:g} for rows {i} and {j}"
         raise ValueError(refusal_in_words(owner, "kernel", must_be, got))

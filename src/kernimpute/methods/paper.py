@@ -135,7 +135,7 @@ def adjustment_bounds(
     kernel = rows.kernel
     least, most = kernel.bounds(rows.X, rows.observed)
     K_o = kernel.link(least)
-    if kernel.is_decreasing:
+    if kernel.is_exponential:
         # The ratio of two exponentials needs the unknown sums alone, and is never 0 / 0.
         lower = kernel.link(most - least)
         upper = np.ones_like(lower)
