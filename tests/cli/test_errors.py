@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from kernimpute.cli.errors import in_options
@@ -52,6 +54,16 @@ def test_an_error_is_one_line_and_a_code(refused, table, monkeypatch, error, cod
 
     monkeypatch.setattr("kernimpute.estimators.impute_table.impute_table", broken)
     assert said in refused("impute", "t.csv", "-t", "y", "-o", "o.csv", code=code)
+
+
+def test_a_machine_that_cannot_be_solved_is_a_refusal(refused, folder):
+    # Labels that are noise have no hard margin, so the coefficients grow with C without an end.
+    draw = random.Random(0)
+    cells = [f"{draw.random():.3f},{draw.random():.3f},{draw.choice('ab')}" for _ in range(60)]
+    (folder / "t.csv").write_text("\n".join(["x,z,y", ",0.5,a", *cells]) + "\n")
+    said = refused("impute", "t.csv", "-t", "y", "-o", "o.csv", "--kernel", "linear", "--C", "1e20")
+    assert "61 rows could not be solved: its optimality" in said
+    assert "Lower C" in said
 
 
 def test_a_fault_can_show_where(program, table, monkeypatch, capsys):

@@ -187,7 +187,7 @@ def size(*points):
 
 
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_what_makes_a_map_the_projection(name, data):
     convex = data.draw(SETS[name])
@@ -205,7 +205,7 @@ def test_what_makes_a_map_the_projection(name, data):
     assert moved <= np.linalg.norm(M - L) + convex.accuracy * size(M, L)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(data=st.data(), n=SIZES, threshold=st.one_of(st.just(0.0), st.floats(0.0, 3.0)))
 def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, threshold):
     lower, upper = data.draw(boxes_around_zero(n))
