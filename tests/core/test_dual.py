@@ -155,18 +155,6 @@ def test_a_generic_solver_finds_nothing_better(any_case):
         assert dual.value(K, b) == pytest.approx(-result.fun, rel=1e-5)
 
 
-def test_regression_on_signs_in_the_box_of_classification_is_classification():
-    X, dual = case("classification", 2.0, 0.0)
-    K = gaussian(X, 2.0)
-    regression = make_dual(dual.targets[:, 0], X.shape[0], C=2.0, task="regression", epsilon=0.0)
-    # libsvm, which only knows regression's own box, starts this one.
-    boxed = replace(regression, lower=dual.lower, upper=dual.upper)
-    b = dual.solve(K)
-    np.testing.assert_allclose(boxed.solve(K), b, atol=1e-10)
-    assert boxed.value(K, b) == pytest.approx(dual.value(K, b), rel=1e-14)
-    np.testing.assert_allclose(boxed.intercept(K, b), dual.intercept(K, b), atol=1e-12)
-
-
 def test_one_against_the_rest_is_the_binary_problems():
     X = points(60)
     y, K = labels_of(X, 4), gaussian(X, 2.0)
@@ -184,15 +172,6 @@ def test_one_against_the_rest_is_the_binary_problems():
     np.testing.assert_allclose(coupling(b), sum(np.outer(c, c) for c in b.T), atol=1e-12)
     assert dual.shaped(b, dual.intercept(K, b))[0] is b
     assert binary.shaped(alone, binary.intercept(K, alone))[0].shape == (60,)
-
-
-def test_swapping_the_classes_flips_the_signs():
-    X = points(60)
-    y, K = labels_of(X), gaussian(X, 2.0)
-    dual, swapped = make_dual(y, 60), make_dual(1 - y, 60)
-    b = dual.solve(K)
-    np.testing.assert_allclose(swapped.solve(K), -b, atol=1e-12)
-    np.testing.assert_allclose(swapped.intercept(K, -b), -dual.intercept(K, b), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -270,30 +249,6 @@ def test_targets_without_noise_and_weights_far_apart_are_solved():
     K = Linear()(X, X)
     b = dual.solve(K)
     assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
-
-
-@pytest.mark.parametrize("name", ["german_numer", "wine_white"])
-def test_the_machine_of_a_real_table_is_solved(name, data_dir):
-    table = pd.read_csv(data_dir / f"{name}.csv").sample(600, random_state=0)
-    y = table.pop("target")
-    X = ((table - table.min()) / (table.max() - table.min())).to_numpy()
-    for K in (Linear()(X, X), gaussian(X, 0.5)):
-        for C in (1.0, 100.0):
-            dual = make_dual(y > y.median() if name == "wine_white" else y, 600, C=C)
-            b = dual.solve(K)
-            assert_feasible(dual, b)
-            assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_an_indefinite_kernel_is_survived(task):
-    X = points(40)
-    noise = np.random.default_rng(3).standard_normal((40, 40))
-    K = gaussian(X, 2.0) + 0.2 * (noise + noise.T)
-    dual = make_dual(outcome_of(task, X), 40, task=task, C=3.0)
-    b = dual.solve(K)
-    assert_feasible(dual, b)
-    assert dual.value(K, b) >= 0.0
 
 
 def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone():
@@ -414,14 +369,6 @@ def test_every_start_leads_to_the_same_machine(task, weighted):
         assert_same_machine(dual, K, dual.solve(K, start=start), dual.solve(K))
 
 
-def test_from_a_good_start_libsvm_is_not_asked(monkeypatch):
-    X, dual_of = starting_case("classification", weighted=False)
-    K, dual = gaussian(X, 2.0), dual_of(2.0)
-    b = dual.solve(K)
-    monkeypatch.setattr("kernimpute.core.dual.libsvm_start", None)
-    assert_same_machine(dual, K, dual.solve(K, start=b), b)
-
-
 def test_a_start_of_libsvm_that_is_lost_costs_time_and_not_the_machine(monkeypatch):
     X, dual = case("classification", 1e4, 0.0)
     K = X @ X.T
@@ -493,17 +440,6 @@ def test_weighted_machines_agree_with_scikit_learn(C, epsilon):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_weights_of_one_are_none(task):
-    X = points(50)
-    y, K = outcome_of(task, X, 3), gaussian(X, 2.0)
-    plain, ones = make_dual(y, 50, task=task), make_dual(y, 50, task=task, sample_weight=[1] * 50)
-    b = plain.solve(K)
-    np.testing.assert_array_equal(ones.solve(K), b)
-    np.testing.assert_array_equal(ones.intercept(K, b), plain.intercept(K, b))
-    assert ones.gap(K, b) == plain.gap(K, b)
-
-
-@pytest.mark.parametrize("task", TASKS)
 def test_weights_that_lie_far_apart(task):
     X = points(60)
     weights = 10.0 ** np.random.default_rng(4).uniform(-12, 12, 60)
@@ -514,19 +450,6 @@ def test_weights_that_lie_far_apart(task):
     # The gap multiplies the last digits of a residual by the largest weight; the slopes do not.
     assert violation_of(dual, K, b) <= 1e-8
     assert abs(dual.gap(K, b)) <= 1e-13 * np.maximum(dual.upper, -dual.lower).sum()
-
-
-def test_rows_without_weight_neither_move_nor_tell_the_intercept():
-    # Were the third row's margin counted, the middle would be another.
-    K = gaussian(np.array([[0.0], [0.1], [0.5], [0.9], [1.0]]), 1.0)
-    keep = [0, 1, 3, 4]
-    weighted = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 0, 1, 1])
-    dropped = make_dual([0, 0, 1, 1], 4, C=0.1)
-    b = weighted.solve(K)
-    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.0, 0.1, 0.1])
-    K_kept = K[np.ix_(keep, keep)]
-    assert weighted.intercept(K, b) == pytest.approx(dropped.intercept(K_kept, b[keep]), abs=1e-14)
-    assert weighted.gap(K, b) == pytest.approx(0.0, abs=1e-14)
 
 
 def test_what_has_no_weight_is_not_there():
@@ -595,18 +518,6 @@ def test_the_proximal_point_against_a_generic_solver(step):
 
     x = minimum(cost, np.ones(12), 1e-14).x
     np.testing.assert_allclose(near[:, 0], x[:6] - x[6:], atol=1e-5)
-
-
-def test_arrays_are_not_written_to(any_case):
-    X, dual = any_case
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    for array in (K, b, dual.targets, dual.lower, dual.upper):
-        array.setflags(write=False)
-    dual.solve(K, start=b)
-    dual.intercept(K, b)
-    dual.gap(K, b)
-    dual.proximal_point(b, 0.1)
 
 
 # -------------------------------------------------------------------------------- refusals

@@ -254,17 +254,6 @@ def solved(objective, constraints):
     return problem.value
 
 
-@pytest.mark.parametrize("n", [1, 4, 9])
-def test_cone_and_ball_against_a_conic_solver(n):
-    M, centre = symmetric(n, n, 3.0), symmetric(n, n + 1)
-    P = cp.Variable((n, n), PSD=True)
-    solved(cp.sum_squares(P - M), [])
-    np.testing.assert_allclose(project_psd(M), P.value, atol=1e-6)
-    P = cp.Variable((n, n))
-    solved(cp.sum_squares(P - M), [cp.norm(P - centre, "fro") <= 1.5])
-    np.testing.assert_allclose(project_frobenius_ball(M, centre, 1.5), P.value, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "kernel", [Gaussian(1.0), Gaussian(16.0), Laplacian(), Linear(), Chi2(), "adjustment"], ids=repr
 )
@@ -284,49 +273,6 @@ def test_a_box_in_the_cone_against_a_conic_solver(n, kernel):
     value = solved(cp.sum_squares(P - M), [P >= lower, P <= upper])
     np.testing.assert_allclose(found.point, P.value, atol=1e-5)
     assert np.sum((found.point - M) ** 2) == pytest.approx(value, rel=1e-6, abs=1e-7)
-
-
-def eigenvalue_cone(vectors):
-    """Return the projection on ``{U diag(d) U' : d >= 0}``."""
-
-    def project(M):
-        d = np.maximum(np.einsum("ik,ij,jk->k", vectors, M, vectors), 0.0)
-        return (vectors * d) @ vectors.T
-
-    return project
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_eigenvalue_program_against_a_conic_solver(seed):
-    # The paper's eq. (find_d): the nearest eigenvalues with which the bounds hold.
-    M = 1.0 + symmetric(7, seed, 0.5)
-    values, vectors = np.linalg.eigh(M)
-    # Feasible, and active: a box around the closed form with clipped, shrunk eigenvalues.
-    centre = (vectors * (0.6 * np.maximum(values, 0.1))) @ vectors.T
-    lower, upper = centre - 0.2, centre + 0.2
-    found = project_box_cone(M, eigenvalue_cone(vectors), lower, upper, tol=1e-11, max_iter=50_000)
-    assert found.status is Status.CONVERGED
-    d = cp.Variable(7, nonneg=True)
-    P = vectors @ cp.diag(d) @ vectors.T
-    solved(cp.sum_squares(P - M), [P >= lower, P <= upper])
-    np.testing.assert_allclose(found.point, P.value, atol=1e-5)
-    # Not that of the whole cone.
-    assert np.abs(project_box_psd(M, lower, upper, max_iter=20_000).point - P.value).max() > 1e-3
-
-
-def test_the_eigenvalue_program_is_infeasible_with_two_complete_rows():
-    # They ask for 1 in all four places, and so for d = 0 wherever an eigenvector separates them.
-    M = 1.0 + symmetric(5, 0, 0.5)
-    vectors = np.linalg.eigh(M)[1]
-    lower, upper = np.full((5, 5), 0.2), np.full((5, 5), 1.8)
-    lower[:2, :2] = upper[:2, :2] = 1.0
-    assert project_box_cone(M, eigenvalue_cone(vectors), lower, upper, max_iter=20_000).infeasible
-    P = vectors @ cp.diag(cp.Variable(5, nonneg=True)) @ vectors.T
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(P - M)), [P >= lower, P <= upper])
-    problem.solve(solver=cp.CLARABEL)
-    assert problem.status == cp.INFEASIBLE
-    # The whole cone holds 11', and so meets the box.
-    assert project_box_psd(M, lower, upper).status is Status.CONVERGED
 
 
 @pytest.mark.parametrize("n_complete", [2, 3, 6, 8])
@@ -396,26 +342,6 @@ def test_by_part_of_the_spectrum_the_projection_is_that_by_all_of_it(n_negative,
     assert abs(partial.n_negative - plain.n_negative) <= 2
 
 
-@pytest.mark.parametrize("shift", [1e-3, 1e-2, 0.1])
-def test_by_part_of_a_real_spectrum_the_projection_is_that_by_all_of_it(data_dir, shift):
-    X = pd.read_csv(data_dir / "australian.csv").iloc[:300, :-1].to_numpy(float)
-    K = Gaussian(0.5)(*2 * [(X - X.min(axis=0)) / np.ptp(X, axis=0)])
-    noise = np.random.default_rng(0).standard_normal(K.shape)
-    # A low rank, most eigenvalues next to 0, and some of either sign.
-    for M in (K - shift * K.mean(), shift * K.mean() - K, K + shift * (noise + noise.T)):
-        plain = psd_projection(M)
-        for expected in (10, 290):
-            np.testing.assert_allclose(psd_projection(M, expected).point, plain.point, atol=1e-10)
-
-
-def test_only_few_eigenvalues_are_computed_where_few_are_expected(monkeypatch):
-    M = matrix_with(np.r_[-np.ones(5), np.arange(1.0, 76.0)])
-    expected = project_psd(M)
-    monkeypatch.setattr(np.linalg, "eigh", None)
-    np.testing.assert_allclose(psd_projection(M, 5).point, expected, atol=1e-12)
-    np.testing.assert_allclose(psd_projection(-M, 75).point, expected - M, atol=1e-12)
-
-
 def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projected():
     M = np.random.default_rng(2).standard_normal((6, 6))
     np.testing.assert_array_equal(symmetrise(M), symmetrise(M).T)
@@ -425,27 +351,6 @@ def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projecte
 
 
 # ---------------------------------------------------------------------- box and hyperplane
-
-
-@pytest.mark.parametrize(
-    ("v", "lower", "upper", "threshold", "expected"),
-    [
-        ([0.3], [-1], [2], 0.0, [0]),
-        # Shifted by 1/2 and clipped it is (1, 1/2, -1), whose sum is not 0; by 1 it is this.
-        ([2, 1, -1], [-1, -1, -1], [1, 1, 1], 0.0, [1, 0, -1]),
-        # One class alone: coefficients of one sign that must sum to 0.
-        ([0.5, -2, 0.1, 9], [0, 0, 0, 0], [1, 1, 1, 1], 0.0, [0, 0, 0, 0]),
-        ([0.5, -2, 0.1, 9], [-1, -1, -1, -1], [0, 0, 0, 0], 0.0, [0, 0, 0, 0]),
-        ([1, -2, 5], [0, 0, 0], [0, 0, 0], 0.0, [0, 0, 0]),
-        # A coordinate that the box fixes stays.
-        ([4, 0.5, 0.1], [0, -1, -1], [0, 1, 1], 0.0, [0, 0.2, -0.2]),
-        ([0.4, -0.2, 0.1], [-1, -1, -1], [1, 1, 1], 1.0, [0, 0, 0]),
-    ],
-)
-def test_projections_on_the_hyperplane_by_hand(v, lower, upper, threshold, expected):
-    arrays = (np.array(each, dtype=float) for each in (v, lower, upper))
-    found = project_box_hyperplane(*arrays, threshold)
-    np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
@@ -459,27 +364,7 @@ def test_the_hyperplane_is_met_to_rounding_of_the_box_however_far_the_point(size
     assert outside(found, lower, upper) == 0.0
 
 
-def test_clip_and_centre_is_the_projection_only_where_nothing_is_clipped():
-    v, end = np.array([0.3, -0.1, 0.4]), np.full(3, 2.0)
-    projected = project_box_hyperplane(v, -end, end)
-    np.testing.assert_allclose(clip_and_centre(v, -end, end), projected, atol=1e-15)
-    v, end = np.array([9.0, 9.0, -9.0]), np.ones(3)
-    centred = clip_and_centre(v, -end, end)
-    # It leaves the box by the mean of (1, 1, -1), and is not its own image.
-    assert centred.min() == pytest.approx(-1.0 - 1.0 / 3.0)
-    assert np.abs(clip_and_centre(centred, -end, end) - centred).max() > 0.1
-    np.testing.assert_allclose(project_box_hyperplane(v, -end, end), [0.5, 0.5, -1.0], atol=1e-15)
-
-
 # --------------------------------------------------------------------- how iterations end
-
-
-def test_a_feasible_matrix_is_its_own_projection_at_once():
-    lower, upper, completion = kernel_box(10)
-    found = project_box_psd(completion, lower, upper)
-    np.testing.assert_allclose(found.point, completion, atol=1e-8)
-    assert found.status is Status.CONVERGED
-    assert found.n_iter <= 2
 
 
 def test_a_multiplier_saves_iterations_here_and_nearby():
@@ -504,28 +389,6 @@ def test_in_parts_the_iteration_is_that_in_one():
     assert whole.status is part.status is Status.MAX_ITER
     assert (whole.n_iter, part.n_iter) == (30, 10)
     np.testing.assert_allclose(part.point, whole.point, atol=1e-12)
-
-
-def test_iterations_are_projections_on_the_cone():
-    lower, upper, completion = kernel_box(8, 7)
-    calls = []
-    found = project_box_cone(
-        completion + symmetric(8, 7),
-        lambda M: (calls.append(None), project_psd(M))[1],
-        lower,
-        upper,
-        max_iter=20,
-    )
-    assert len(calls) == found.n_iter == 20
-
-
-@pytest.mark.parametrize(
-    ("value", "lower", "upper", "nearest"), [(-3, -1, 2, 0), (5, -1, 2, 2), (0.5, 1, 2, 1)]
-)
-def test_a_box_of_one_number(value, lower, upper, nearest):
-    found = project_box_psd(*(np.array([[float(x)]]) for x in (value, lower, upper)))
-    assert found.point[0, 0] == pytest.approx(nearest, abs=1e-8)
-    assert found.status is Status.CONVERGED
 
 
 def test_a_box_that_is_one_matrix_and_one_with_an_exact_diagonal():
@@ -630,10 +493,3 @@ def test_adams_steps_are_those_of_the_algorithm_as_printed():
         assert moments.square[0] == pytest.approx(v, rel=1e-14)
 
 
-@pytest.mark.parametrize("gradient", [0.0, 1e-3, 1.0, -40.0])
-def test_a_constant_gradient_gives_steps_of_the_learning_rate_from_the_first(gradient):
-    # Without the correction of the bias the first step would be 0.1 / sqrt(0.001) times that.
-    moments = AdamMoments.zeros(np.zeros(2))
-    for _ in range(5):
-        step, moments = adam_step(np.full(2, gradient), moments, 0.01)
-        np.testing.assert_allclose(step, 0.01 * np.sign(gradient), rtol=2e-5)

@@ -115,12 +115,6 @@ def test_gamma_of_tables_without_distances_is_one(X):
     assert scaled_kernel("gaussian", X).gamma == 1.0
 
 
-def test_other_kernels_keep_their_defaults():
-    for find in (scaled_kernel, default_kernel):
-        assert find("linear", rows()[0], ()) == Linear()
-        assert find("chi2", rows()[0], ()) == Chi2()
-
-
 def test_the_anchor_weighs_more_where_less_is_observed():
     X = np.array([[0.5, NAN], [NAN, NAN], [0.1, 0.2]])
     assert anchor_weight(3.0, X, 16.0, np.ones(3)) == pytest.approx(16.0 * 3.0 / 0.5)
@@ -196,38 +190,3 @@ def test_kernels_that_are_refused(kernel, categorical, error, match):
         checked(*rows(), kernel, categorical=categorical)
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", Gaussian()], ids=str)
-@pytest.mark.parametrize(
-    ("X", "error", "match"),
-    [
-        ([["a"], ["b"]], TypeError, "'X' parameter of impute must be numeric"),
-        # Before its columns are looked at.
-        ([0.1, 0.2], ValueError, "'X' parameter of impute must be a matrix"),
-        ([[0.1], [1.5]], ValueError, r"'X' .* in \[0, 1\] or NaN.* row 1, column 0"),
-        ([[NAN], [NAN]], ValueError, "'X' parameter of impute .*only NaN in column 0"),
-    ],
-    ids=["text", "one axis", "outside", "codeless"],
-)
-def test_tables_that_are_refused(X, error, match, kernel):
-    categorical = [0] if match.endswith("column 0") and "only" in match else None
-    with pytest.raises(error, match=match):
-        checked(X, [0, 1], kernel, categorical=categorical)
-
-
-@pytest.mark.parametrize(
-    ("y", "options", "match"),
-    [
-        ([0, 1], {}, r"'y' parameter of impute must be of shape \(12,\)"),
-        ([0, 1] * 6, {"C": 0.0}, r"'C' parameter of impute must be a float in \(0"),
-        ([0, 1] * 6, {"task": "ranking"}, "'task' parameter of impute must be one of"),
-        (
-            [0, 1] * 6,
-            {"task": "regression", "epsilon": -1.0},
-            r"'epsilon' parameter of impute must be a float in \[0",
-        ),
-        ([0, 1] * 6, {"sample_weight": [1.0]}, "'sample_weight' parameter of impute must be of sh"),
-    ],
-)
-def test_labels_and_options_that_are_refused(y, options, match):
-    with pytest.raises(ValueError, match=match):
-        checked(rows()[0], y, Gaussian(), **options)

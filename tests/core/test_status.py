@@ -44,14 +44,6 @@ def test_columns_hold_one_number_a_record(name):
     assert Trace().column(name).shape == (0,)
 
 
-def test_records_and_traces_do_not_change():
-    with pytest.raises(AttributeError, match="cannot assign"):
-        Record(1).gap = 0.0
-    with pytest.raises(AttributeError, match="cannot assign"):
-        trace().records = ()
-    assert Record(1).step_norms is not Record(2).step_norms
-
-
 def test_every_status_is_a_message_of_its_own_for_the_user():
     assert len({status.value for status in Status}) == len(Status.__members__)
     succeeded = {Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED}

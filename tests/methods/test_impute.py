@@ -182,14 +182,6 @@ def test_regression_goes_through_the_same_code(variant):
     assert np.abs(K @ result.dual_coef + result.intercept - y).mean() < y.std()
 
 
-def test_a_regression_inside_its_tube_has_no_pull():
-    X, _ = table()
-    options = {"task": "regression", "epsilon": 0.5}
-    learned = learn(X, np.full(24, 3.0), "anchored", **options)
-    np.testing.assert_allclose(learned.dual_coef, 0.0, atol=1e-9)
-    assert learned.status.success
-
-
 # Kernels, references, weights and rows of all kinds.
 
 
@@ -202,12 +194,6 @@ def test_every_kernel_goes_through(variant, kernel):
     result = impute(X, y, variant=variant, **{**QUICK[variant], "kernel": kernel})
     assert np.isfinite(result.X).all()
     assert result.kernel == kernel
-
-
-def test_the_default_kernel_is_scaled_to_the_table():
-    X, y = table()
-    assert impute(X, y).kernel == scaled_kernel("gaussian", X)
-    assert impute(X, y, kernel="laplacian").kernel == scaled_kernel("laplacian", X)
 
 
 @pytest.mark.parametrize("variant", ["direct", "anchored", "paper"])
@@ -270,15 +256,6 @@ def test_a_row_of_weight_0_has_no_coefficient_and_the_others_have_their_bounds(v
     inside = (np.abs(result.dual_coef) <= 1e-9 + weights[:, None]).all()
     assert inside or variant == "paper"
     assert result.X.tobytes() != impute(X, y, variant=variant, **QUICK[variant]).X.tobytes()
-
-
-def test_weights_enter_the_reference():
-    X, y = table()
-    weights = np.array([0.0, 1.0, 2.0, 3.0] * 6)
-    options = {"kernel": Gaussian(1.0), "eta": math.inf}
-    learned = learn(X, y, "anchored", sample_weight=weights, **options)
-    expected = reference_kernel(X, Gaussian(1.0), None, sample_weight=weights)
-    np.testing.assert_allclose(learned.K, expected, atol=1e-12)
 
 
 # Callbacks and stop rules.
@@ -449,37 +426,3 @@ def test_what_is_refused(function, change, message):
         function(arguments.pop("X"), arguments.pop("y"), **arguments)
 
 
-def test_direct_needs_a_table_as_reference():
-    X, y = table()
-    with pytest.raises(ValueError, match="where a table is needed"):
-        impute(X, y, reference="expected")
-
-
-@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA, pd.NaT], ids=str)
-def test_a_gap_among_the_labels_is_refused_whatever_it_is(gap):
-    X, y = table()
-    labels = y.astype(object)
-    labels[3] = gap
-    with pytest.raises(ValueError, match="complete, without NaN or None"):
-        impute(X, labels)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (np.array([1j] * 24), "numbers, booleans or text"),
-        (np.array(["2020-01-01"] * 24, dtype="M8[D]"), "numbers, booleans or text"),
-        (np.array([b"a", b"b"] * 12), "numbers, booleans or text"),
-        (np.array([1, "a"] * 12, dtype=object), "of one kind"),
-    ],
-    ids=str,
-)
-def test_labels_of_no_use_are_refused(labels, message):
-    X, _ = table()
-    with pytest.raises(TypeError, match=message):
-        impute(X, labels)
-
-
-def test_a_kernel_of_another_kind_is_refused():
-    with pytest.raises(TypeError, match="must be a Kernel or the name of one"):
-        learn_kernel(np.zeros((2, 2)), [0, 1], kernel=3)
