@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
@@ -56,8 +55,12 @@ MATRICES = {
 
 
 def case(task, C, epsilon, n=70):
+    """Return points and their dual, none of which may be written to."""
     X = points(n)
-    return X, make_dual(outcome_of(task, X), n, C=C, task=task, epsilon=epsilon)
+    dual = make_dual(outcome_of(task, X), n, C=C, task=task, epsilon=epsilon)
+    for array in (X, dual.targets, dual.lower, dual.upper):
+        array.setflags(write=False)
+    return X, dual
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -103,6 +106,7 @@ def assert_same_machine(dual, K, b, expected, atol=1e-8):
 def test_the_gap_closes(any_case, matrix):
     X, dual = any_case
     K = MATRICES[matrix](X)
+    K.setflags(write=False)
     b = dual.solve(K, 1e-12)
     assert_feasible(dual, b)
     value = dual.value(K, b)
@@ -174,17 +178,14 @@ def test_one_against_the_rest_is_the_binary_problems():
     assert binary.shaped(alone, binary.intercept(K, alone))[0].shape == (60,)
 
 
-@pytest.mark.parametrize(
-    ("negative", "positive"), [(5, 9), ("no", "yes"), (False, True), (-1.0, 1.0)]
-)
-def test_labels_of_any_sort(negative, positive):
-    X = points(40)
-    y, K = labels_of(X), gaussian(X, 2.0)
-    named = np.where(y == 1, positive, negative)
+@pytest.mark.parametrize("pair", [(5, 9), ("no", "yes"), (False, True), (-1.0, 1.0)])
+def test_labels_of_any_sort(pair):
+    y = labels_of(points(40))
+    named = np.array(pair)[y]
     for labels in (named, named.astype(object), named.tolist()):
         dual = make_dual(labels, 40)
-        assert dual.classes.tolist() == [negative, positive]
-        np.testing.assert_array_equal(dual.solve(K), make_dual(y, 40).solve(K))
+        assert dual.classes.tolist() == list(pair)
+        np.testing.assert_array_equal(dual.targets[:, 0], 2.0 * y - 1.0)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e5])
@@ -268,7 +269,7 @@ def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-100, 1e-20, 1e20, 1e100, 1e300, 1.7e308])
+@pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-20, 1e20, 1e100, 1.7e308])
 @pytest.mark.parametrize("matrix", ["gaussian", "low rank", "duplicate rows"])
 def test_any_C_is_solved_or_refused_where_rounding_leaves_nothing(matrix, C, task):
     X, dual = case(task, C, 0.05, n=30)
@@ -282,7 +283,7 @@ def test_any_C_is_solved_or_refused_where_rounding_leaves_nothing(matrix, C, tas
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("C", [1e3, 1e6, 1e8, 1e10, 1e12, 1e14])
+@pytest.mark.parametrize("C", [1e3, 1e8, 1e11, 1e14])
 @pytest.mark.parametrize("matrix", [*MATRICES, "constant", "one large row"])
 def test_a_machine_that_is_returned_has_a_small_gap_or_a_small_violation(matrix, C, task):
     X, dual = case(task, C, 0.1)
@@ -346,18 +347,15 @@ def test_targets_and_tubes_of_any_size(scale, C):
 # --------------------------------------------------------------------------------- starts
 
 
-def starting_case(task, weighted, n=80):
-    """Return points, and the function that gives the dual for a C."""
-    X = points(n)
-    y, weights = outcome_of(task, X, 3), weights_of(n) if weighted else None
-    return X, lambda C: make_dual(y, n, C=C, task=task, epsilon=0.05, sample_weight=weights)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_start_leads_to_the_same_machine(task, weighted):
-    X, dual_of = starting_case(task, weighted)
-    K = gaussian(X, 2.0)
+    X = points(80)
+    y, weights, K = outcome_of(task, X, 3), weights_of(80) if weighted else None, gaussian(X, 2.0)
+
+    def dual_of(C):
+        return make_dual(y, 80, C=C, task=task, epsilon=0.05, sample_weight=weights)
+
     for C, before in ((1.1, 1.0), (10.0, 1.0), (0.1, 1.0), (1e4, 1e3)):
         dual = dual_of(C)
         start = dual_of(before).solve(K) * (C / before)
@@ -467,13 +465,14 @@ def test_what_has_no_weight_is_not_there():
 # ------------------------------------------------------------------- intercepts and values
 
 
-def test_the_intercept_without_free_support_vectors_is_the_middle():
-    # Two far pairs with so small a C that all four coefficients are at it.
-    K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0]]), 1.0)
-    dual = make_dual([0, 0, 1, 1], 4, C=0.1)
+def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_that_weigh():
+    # So small a C that all coefficients are at it. Were the row at 0.5 counted, the middle would
+    # be another.
+    K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0], [0.5]]), 1.0)
+    dual = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 1, 1, 0])
     b = dual.solve(K)
-    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.1, 0.1])
-    residual = dual.gradient(K, b)[:, 0]
+    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.1, 0.1, 0.0])
+    residual = dual.gradient(K, b)[:4, 0]
     # Raising those of the first class, lowering those of the second must not pay.
     low, high = residual[:2].max(), residual[2:].min()
     np.testing.assert_allclose(dual.intercept(K, b), 0.5 * (low + high), atol=1e-14)
@@ -569,11 +568,10 @@ def test_weights_that_are_refused(weights, error, message):
         make_dual([0, 1, 0], 3, C=20.0, sample_weight=weights)
 
 
-@pytest.mark.parametrize("start", [np.zeros(80), np.zeros((80, 2)), np.full((80, 3), np.nan)])
+@pytest.mark.parametrize("start", [np.zeros(4), np.zeros((4, 2)), np.full((4, 1), np.nan)])
 def test_a_start_that_is_no_point_is_refused(start):
-    X, dual_of = starting_case("classification", weighted=False)
-    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(80, 3\)"):
-        dual_of(1.0).solve(gaussian(X, 2.0), start=start)
+    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(4, 1\)"):
+        make_dual([0, 1, 0, 1], 4).solve(np.eye(4), start=start)
 
 
 def test_a_kernel_that_is_not_finite_is_refused():

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +21,6 @@ from kernimpute.core.projections import (
     AdamMoments,
     adam_step,
     clip_and_centre,
-    project_box_cone,
     project_box_hyperplane,
     project_box_psd,
     project_frobenius_ball,
@@ -187,7 +185,7 @@ def size(*points):
 
 
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_what_makes_a_map_the_projection(name, data):
     convex = data.draw(SETS[name])
@@ -205,7 +203,7 @@ def test_what_makes_a_map_the_projection(name, data):
     assert moved <= np.linalg.norm(M - L) + convex.accuracy * size(M, L)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(data=st.data(), n=SIZES, threshold=st.one_of(st.just(0.0), st.floats(0.0, 3.0)))
 def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, threshold):
     lower, upper = data.draw(boxes_around_zero(n))
@@ -219,7 +217,7 @@ def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, thres
     assert (v - P) @ (Q - P) <= dearer + 1e-12 * size(v, P, Q) ** 2
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(data=st.data(), n=SIZES)
 def test_clip_and_centre_meets_the_hyperplane_and_leaves_the_box_by_the_mean(data, n):
     lower, upper = data.draw(boxes_around_zero(n))
@@ -275,8 +273,7 @@ def test_a_box_in_the_cone_against_a_conic_solver(n, kernel):
     assert np.sum((found.point - M) ** 2) == pytest.approx(value, rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("n_complete", [2, 3, 6, 8])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "n_complete"), [(0, 2), (1, 3), (2, 6), (0, 8)])
 def test_complete_rows_against_a_conic_solver(seed, n_complete):
     # They fix the adjustment at 1 in all their entries: a box without interior in the cone.
     n = 8
@@ -302,7 +299,7 @@ def test_complete_rows_against_a_conic_solver(seed, n_complete):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 1.5])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_box_in_the_hyperplane_against_a_conic_solver(seed, threshold):
     generator = np.random.default_rng(seed)
     v = 2.0 * generator.standard_normal(12)
@@ -327,8 +324,8 @@ def matrix_with(values):
     return symmetrise((vectors * values) @ vectors.T)
 
 
-@pytest.mark.parametrize("expected", [0, 3, 40, 77, 80])
-@pytest.mark.parametrize("n_negative", [0, 1, 3, 40, 77, 80])
+@pytest.mark.parametrize("expected", [0, 3, 40, 80])
+@pytest.mark.parametrize("n_negative", [0, 3, 40, 77, 80])
 def test_by_part_of_the_spectrum_the_projection_is_that_by_all_of_it(n_negative, expected):
     # Whether the guess is right or wrong; eigenvalues from rounding to large, some of them 0.
     values = np.geomspace(1e-9, 1e3, 80)[np.random.default_rng(1).permutation(80)]
@@ -379,27 +376,22 @@ def test_a_multiplier_saves_iterations_here_and_nearby():
         np.testing.assert_allclose(warm.point, cold.point, atol=1e-6)
 
 
-def test_in_parts_the_iteration_is_that_in_one():
+def test_an_iteration_in_parts_is_the_whole_one():
     lower, upper, completion = kernel_box(12, 6, missing=0.7)
     M = completion + symmetric(12, 6)
     whole = project_box_psd(M, lower, upper, tol=0.0, max_iter=30)
-    part = project_box_psd(M, lower, upper, tol=0.0, max_iter=10)
-    for _ in range(2):
-        part = project_box_psd(M, lower, upper, multiplier=part.multiplier, tol=0.0, max_iter=10)
+    part = project_box_psd(M, lower, upper, tol=0.0, max_iter=20)
+    part = project_box_psd(M, lower, upper, multiplier=part.multiplier, tol=0.0, max_iter=10)
     assert whole.status is part.status is Status.MAX_ITER
     assert (whole.n_iter, part.n_iter) == (30, 10)
     np.testing.assert_allclose(part.point, whole.point, atol=1e-12)
 
 
-def test_a_box_that_is_one_matrix_and_one_with_an_exact_diagonal():
+def test_a_box_may_be_one_matrix():
     target = kernel_box(6)[2] + 0.1 * np.eye(6)
     found = project_box_psd(symmetric(6, 8), target, target, tol=1e-10, max_iter=5000)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.point, target, atol=1e-9)
-    lower, upper, completion = kernel_box(10, 9, missing=0.6)
-    assert (np.diagonal(lower) == np.diagonal(upper)).all()
-    found = project_box_psd(completion + symmetric(10, 9), lower, upper, tol=1e-10, max_iter=20_000)
-    np.testing.assert_allclose(np.diagonal(found.point), 1.0, atol=1e-9)
 
 
 def test_rows_that_the_box_makes_equal_are_projected_as_one():
@@ -491,5 +483,3 @@ def test_adams_steps_are_those_of_the_algorithm_as_printed():
         assert moments.t == t
         assert moments.mean[0] == pytest.approx(m, rel=1e-14)
         assert moments.square[0] == pytest.approx(v, rel=1e-14)
-
-

@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.svm import SVC
 
 from kernimpute.core.rows import anchor_weight, check_labelled_rows, default_kernel, scaled_kernel
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, make_kernel
+from kernimpute.kernels import Gaussian, Laplacian, Linear, Polynomial, make_kernel
 
 NAN = np.nan
 
@@ -48,7 +47,7 @@ def centred_columns(n):
     return X - X.mean(axis=0) + 0.5
 
 
-@pytest.mark.parametrize("n", [2, 30, 101, 102, 300, 1000])
+@pytest.mark.parametrize("n", [2, 101, 102, 1000])
 def test_gamma_is_that_of_scikit_learn_where_the_columns_have_one_mean(n):
     X = centred_columns(n)
     kernel = scaled_kernel("gaussian", X)
@@ -56,11 +55,6 @@ def test_gamma_is_that_of_scikit_learn_where_the_columns_have_one_mean(n):
     assert kernel.gamma == pytest.approx(1.0 / (4 * X.var()), rel=1e-12 if n <= 101 else 0.01)
     shifted = X * 0.5 + [0.0, 0.1, 0.2, 0.3]
     assert scaled_kernel("gaussian", shifted).gamma == pytest.approx(4.0 * kernel.gamma)
-    if n > 2:
-        theirs = SVC(gamma="scale").fit(X, np.arange(n) % 2)
-        ours = SVC(kernel="precomputed").fit(kernel(X, X), np.arange(n) % 2)
-        decisions = ours.decision_function(kernel(X, X)), theirs.decision_function(X)
-        np.testing.assert_allclose(*decisions, atol=0.05)
 
 
 @pytest.mark.parametrize("shape", [lambda u: u**6, np.round, lambda u: u < 0.03], ids=str)
@@ -188,5 +182,3 @@ def test_categorical_columns_are_marked(categorical):
 def test_kernels_that_are_refused(kernel, categorical, error, match):
     with pytest.raises(error, match=match):
         checked(*rows(), kernel, categorical=categorical)
-
-

@@ -9,15 +9,12 @@ import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.impute import KNNImputer
 from sklearn.svm import SVC
 
 from kernimpute import VARIANTS, Status, impute, learn_kernel
 from kernimpute.core.dual import UnsolvedMachineError
-from kernimpute.core.rows import scaled_kernel
-from kernimpute.joint.reference import reference_kernel
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 TWO_STAGES = VARIANTS[1:]
