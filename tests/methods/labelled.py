@@ -1,4 +1,4 @@
-"""Small labelled tables with gaps, which the tests of Stage I and of `impute` share."""
+"""Small labelled tables with gaps, which the tests of Stage I and of `direct` share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Si
 
 GAUSSIAN = Gaussian(1.0)
 SIX_KERNELS = (Gaussian(2.0), Laplacian(1.5), Linear(), Polynomial(), Sigmoid(), Chi2())
+
+
+def labelled(X, y, kernel=GAUSSIAN, **options) -> LabelledRows:
+    """Return checked rows with the usual options but those given."""
+    usual = {"C": 1.0, "task": "classification", "epsilon": 0.1, "categorical": None}
+    return check_labelled_rows(X, y, kernel, owner="test", **usual | options)
 
 
 def small_rows(
@@ -29,9 +35,7 @@ def small_rows(
     gaps[n_complete:, 0] |= ~gaps[n_complete:].any(axis=1)
     X[gaps] = np.nan
     X.setflags(write=False)
-    settings = {"C": 1.0, "task": "classification", "epsilon": 0.1, "categorical": None}
-    labels = y if labels is None else labels
-    return check_labelled_rows(X, labels, kernel, owner="test", **{**settings, **options})
+    return labelled(X, y if labels is None else labels, kernel, **options)
 
 
 def labels_of(rows):

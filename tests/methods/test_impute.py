@@ -421,5 +421,3 @@ def test_what_is_refused(function, change, message):
     arguments = {"X": X, "y": y, "kernel": Gaussian(1.0), "variant": "anchored", **change}
     with pytest.raises(ValueError, match=message.format(function.__name__)):
         function(arguments.pop("X"), arguments.pop("y"), **arguments)
-
-
