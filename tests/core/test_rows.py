@@ -72,13 +72,6 @@ def test_gamma_of_skewed_columns_is_close_to_that_of_all_pairs(name, shape, weig
 
 
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])
-def test_gamma_sees_the_observed_cells_only(name):
-    X = np.random.default_rng(3).random((20, 2))
-    twice = np.vstack([X, np.full((5, 2), NAN)])
-    assert scaled_kernel(name, twice).gamma == scaled_kernel(name, X).gamma
-
-
-@pytest.mark.parametrize("name", ["gaussian", "laplacian"])
 @pytest.mark.parametrize("n", [40, 400])
 def test_gamma_of_weights_is_that_of_as_many_copies(name, n):
     generator = np.random.default_rng(5)

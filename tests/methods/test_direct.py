@@ -12,12 +12,10 @@ from sklearn.svm import SVC
 from kernimpute import impute
 from kernimpute.core.status import Status, StopRule
 from kernimpute.joint.reference import reference_table
-from kernimpute.kernels import KERNELS as KINDS
 from kernimpute.kernels import Gaussian
 from kernimpute.methods.direct import _Objective, impute_directly
-from tests.methods.labelled import GAUSSIAN, labelled
+from tests.methods.problems import GAUSSIAN, KERNELS, labelled
 
-KERNELS = [kind() for kind in KINDS.values()]
 STOP = StopRule(tol=1e-3, max_iter=60)
 
 
