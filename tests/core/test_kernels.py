@@ -250,12 +250,15 @@ def test_largest_term_is_the_maximum_over_the_other_value(any_kernel):
     np.testing.assert_allclose(found.min(axis=1), 0.0, atol=1e-15)
 
 
-def test_link_gradient_is_the_slope_of_the_link(any_kernel):
+def test_gradients_are_the_slopes_of_the_link_and_of_the_feature_term(any_kernel):
     sums = read_only(np.linspace(0.1, 5.0, 50))
     step = 1e-6
     slope = (any_kernel.link(sums + step) - any_kernel.link(sums - step)) / (2.0 * step)
     found = any_kernel.link_gradient(sums)
     np.testing.assert_allclose(found, slope, rtol=1e-7, atol=1e-8)
+    terms = any_kernel.feature_term(sums + step, 2.0) - any_kernel.feature_term(sums - step, 2.0)
+    slope = any_kernel.feature_gradient(sums, read_only(np.array(2.0)))
+    np.testing.assert_allclose(slope, terms / (2.0 * step), atol=1e-7)
     assert (found <= 0.0).all() if any_kernel.is_exponential else (found >= 0.0).all()
 
 

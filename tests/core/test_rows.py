@@ -100,6 +100,8 @@ def test_gamma_of_categories_counts_how_often_they_differ():
 )
 def test_gamma_of_tables_without_distances_is_one(X):
     assert scaled_kernel("gaussian", X).gamma == 1.0
+    # And kernels without a gamma that fits stay as they are.
+    assert scaled_kernel("linear", X) == default_kernel("linear", X, ()) == Linear()
 
 
 def test_the_anchor_weighs_more_where_less_is_observed():

@@ -268,28 +268,22 @@ INFINITE = np.array([[0.0, np.inf, 0.0], [np.inf, 0.0, 0.0], [0.0, 0.0, 0.0]])
     ("changes", "error", "match"),
     [
         ({"X": np.zeros(3)}, ValueError, r"'X' .* recover_features must be a matrix"),
-        ({"X": [[0.1], [0.1, 0.2]]}, TypeError, r"'X' .* recover_features must be numeric"),
-        ({"X": [[2.0, np.nan]] * 3}, ValueError, r"'X' .* in \[0, 1\] or NaN. Got .*2.0"),
         ({"target": np.zeros((2, 2))}, ValueError, r"'target' .* shape \(3, 3\). Got shape \(2, 2"),
         ({"target": ASYMMETRIC}, ValueError, r"'target' .* symmetric. Got values that differ"),
         ({"target": INFINITE}, ValueError, r"'target' .* finite. Got inf in row 0, column 1"),
         ({"target": [["a"] * 3] * 3}, TypeError, r"'target' .* must be numeric"),
         ({"kernel": "gaussian"}, TypeError, r"'kernel' .* instance of a kernel .* Got 'gaussian'"),
-        ({"kernel": Gaussian}, TypeError, r"'kernel' .* instance of a kernel"),
         ({"weights": -np.ones((3, 3))}, ValueError, r"'weights' .* nonnegative"),
         ({"weights": np.zeros((3, 3))}, ValueError, r"'weights' .* positive for one pair"),
         ({"weights": ASYMMETRIC}, ValueError, r"'weights' .* symmetric"),
-        ({"weights": np.ones(3)}, ValueError, r"'weights' .* shape \(3, 3\)"),
         ({"weights": "distance"}, ValueError, r"'weights' .* 'kernel', None or a matrix"),
         ({"starts": "half"}, ValueError, r"'starts' .* 'auto' or a sequence .* Got 'half'"),
-        ({"starts": []}, ValueError, r"'starts' .* 'auto' or a sequence"),
         ({"starts": ["zero"]}, ValueError, r"'starts' .* 'half', 'mean', 'random', 'spectral'"),
         ({"starts": [np.zeros((2, 2))]}, ValueError, r"'starts\[0\]' .* shape \(3, 2\). Got shape"),
         ({"starts": ["half", np.full((3, 2), 2.0)]}, ValueError, r"'starts\[1\]' .* in \[0, 1\]"),
         ({"starts": [np.full((3, 2), np.nan)]}, ValueError, r"'starts\[0\]' .* Got nan in row 0"),
         ({"starts": [[["a", "b"]] * 3]}, TypeError, r"'starts\[0\]' .* must be numeric"),
         ({"categorical": [2]}, ValueError, r"'categorical' .* Gaussian .* the 2 columns"),
-        ({"kernel": Linear(), "categorical": [0]}, ValueError, r"'categorical' .* Linear"),
         (
             {"X": [[3.0, 0.1], [4.0, 0.2], [np.nan, 0.3]], "kernel": Gaussian(categorical=(0,))}
             | {"starts": [np.full((3, 2), 5.0)]},
@@ -311,9 +305,9 @@ def test_refusals(changes, error, match):
 # -------------------------------------------------------------------------- the extrapolation
 
 
-def affine_map(n_cells, seed=0):
+def affine_map(n_cells):
     """Return a contraction with its fixed point in [0, 1]."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     slope = generator.normal(size=(n_cells, n_cells))
     slope *= 0.7 / np.linalg.norm(slope, 2)
     fixed = generator.random(n_cells)
@@ -329,3 +323,6 @@ def test_as_many_differences_as_cells_find_the_fixed_point(n_cells):
         before, x = x, sweep(x)
         guess = extrapolation.guess(before, x)
     np.testing.assert_allclose(guess, fixed, rtol=0.0, atol=1e-6)
+    # Without a move there is no guess.
+    still = Extrapolation(n_cells)
+    assert all(still.guess(x, x) is None for _ in range(3))
