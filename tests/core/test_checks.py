@@ -10,12 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from kernimpute.core.checks import (
-    ObservedRange,
     check_choice,
     check_incomplete,
     check_integer,
@@ -26,27 +25,16 @@ from kernimpute.core.checks import (
     codes_and_weights,
     free_memory,
     infer_task,
-    is_gap,
     observed_cells,
     observed_range,
     plain_labels,
     refusal,
-    refusal_in_words,
 )
 
 NAN = np.nan
 
 
 # ------------------------------------------------------------------------------ parameters
-
-
-def test_a_refusal_says_what_whose_must_be_and_got():
-    assert refusal("learn_kernel", "eta", "a float in (0, inf)", "1") == (
-        "The 'eta' parameter of learn_kernel must be a float in (0, inf). Got '1' instead."
-    )
-    assert refusal_in_words("f", "X", "a matrix", "an array of shape (2,)") == (
-        "The 'X' parameter of f must be a matrix. Got an array of shape (2,) instead."
-    )
 
 
 @pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int8(1), Fraction(1, 2), 1e-320])
@@ -73,12 +61,6 @@ def test_ends_belong_to_an_interval_if_included(included, inside, outside, inter
         with pytest.raises(ValueError) as refused:
             check_real("f", "x", value, 0.0, 1.0, **options)
         assert str(refused.value) == refusal("f", "x", f"a float in {interval}", value)
-
-
-def test_infinity_is_a_number_only_where_it_is_included():
-    assert check_real("f", "eta", math.inf, 0.0, high_included=True) == math.inf
-    with pytest.raises(ValueError, match=r"'eta' parameter of f must be a float in \(0, inf\)"):
-        check_real("f", "eta", math.inf, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +137,8 @@ def test_matrices_of_any_numbers_become_floats(X):
         np.array([[b"1"]]),
         np.array([[0.5 + 0.5j]]),
         np.array([["2020-01-01"]], dtype="datetime64[D]"),
-        np.array([[1]], dtype="timedelta64[D]"),
         pd.DataFrame({"a": ["red"]}),
         [[0.1, 0.2], [0.3]],
-        [[object()]],
     ],
     ids=str,
 )
@@ -229,13 +209,10 @@ def test_the_range_is_that_of_the_observed_cells():
     np.testing.assert_array_equal(unit[:, 3], [0.0, 0.0, NAN])
     assert np.isnan(unit[:, 2]).all()
     np.testing.assert_array_equal(scale.from_unit(np.full((1, 4), 0.5)), [[2.0, -1.0, 0.0, 4.0]])
-
-
-def test_new_rows_may_leave_the_range_and_come_back():
-    scale = ObservedRange(minimum=np.array([1.0]), width=np.array([2.0]))
-    unit = scale.to_unit(np.array([[0.0], [5.0]]))
-    np.testing.assert_array_equal(unit, [[-0.5], [2.0]])
-    np.testing.assert_array_equal(scale.from_unit(unit), [[0.0], [5.0]])
+    # New rows may leave the range and come back.
+    new = np.array([[0.0, 5.0, 0.0, 4.0]])
+    np.testing.assert_array_equal(scale.to_unit(new)[:, :2], [[-0.5, 3.5]])
+    np.testing.assert_array_equal(scale.from_unit(scale.to_unit(new)), new)
 
 
 COLUMNS = npst.arrays(
@@ -245,7 +222,9 @@ COLUMNS = npst.arrays(
 )
 
 
-@settings(max_examples=300)
+# 0.3 - (-0.1) = 0.4 and -0.1 + 0.4 > 0.3, in floats.
+@settings(max_examples=100)
+@example(X=np.array([[-0.1], [0.2], [0.3]]), shares=np.ones(4))
 @given(X=COLUMNS, shares=npst.arrays(float, 4, elements=st.floats(0.0, 1.0)))
 def test_the_round_trip_is_exact_to_rounding_and_stays_inside(X, shares):
     X.setflags(write=False)
@@ -266,14 +245,6 @@ def test_the_round_trip_is_exact_to_rounding_and_stays_inside(X, shares):
         assert scale.from_unit(np.zeros(X.shape[1]))[column] == low
         for filled in (np.ones(X.shape[1]), shares[: X.shape[1]]):
             assert low <= scale.from_unit(filled)[column] <= high
-
-
-def test_the_largest_value_is_not_exceeded_by_rounding():
-    # 0.3 - (-0.1) = 0.4 and -0.1 + 0.4 > 0.3, in floats.
-    X = np.array([[-0.1], [0.2], [0.3]])
-    scale = observed_range(X)
-    np.testing.assert_array_equal(scale.to_unit(X)[[0, 2]], [[0.0], [1.0]])
-    assert scale.from_unit(np.array([[1.0]]))[0, 0] <= 0.3
 
 
 # ---------------------------------------------------------------------------------- labels
@@ -297,11 +268,17 @@ def test_labels_of_one_kind_get_its_type(y, kind):
     assert found.shape == np.asarray(y).shape
 
 
+GAPS = [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA]
+
+
 @pytest.mark.parametrize(
     ("y", "error", "match"),
     [
         ([0.0, NAN], ValueError, "complete, without NaN or None. Got gaps instead: rows without"),
-        (["a", None], ValueError, "complete, without NaN or None"),
+        *(
+            (np.array(["a", gap], dtype=object), ValueError, "complete, without NaN")
+            for gap in GAPS
+        ),
         (pd.array([1, None], dtype="Int64"), ValueError, "complete, without NaN or None"),
         ([0.0, np.inf], ValueError, "finite. Got an infinite value"),
         (np.array(["a", 1], dtype=object), TypeError, "of one kind. Got text and other labels"),
@@ -312,12 +289,6 @@ def test_labels_of_one_kind_get_its_type(y, kind):
 def test_labels_that_are_refused(y, error, match):
     with pytest.raises(error, match=f"The 'y' parameter of fit must be {match}"):
         plain_labels(y, "fit")
-
-
-@pytest.mark.parametrize("label", [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA], ids=repr)
-def test_gaps_among_labels_are_of_many_kinds(label):
-    assert is_gap(label)
-    assert not any(is_gap(other) for other in (0, "", "nan", False, np.inf))
 
 
 @pytest.mark.parametrize(

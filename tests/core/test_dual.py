@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
@@ -56,8 +55,12 @@ MATRICES = {
 
 
 def case(task, C, epsilon, n=70):
+    """Return points and their dual, none of which may be written to."""
     X = points(n)
-    return X, make_dual(outcome_of(task, X), n, C=C, task=task, epsilon=epsilon)
+    dual = make_dual(outcome_of(task, X), n, C=C, task=task, epsilon=epsilon)
+    for array in (X, dual.targets, dual.lower, dual.upper):
+        array.setflags(write=False)
+    return X, dual
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -103,6 +106,7 @@ def assert_same_machine(dual, K, b, expected, atol=1e-8):
 def test_the_gap_closes(any_case, matrix):
     X, dual = any_case
     K = MATRICES[matrix](X)
+    K.setflags(write=False)
     b = dual.solve(K, 1e-12)
     assert_feasible(dual, b)
     value = dual.value(K, b)
@@ -112,22 +116,23 @@ def test_the_gap_closes(any_case, matrix):
     assert abs(dual.gap(K, b)) <= max(1e-9 * value, rounding)
 
 
-@pytest.mark.parametrize("epsilon", [None, 0.0, 0.05, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
 @pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
-def test_solutions_agree_with_scikit_learn(C, epsilon):
+def test_machines_agree_with_scikit_learn(C, epsilon, weighted):
+    X = points(70)
+    weights = weights_of(70) * np.random.default_rng(3).random(70) if weighted else np.ones(70)
     task = "classification" if epsilon is None else "regression"
-    X, dual = case(task, C, epsilon or 0.0)
+    y = outcome_of(task, X)
+    dual = make_dual(y, 70, C=C, task=task, epsilon=epsilon or 0.0, sample_weight=weights)
     K = gaussian(X, 2.0)
     b = dual.solve(K)
-    options = {"C": C, "kernel": "precomputed", "tol": 1e-9}
+    # With kernel="precomputed" theirs confuses the rows where some have weight 0.
+    options = {"C": C, "gamma": 2.0, "tol": 1e-9}
     machine = SVC(**options) if epsilon is None else SVR(epsilon=epsilon, **options)
-    machine.fit(K, dual.targets[:, 0])
-    theirs = np.zeros_like(b)
-    theirs[machine.support_, 0] = machine.dual_coef_[0]
-    # libsvm keeps K in single precision.
-    np.testing.assert_allclose(b, theirs, atol=1e-4 * max(C, 1.0))
-    assert dual.value(K, b) >= dual.value(K, theirs) - 1e-12
-    np.testing.assert_allclose(dual.intercept(K, b), machine.intercept_, atol=1e-5)
+    machine.fit(X, y, sample_weight=weights)
+    theirs = machine.decision_function(X) if epsilon is None else machine.predict(X)
+    np.testing.assert_allclose((K @ b + dual.intercept(K, b))[:, 0], theirs, atol=1e-4)
 
 
 def minimum(cost, ends, ftol):
@@ -155,18 +160,6 @@ def test_a_generic_solver_finds_nothing_better(any_case):
         assert dual.value(K, b) == pytest.approx(-result.fun, rel=1e-5)
 
 
-def test_regression_on_signs_in_the_box_of_classification_is_classification():
-    X, dual = case("classification", 2.0, 0.0)
-    K = gaussian(X, 2.0)
-    regression = make_dual(dual.targets[:, 0], X.shape[0], C=2.0, task="regression", epsilon=0.0)
-    # libsvm, which only knows regression's own box, starts this one.
-    boxed = replace(regression, lower=dual.lower, upper=dual.upper)
-    b = dual.solve(K)
-    np.testing.assert_allclose(boxed.solve(K), b, atol=1e-10)
-    assert boxed.value(K, b) == pytest.approx(dual.value(K, b), rel=1e-14)
-    np.testing.assert_allclose(boxed.intercept(K, b), dual.intercept(K, b), atol=1e-12)
-
-
 def test_one_against_the_rest_is_the_binary_problems():
     X = points(60)
     y, K = labels_of(X, 4), gaussian(X, 2.0)
@@ -186,26 +179,14 @@ def test_one_against_the_rest_is_the_binary_problems():
     assert binary.shaped(alone, binary.intercept(K, alone))[0].shape == (60,)
 
 
-def test_swapping_the_classes_flips_the_signs():
-    X = points(60)
-    y, K = labels_of(X), gaussian(X, 2.0)
-    dual, swapped = make_dual(y, 60), make_dual(1 - y, 60)
-    b = dual.solve(K)
-    np.testing.assert_allclose(swapped.solve(K), -b, atol=1e-12)
-    np.testing.assert_allclose(swapped.intercept(K, -b), -dual.intercept(K, b), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("negative", "positive"), [(5, 9), ("no", "yes"), (False, True), (-1.0, 1.0)]
-)
-def test_labels_of_any_sort(negative, positive):
-    X = points(40)
-    y, K = labels_of(X), gaussian(X, 2.0)
-    named = np.where(y == 1, positive, negative)
+@pytest.mark.parametrize("pair", [(5, 9), ("no", "yes"), (False, True), (-1.0, 1.0)])
+def test_labels_of_any_sort(pair):
+    y = labels_of(points(40))
+    named = np.array(pair)[y]
     for labels in (named, named.astype(object), named.tolist()):
         dual = make_dual(labels, 40)
-        assert dual.classes.tolist() == [negative, positive]
-        np.testing.assert_array_equal(dual.solve(K), make_dual(y, 40).solve(K))
+        assert dual.classes.tolist() == list(pair)
+        np.testing.assert_array_equal(dual.targets[:, 0], 2.0 * y - 1.0)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e5])
@@ -216,13 +197,6 @@ def test_regression_does_not_depend_on_the_scale_of_the_targets(scale):
     scaled = make_dual(scale * (y + 1e3), 50, task="regression", C=2.0 * scale, epsilon=0.1 * scale)
     b = dual.solve(K)
     np.testing.assert_allclose(scaled.solve(K), scale * b, rtol=0.0, atol=1e-9 * scale)
-
-
-def test_two_rows():
-    K = np.array([[1.0, 0.5], [0.5, 1.0]])
-    dual = make_dual(["a", "b"], 2, C=10.0)
-    np.testing.assert_allclose(dual.solve(K)[:, 0], [-2.0, 2.0])
-    np.testing.assert_allclose(dual.intercept(K, dual.solve(K)), 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -272,30 +246,6 @@ def test_targets_without_noise_and_weights_far_apart_are_solved():
     assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
 
 
-@pytest.mark.parametrize("name", ["german_numer", "wine_white"])
-def test_the_machine_of_a_real_table_is_solved(name, data_dir):
-    table = pd.read_csv(data_dir / f"{name}.csv").sample(600, random_state=0)
-    y = table.pop("target")
-    X = ((table - table.min()) / (table.max() - table.min())).to_numpy()
-    for K in (Linear()(X, X), gaussian(X, 0.5)):
-        for C in (1.0, 100.0):
-            dual = make_dual(y > y.median() if name == "wine_white" else y, 600, C=C)
-            b = dual.solve(K)
-            assert_feasible(dual, b)
-            assert abs(dual.gap(K, b)) <= 1e-8 * dual.value(K, b)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_an_indefinite_kernel_is_survived(task):
-    X = points(40)
-    noise = np.random.default_rng(3).standard_normal((40, 40))
-    K = gaussian(X, 2.0) + 0.2 * (noise + noise.T)
-    dual = make_dual(outcome_of(task, X), 40, task=task, C=3.0)
-    b = dual.solve(K)
-    assert_feasible(dual, b)
-    assert dual.value(K, b) >= 0.0
-
-
 def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone():
     X = points(120, n_features=10)
     K = X @ X.T + 1.0
@@ -313,7 +263,7 @@ def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-100, 1e-20, 1e20, 1e100, 1e300, 1.7e308])
+@pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-20, 1e20, 1e100, 1.7e308])
 @pytest.mark.parametrize("matrix", ["gaussian", "low rank", "duplicate rows"])
 def test_any_C_is_solved_or_refused_where_rounding_leaves_nothing(matrix, C, task):
     X, dual = case(task, C, 0.05, n=30)
@@ -327,7 +277,7 @@ def test_any_C_is_solved_or_refused_where_rounding_leaves_nothing(matrix, C, tas
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("C", [1e3, 1e6, 1e8, 1e10, 1e12, 1e14])
+@pytest.mark.parametrize("C", [1e3, 1e8, 1e11, 1e14])
 @pytest.mark.parametrize("matrix", [*MATRICES, "constant", "one large row"])
 def test_a_machine_that_is_returned_has_a_small_gap_or_a_small_violation(matrix, C, task):
     X, dual = case(task, C, 0.1)
@@ -391,18 +341,15 @@ def test_targets_and_tubes_of_any_size(scale, C):
 # --------------------------------------------------------------------------------- starts
 
 
-def starting_case(task, weighted, n=80):
-    """Return points, and the function that gives the dual for a C."""
-    X = points(n)
-    y, weights = outcome_of(task, X, 3), weights_of(n) if weighted else None
-    return X, lambda C: make_dual(y, n, C=C, task=task, epsilon=0.05, sample_weight=weights)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_start_leads_to_the_same_machine(task, weighted):
-    X, dual_of = starting_case(task, weighted)
-    K = gaussian(X, 2.0)
+    X = points(80)
+    y, weights, K = outcome_of(task, X, 3), weights_of(80) if weighted else None, gaussian(X, 2.0)
+
+    def dual_of(C):
+        return make_dual(y, 80, C=C, task=task, epsilon=0.05, sample_weight=weights)
+
     for C, before in ((1.1, 1.0), (10.0, 1.0), (0.1, 1.0), (1e4, 1e3)):
         dual = dual_of(C)
         start = dual_of(before).solve(K) * (C / before)
@@ -412,14 +359,6 @@ def test_every_start_leads_to_the_same_machine(task, weighted):
     others = (dual.solve(gaussian(X, gamma)) for gamma in (0.5, 1.9, 6.0))
     for start in (*others, 0.0 * noise, noise, 1e6 * noise, dual.upper, dual.lower):
         assert_same_machine(dual, K, dual.solve(K, start=start), dual.solve(K))
-
-
-def test_from_a_good_start_libsvm_is_not_asked(monkeypatch):
-    X, dual_of = starting_case("classification", weighted=False)
-    K, dual = gaussian(X, 2.0), dual_of(2.0)
-    b = dual.solve(K)
-    monkeypatch.setattr("kernimpute.core.dual.libsvm_start", None)
-    assert_same_machine(dual, K, dual.solve(K, start=b), b)
 
 
 def test_a_start_of_libsvm_that_is_lost_costs_time_and_not_the_machine(monkeypatch):
@@ -443,12 +382,11 @@ def weights_of(n):
     return np.random.default_rng(8).choice([0.0, 0.0, 1.0, 1.0, 2.0, 3.0], n)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize(("task", "C", "epsilon"), CASES, ids=str)
 @pytest.mark.parametrize("matrix", ["gaussian", "low rank"])
-def test_a_weight_is_as_many_copies(task, C, epsilon, matrix, n_classes):
+def test_a_weight_is_as_many_copies(task, C, epsilon, matrix):
     X, weights = points(70), weights_of(70)
-    y = outcome_of(task, X, n_classes)
+    y = outcome_of(task, X, 4)
     copies = np.repeat(np.arange(70), weights.astype(int))
     options = {"C": C, "task": task, "epsilon": epsilon}
     dual = make_dual(y, 70, sample_weight=weights, **options)
@@ -474,61 +412,6 @@ def test_a_weight_is_as_many_copies(task, C, epsilon, matrix, n_classes):
     np.testing.assert_allclose(stepped, b, atol=1e-8 * max(C, 1.0))
 
 
-@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
-@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
-def test_weighted_machines_agree_with_scikit_learn(C, epsilon):
-    X = points(70)
-    weights = weights_of(70) * np.random.default_rng(3).random(70)
-    task = "classification" if epsilon is None else "regression"
-    y = outcome_of(task, X)
-    dual = make_dual(y, 70, C=C, task=task, epsilon=epsilon or 0.0, sample_weight=weights)
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    # With kernel="precomputed" theirs confuses the rows where some have weight 0.
-    options = {"C": C, "gamma": 2.0, "tol": 1e-9}
-    machine = SVC(**options) if epsilon is None else SVR(epsilon=epsilon, **options)
-    machine.fit(X, y, sample_weight=weights)
-    theirs = machine.decision_function(X) if epsilon is None else machine.predict(X)
-    np.testing.assert_allclose((K @ b + dual.intercept(K, b))[:, 0], theirs, atol=1e-4)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_weights_of_one_are_none(task):
-    X = points(50)
-    y, K = outcome_of(task, X, 3), gaussian(X, 2.0)
-    plain, ones = make_dual(y, 50, task=task), make_dual(y, 50, task=task, sample_weight=[1] * 50)
-    b = plain.solve(K)
-    np.testing.assert_array_equal(ones.solve(K), b)
-    np.testing.assert_array_equal(ones.intercept(K, b), plain.intercept(K, b))
-    assert ones.gap(K, b) == plain.gap(K, b)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_weights_that_lie_far_apart(task):
-    X = points(60)
-    weights = 10.0 ** np.random.default_rng(4).uniform(-12, 12, 60)
-    dual = make_dual(outcome_of(task, X), 60, task=task, epsilon=0.05, sample_weight=weights)
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    assert_feasible(dual, b)
-    # The gap multiplies the last digits of a residual by the largest weight; the slopes do not.
-    assert violation_of(dual, K, b) <= 1e-8
-    assert abs(dual.gap(K, b)) <= 1e-13 * np.maximum(dual.upper, -dual.lower).sum()
-
-
-def test_rows_without_weight_neither_move_nor_tell_the_intercept():
-    # Were the third row's margin counted, the middle would be another.
-    K = gaussian(np.array([[0.0], [0.1], [0.5], [0.9], [1.0]]), 1.0)
-    keep = [0, 1, 3, 4]
-    weighted = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 0, 1, 1])
-    dropped = make_dual([0, 0, 1, 1], 4, C=0.1)
-    b = weighted.solve(K)
-    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.0, 0.1, 0.1])
-    K_kept = K[np.ix_(keep, keep)]
-    assert weighted.intercept(K, b) == pytest.approx(dropped.intercept(K_kept, b[keep]), abs=1e-14)
-    assert weighted.gap(K, b) == pytest.approx(0.0, abs=1e-14)
-
-
 def test_what_has_no_weight_is_not_there():
     y, weights = np.array(["a", "b", "c", "a", "b"]), [1.0, 2.0, 0.0, 1.0, 1.0]
     dual = make_dual(y, 5, sample_weight=weights)
@@ -544,13 +427,14 @@ def test_what_has_no_weight_is_not_there():
 # ------------------------------------------------------------------- intercepts and values
 
 
-def test_the_intercept_without_free_support_vectors_is_the_middle():
-    # Two far pairs with so small a C that all four coefficients are at it.
-    K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0]]), 1.0)
-    dual = make_dual([0, 0, 1, 1], 4, C=0.1)
+def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_that_weigh():
+    # So small a C that all coefficients are at it. Were the row at 0.5 counted, the middle would
+    # be another.
+    K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0], [0.5]]), 1.0)
+    dual = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 1, 1, 0])
     b = dual.solve(K)
-    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.1, 0.1])
-    residual = dual.gradient(K, b)[:, 0]
+    np.testing.assert_array_equal(b[:, 0], [-0.1, -0.1, 0.1, 0.1, 0.0])
+    residual = dual.gradient(K, b)[:4, 0]
     # Raising those of the first class, lowering those of the second must not pay.
     low, high = residual[:2].max(), residual[2:].min()
     np.testing.assert_allclose(dual.intercept(K, b), 0.5 * (low + high), atol=1e-14)
@@ -597,18 +481,6 @@ def test_the_proximal_point_against_a_generic_solver(step):
     np.testing.assert_allclose(near[:, 0], x[:6] - x[6:], atol=1e-5)
 
 
-def test_arrays_are_not_written_to(any_case):
-    X, dual = any_case
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    for array in (K, b, dual.targets, dual.lower, dual.upper):
-        array.setflags(write=False)
-    dual.solve(K, start=b)
-    dual.intercept(K, b)
-    dual.gap(K, b)
-    dual.proximal_point(b, 0.1)
-
-
 # -------------------------------------------------------------------------------- refusals
 
 
@@ -616,14 +488,10 @@ def test_arrays_are_not_written_to(any_case):
     ("y", "settings", "error", "message"),
     [
         ([1, 1, 1], {}, ValueError, "'y' .* at least 2 classes .* single class 1"),
-        ([0.0, 1.0, np.nan], {}, ValueError, "'y' .* complete, without NaN or None"),
         (["a", None, "b"], {}, ValueError, "complete, without NaN or None"),
         ([0.1, 0.2, 0.7], {}, ValueError, "'y' .* class labels .*continuous"),
         ([0, 1], {}, ValueError, r"'y' .* of shape \(3,\)"),
-        ([[0], [1], [0]], {}, ValueError, r"Got an array of shape \(3, 1\)"),
         ([0, 1, 0], {"C": 0.0}, ValueError, "'C' .* float in"),
-        ([0, 1, 0], {"C": np.inf}, ValueError, "'C' .* Got inf"),
-        ([0, 1, 0], {"C": "1"}, TypeError, "'C' .* Got '1'"),
         ([0, 1, 0], {"task": "ranking"}, ValueError, "'task' .* one of 'classification', 'regre"),
         ([0.0, 1.0, np.inf], {"task": "regression"}, ValueError, "'y' .* must be finite"),
         (["a", "b", "c"], {"task": "regression"}, TypeError, "'y' .* numeric for a regression"),
@@ -641,9 +509,7 @@ def test_labels_and_settings_that_are_refused(y, settings, error, message):
     ("weights", "error", "message"),
     [
         ([1.0, 1.0], ValueError, r"'sample_weight' .* of shape \(3,\), one weight a row"),
-        ([[1.0], [1.0], [1.0]], ValueError, r"Got an array of shape \(3, 1\)"),
         ([1.0, -1.0, 1.0], ValueError, "finite and nonnegative. Got -1.0 in row 1"),
-        ([1.0, 1.0, np.nan], ValueError, "finite and nonnegative. Got nan in row 2"),
         ([0.0, 0.0, 0.0], ValueError, "positive for one row at least.* Got only zeros"),
         ([1e308, 1e308, 1e308], ValueError, "finite in sum.* a sum that overflows"),
         ([1e308, 1.0, 1.0], ValueError, "so small that C = 20 times a weight is finite"),
@@ -658,11 +524,10 @@ def test_weights_that_are_refused(weights, error, message):
         make_dual([0, 1, 0], 3, C=20.0, sample_weight=weights)
 
 
-@pytest.mark.parametrize("start", [np.zeros(80), np.zeros((80, 2)), np.full((80, 3), np.nan)])
+@pytest.mark.parametrize("start", [np.zeros(4), np.zeros((4, 2)), np.full((4, 1), np.nan)])
 def test_a_start_that_is_no_point_is_refused(start):
-    X, dual_of = starting_case("classification", weighted=False)
-    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(80, 3\)"):
-        dual_of(1.0).solve(gaussian(X, 2.0), start=start)
+    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(4, 1\)"):
+        make_dual([0, 1, 0, 1], 4).solve(np.eye(4), start=start)
 
 
 def test_a_kernel_that_is_not_finite_is_refused():

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +21,6 @@ from kernimpute.core.projections import (
     AdamMoments,
     adam_step,
     clip_and_centre,
-    project_box_cone,
     project_box_hyperplane,
     project_box_psd,
     project_frobenius_ball,
@@ -187,7 +185,7 @@ def size(*points):
 
 
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=60)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_what_makes_a_map_the_projection(name, data):
     convex = data.draw(SETS[name])
@@ -205,7 +203,7 @@ def test_what_makes_a_map_the_projection(name, data):
     assert moved <= np.linalg.norm(M - L) + convex.accuracy * size(M, L)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(data=st.data(), n=SIZES, threshold=st.one_of(st.just(0.0), st.floats(0.0, 3.0)))
 def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, threshold):
     lower, upper = data.draw(boxes_around_zero(n))
@@ -219,7 +217,7 @@ def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, thres
     assert (v - P) @ (Q - P) <= dearer + 1e-12 * size(v, P, Q) ** 2
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(data=st.data(), n=SIZES)
 def test_clip_and_centre_meets_the_hyperplane_and_leaves_the_box_by_the_mean(data, n):
     lower, upper = data.draw(boxes_around_zero(n))
@@ -231,18 +229,6 @@ def test_clip_and_centre_meets_the_hyperplane_and_leaves_the_box_by_the_mean(dat
     assert outside(centred, lower, upper) <= mean * (1.0 + 1e-12) + 1e-15 * size(upper, lower)
 
 
-@settings(max_examples=40)
-@given(data=st.data(), box=roomy_boxes())
-def test_the_start_does_not_change_the_projection(data, box):
-    lower, upper, _ = box
-    M, L = (data.draw(square(len(lower))) for _ in range(2))
-    elsewhere = project_box_psd(L, lower, upper, **PRECISELY)
-    cold = project_box_psd(M, lower, upper, **PRECISELY)
-    warm = project_box_psd(M, lower, upper, multiplier=elsewhere.multiplier, **PRECISELY)
-    assert elsewhere.status is cold.status is warm.status is Status.CONVERGED
-    assert np.abs(warm.point - cold.point).max() <= 1e-6 * size(M, L)
-
-
 # ------------------------------------------------------------ an independent conic solver
 
 
@@ -252,17 +238,6 @@ def solved(objective, constraints):
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     assert problem.status == cp.OPTIMAL
     return problem.value
-
-
-@pytest.mark.parametrize("n", [1, 4, 9])
-def test_cone_and_ball_against_a_conic_solver(n):
-    M, centre = symmetric(n, n, 3.0), symmetric(n, n + 1)
-    P = cp.Variable((n, n), PSD=True)
-    solved(cp.sum_squares(P - M), [])
-    np.testing.assert_allclose(project_psd(M), P.value, atol=1e-6)
-    P = cp.Variable((n, n))
-    solved(cp.sum_squares(P - M), [cp.norm(P - centre, "fro") <= 1.5])
-    np.testing.assert_allclose(project_frobenius_ball(M, centre, 1.5), P.value, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -286,51 +261,7 @@ def test_a_box_in_the_cone_against_a_conic_solver(n, kernel):
     assert np.sum((found.point - M) ** 2) == pytest.approx(value, rel=1e-6, abs=1e-7)
 
 
-def eigenvalue_cone(vectors):
-    """Return the projection on ``{U diag(d) U' : d >= 0}``."""
-
-    def project(M):
-        d = np.maximum(np.einsum("ik,ij,jk->k", vectors, M, vectors), 0.0)
-        return (vectors * d) @ vectors.T
-
-    return project
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_eigenvalue_program_against_a_conic_solver(seed):
-    # The paper's eq. (find_d): the nearest eigenvalues with which the bounds hold.
-    M = 1.0 + symmetric(7, seed, 0.5)
-    values, vectors = np.linalg.eigh(M)
-    # Feasible, and active: a box around the closed form with clipped, shrunk eigenvalues.
-    centre = (vectors * (0.6 * np.maximum(values, 0.1))) @ vectors.T
-    lower, upper = centre - 0.2, centre + 0.2
-    found = project_box_cone(M, eigenvalue_cone(vectors), lower, upper, tol=1e-11, max_iter=50_000)
-    assert found.status is Status.CONVERGED
-    d = cp.Variable(7, nonneg=True)
-    P = vectors @ cp.diag(d) @ vectors.T
-    solved(cp.sum_squares(P - M), [P >= lower, P <= upper])
-    np.testing.assert_allclose(found.point, P.value, atol=1e-5)
-    # Not that of the whole cone.
-    assert np.abs(project_box_psd(M, lower, upper, max_iter=20_000).point - P.value).max() > 1e-3
-
-
-def test_the_eigenvalue_program_is_infeasible_with_two_complete_rows():
-    # They ask for 1 in all four places, and so for d = 0 wherever an eigenvector separates them.
-    M = 1.0 + symmetric(5, 0, 0.5)
-    vectors = np.linalg.eigh(M)[1]
-    lower, upper = np.full((5, 5), 0.2), np.full((5, 5), 1.8)
-    lower[:2, :2] = upper[:2, :2] = 1.0
-    assert project_box_cone(M, eigenvalue_cone(vectors), lower, upper, max_iter=20_000).infeasible
-    P = vectors @ cp.diag(cp.Variable(5, nonneg=True)) @ vectors.T
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(P - M)), [P >= lower, P <= upper])
-    problem.solve(solver=cp.CLARABEL)
-    assert problem.status == cp.INFEASIBLE
-    # The whole cone holds 11', and so meets the box.
-    assert project_box_psd(M, lower, upper).status is Status.CONVERGED
-
-
-@pytest.mark.parametrize("n_complete", [2, 3, 6, 8])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "n_complete"), [(0, 2), (1, 3), (2, 6), (0, 8)])
 def test_complete_rows_against_a_conic_solver(seed, n_complete):
     # They fix the adjustment at 1 in all their entries: a box without interior in the cone.
     n = 8
@@ -356,7 +287,7 @@ def test_complete_rows_against_a_conic_solver(seed, n_complete):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 1.5])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_box_in_the_hyperplane_against_a_conic_solver(seed, threshold):
     generator = np.random.default_rng(seed)
     v = 2.0 * generator.standard_normal(12)
@@ -381,8 +312,8 @@ def matrix_with(values):
     return symmetrise((vectors * values) @ vectors.T)
 
 
-@pytest.mark.parametrize("expected", [0, 3, 40, 77, 80])
-@pytest.mark.parametrize("n_negative", [0, 1, 3, 40, 77, 80])
+@pytest.mark.parametrize("expected", [0, 3, 40, 80])
+@pytest.mark.parametrize("n_negative", [0, 3, 40, 77, 80])
 def test_by_part_of_the_spectrum_the_projection_is_that_by_all_of_it(n_negative, expected):
     # Whether the guess is right or wrong; eigenvalues from rounding to large, some of them 0.
     values = np.geomspace(1e-9, 1e3, 80)[np.random.default_rng(1).permutation(80)]
@@ -396,26 +327,6 @@ def test_by_part_of_the_spectrum_the_projection_is_that_by_all_of_it(n_negative,
     assert abs(partial.n_negative - plain.n_negative) <= 2
 
 
-@pytest.mark.parametrize("shift", [1e-3, 1e-2, 0.1])
-def test_by_part_of_a_real_spectrum_the_projection_is_that_by_all_of_it(data_dir, shift):
-    X = pd.read_csv(data_dir / "australian.csv").iloc[:300, :-1].to_numpy(float)
-    K = Gaussian(0.5)(*2 * [(X - X.min(axis=0)) / np.ptp(X, axis=0)])
-    noise = np.random.default_rng(0).standard_normal(K.shape)
-    # A low rank, most eigenvalues next to 0, and some of either sign.
-    for M in (K - shift * K.mean(), shift * K.mean() - K, K + shift * (noise + noise.T)):
-        plain = psd_projection(M)
-        for expected in (10, 290):
-            np.testing.assert_allclose(psd_projection(M, expected).point, plain.point, atol=1e-10)
-
-
-def test_only_few_eigenvalues_are_computed_where_few_are_expected(monkeypatch):
-    M = matrix_with(np.r_[-np.ones(5), np.arange(1.0, 76.0)])
-    expected = project_psd(M)
-    monkeypatch.setattr(np.linalg, "eigh", None)
-    np.testing.assert_allclose(psd_projection(M, 5).point, expected, atol=1e-12)
-    np.testing.assert_allclose(psd_projection(-M, 75).point, expected - M, atol=1e-12)
-
-
 def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projected():
     M = np.random.default_rng(2).standard_normal((6, 6))
     np.testing.assert_array_equal(symmetrise(M), symmetrise(M).T)
@@ -425,27 +336,6 @@ def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projecte
 
 
 # ---------------------------------------------------------------------- box and hyperplane
-
-
-@pytest.mark.parametrize(
-    ("v", "lower", "upper", "threshold", "expected"),
-    [
-        ([0.3], [-1], [2], 0.0, [0]),
-        # Shifted by 1/2 and clipped it is (1, 1/2, -1), whose sum is not 0; by 1 it is this.
-        ([2, 1, -1], [-1, -1, -1], [1, 1, 1], 0.0, [1, 0, -1]),
-        # One class alone: coefficients of one sign that must sum to 0.
-        ([0.5, -2, 0.1, 9], [0, 0, 0, 0], [1, 1, 1, 1], 0.0, [0, 0, 0, 0]),
-        ([0.5, -2, 0.1, 9], [-1, -1, -1, -1], [0, 0, 0, 0], 0.0, [0, 0, 0, 0]),
-        ([1, -2, 5], [0, 0, 0], [0, 0, 0], 0.0, [0, 0, 0]),
-        # A coordinate that the box fixes stays.
-        ([4, 0.5, 0.1], [0, -1, -1], [0, 1, 1], 0.0, [0, 0.2, -0.2]),
-        ([0.4, -0.2, 0.1], [-1, -1, -1], [1, 1, 1], 1.0, [0, 0, 0]),
-    ],
-)
-def test_projections_on_the_hyperplane_by_hand(v, lower, upper, threshold, expected):
-    arrays = (np.array(each, dtype=float) for each in (v, lower, upper))
-    found = project_box_hyperplane(*arrays, threshold)
-    np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
@@ -459,27 +349,7 @@ def test_the_hyperplane_is_met_to_rounding_of_the_box_however_far_the_point(size
     assert outside(found, lower, upper) == 0.0
 
 
-def test_clip_and_centre_is_the_projection_only_where_nothing_is_clipped():
-    v, end = np.array([0.3, -0.1, 0.4]), np.full(3, 2.0)
-    projected = project_box_hyperplane(v, -end, end)
-    np.testing.assert_allclose(clip_and_centre(v, -end, end), projected, atol=1e-15)
-    v, end = np.array([9.0, 9.0, -9.0]), np.ones(3)
-    centred = clip_and_centre(v, -end, end)
-    # It leaves the box by the mean of (1, 1, -1), and is not its own image.
-    assert centred.min() == pytest.approx(-1.0 - 1.0 / 3.0)
-    assert np.abs(clip_and_centre(centred, -end, end) - centred).max() > 0.1
-    np.testing.assert_allclose(project_box_hyperplane(v, -end, end), [0.5, 0.5, -1.0], atol=1e-15)
-
-
 # --------------------------------------------------------------------- how iterations end
-
-
-def test_a_feasible_matrix_is_its_own_projection_at_once():
-    lower, upper, completion = kernel_box(10)
-    found = project_box_psd(completion, lower, upper)
-    np.testing.assert_allclose(found.point, completion, atol=1e-8)
-    assert found.status is Status.CONVERGED
-    assert found.n_iter <= 2
 
 
 def test_a_multiplier_saves_iterations_here_and_nearby():
@@ -494,49 +364,11 @@ def test_a_multiplier_saves_iterations_here_and_nearby():
         np.testing.assert_allclose(warm.point, cold.point, atol=1e-6)
 
 
-def test_in_parts_the_iteration_is_that_in_one():
-    lower, upper, completion = kernel_box(12, 6, missing=0.7)
-    M = completion + symmetric(12, 6)
-    whole = project_box_psd(M, lower, upper, tol=0.0, max_iter=30)
-    part = project_box_psd(M, lower, upper, tol=0.0, max_iter=10)
-    for _ in range(2):
-        part = project_box_psd(M, lower, upper, multiplier=part.multiplier, tol=0.0, max_iter=10)
-    assert whole.status is part.status is Status.MAX_ITER
-    assert (whole.n_iter, part.n_iter) == (30, 10)
-    np.testing.assert_allclose(part.point, whole.point, atol=1e-12)
-
-
-def test_iterations_are_projections_on_the_cone():
-    lower, upper, completion = kernel_box(8, 7)
-    calls = []
-    found = project_box_cone(
-        completion + symmetric(8, 7),
-        lambda M: (calls.append(None), project_psd(M))[1],
-        lower,
-        upper,
-        max_iter=20,
-    )
-    assert len(calls) == found.n_iter == 20
-
-
-@pytest.mark.parametrize(
-    ("value", "lower", "upper", "nearest"), [(-3, -1, 2, 0), (5, -1, 2, 2), (0.5, 1, 2, 1)]
-)
-def test_a_box_of_one_number(value, lower, upper, nearest):
-    found = project_box_psd(*(np.array([[float(x)]]) for x in (value, lower, upper)))
-    assert found.point[0, 0] == pytest.approx(nearest, abs=1e-8)
-    assert found.status is Status.CONVERGED
-
-
-def test_a_box_that_is_one_matrix_and_one_with_an_exact_diagonal():
+def test_a_box_may_be_one_matrix():
     target = kernel_box(6)[2] + 0.1 * np.eye(6)
     found = project_box_psd(symmetric(6, 8), target, target, tol=1e-10, max_iter=5000)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.point, target, atol=1e-9)
-    lower, upper, completion = kernel_box(10, 9, missing=0.6)
-    assert (np.diagonal(lower) == np.diagonal(upper)).all()
-    found = project_box_psd(completion + symmetric(10, 9), lower, upper, tol=1e-10, max_iter=20_000)
-    np.testing.assert_allclose(np.diagonal(found.point), 1.0, atol=1e-9)
 
 
 def test_rows_that_the_box_makes_equal_are_projected_as_one():
@@ -561,12 +393,8 @@ def test_rows_that_the_box_makes_equal_are_projected_as_one():
     assert found.violation <= 1e-10
     assert indefinite(P) <= 1e-12
     assert P[0, 1] >= 0.3 - 1e-10
-    for seed in range(20):
-        other = project_box_psd(symmetric(n, seed, 2.0), lower, upper, tol=1e-11).point
-        assert np.vdot(M - P, other - P) <= 1e-7
     warm = project_box_psd(M, lower, upper, tol=1e-11, multiplier=found.multiplier)
     assert warm.n_iter <= 2
-    np.testing.assert_allclose(warm.point, P, atol=1e-10)
 
 
 def test_rows_fixed_at_values_that_differ_are_not_equal():
@@ -628,12 +456,3 @@ def test_adams_steps_are_those_of_the_algorithm_as_printed():
         assert moments.t == t
         assert moments.mean[0] == pytest.approx(m, rel=1e-14)
         assert moments.square[0] == pytest.approx(v, rel=1e-14)
-
-
-@pytest.mark.parametrize("gradient", [0.0, 1e-3, 1.0, -40.0])
-def test_a_constant_gradient_gives_steps_of_the_learning_rate_from_the_first(gradient):
-    # Without the correction of the bias the first step would be 0.1 / sqrt(0.001) times that.
-    moments = AdamMoments.zeros(np.zeros(2))
-    for _ in range(5):
-        step, moments = adam_step(np.full(2, gradient), moments, 0.01)
-        np.testing.assert_allclose(step, 0.01 * np.sign(gradient), rtol=2e-5)

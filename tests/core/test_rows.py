@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.svm import SVC
 
 from kernimpute.core.rows import anchor_weight, check_labelled_rows, default_kernel, scaled_kernel
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, make_kernel
+from kernimpute.kernels import Gaussian, Laplacian, Linear, Polynomial, make_kernel
 
 NAN = np.nan
 
@@ -48,7 +47,7 @@ def centred_columns(n):
     return X - X.mean(axis=0) + 0.5
 
 
-@pytest.mark.parametrize("n", [2, 30, 101, 102, 300, 1000])
+@pytest.mark.parametrize("n", [2, 101, 102, 1000])
 def test_gamma_is_that_of_scikit_learn_where_the_columns_have_one_mean(n):
     X = centred_columns(n)
     kernel = scaled_kernel("gaussian", X)
@@ -56,11 +55,6 @@ def test_gamma_is_that_of_scikit_learn_where_the_columns_have_one_mean(n):
     assert kernel.gamma == pytest.approx(1.0 / (4 * X.var()), rel=1e-12 if n <= 101 else 0.01)
     shifted = X * 0.5 + [0.0, 0.1, 0.2, 0.3]
     assert scaled_kernel("gaussian", shifted).gamma == pytest.approx(4.0 * kernel.gamma)
-    if n > 2:
-        theirs = SVC(gamma="scale").fit(X, np.arange(n) % 2)
-        ours = SVC(kernel="precomputed").fit(kernel(X, X), np.arange(n) % 2)
-        decisions = ours.decision_function(kernel(X, X)), theirs.decision_function(X)
-        np.testing.assert_allclose(*decisions, atol=0.05)
 
 
 @pytest.mark.parametrize("shape", [lambda u: u**6, np.round, lambda u: u < 0.03], ids=str)
@@ -75,13 +69,6 @@ def test_gamma_of_skewed_columns_is_close_to_that_of_all_pairs(name, shape, weig
     exact = 2.0 / sum(np.average(term, weights=np.outer(weights, weights)) for term in terms)
     found = scaled_kernel(name, X, (), weights).gamma
     assert found == pytest.approx(exact, rel=0.07 if weighted else 0.05)
-
-
-@pytest.mark.parametrize("name", ["gaussian", "laplacian"])
-def test_gamma_sees_the_observed_cells_only(name):
-    X = np.random.default_rng(3).random((20, 2))
-    twice = np.vstack([X, np.full((5, 2), NAN)])
-    assert scaled_kernel(name, twice).gamma == scaled_kernel(name, X).gamma
 
 
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])
@@ -113,12 +100,8 @@ def test_gamma_of_categories_counts_how_often_they_differ():
 )
 def test_gamma_of_tables_without_distances_is_one(X):
     assert scaled_kernel("gaussian", X).gamma == 1.0
-
-
-def test_other_kernels_keep_their_defaults():
-    for find in (scaled_kernel, default_kernel):
-        assert find("linear", rows()[0], ()) == Linear()
-        assert find("chi2", rows()[0], ()) == Chi2()
+    # And kernels without a gamma that fits stay as they are.
+    assert scaled_kernel("linear", X) == default_kernel("linear", X, ()) == Linear()
 
 
 def test_the_anchor_weighs_more_where_less_is_observed():
@@ -194,40 +177,3 @@ def test_categorical_columns_are_marked(categorical):
 def test_kernels_that_are_refused(kernel, categorical, error, match):
     with pytest.raises(error, match=match):
         checked(*rows(), kernel, categorical=categorical)
-
-
-@pytest.mark.parametrize("kernel", ["gaussian", Gaussian()], ids=str)
-@pytest.mark.parametrize(
-    ("X", "error", "match"),
-    [
-        ([["a"], ["b"]], TypeError, "'X' parameter of impute must be numeric"),
-        # Before its columns are looked at.
-        ([0.1, 0.2], ValueError, "'X' parameter of impute must be a matrix"),
-        ([[0.1], [1.5]], ValueError, r"'X' .* in \[0, 1\] or NaN.* row 1, column 0"),
-        ([[NAN], [NAN]], ValueError, "'X' parameter of impute .*only NaN in column 0"),
-    ],
-    ids=["text", "one axis", "outside", "codeless"],
-)
-def test_tables_that_are_refused(X, error, match, kernel):
-    categorical = [0] if match.endswith("column 0") and "only" in match else None
-    with pytest.raises(error, match=match):
-        checked(X, [0, 1], kernel, categorical=categorical)
-
-
-@pytest.mark.parametrize(
-    ("y", "options", "match"),
-    [
-        ([0, 1], {}, r"'y' parameter of impute must be of shape \(12,\)"),
-        ([0, 1] * 6, {"C": 0.0}, r"'C' parameter of impute must be a float in \(0"),
-        ([0, 1] * 6, {"task": "ranking"}, "'task' parameter of impute must be one of"),
-        (
-            [0, 1] * 6,
-            {"task": "regression", "epsilon": -1.0},
-            r"'epsilon' parameter of impute must be a float in \[0",
-        ),
-        ([0, 1] * 6, {"sample_weight": [1.0]}, "'sample_weight' parameter of impute must be of sh"),
-    ],
-)
-def test_labels_and_options_that_are_refused(y, options, match):
-    with pytest.raises(ValueError, match=match):
-        checked(rows()[0], y, Gaussian(), **options)

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
@@ -18,7 +17,7 @@ from kernimpute.joint.reference import (
     reference_kernel,
     reference_table,
 )
-from kernimpute.kernels import Gaussian, Laplacian, Polynomial
+from kernimpute.kernels import Gaussian, Laplacian
 from tests.conftest import BATTERY, N_FEATURES
 
 NAN = np.nan
@@ -50,10 +49,15 @@ def kernel_bounds(kernel, X):
 def test_gaps_are_filled_with_means_and_most_frequent_codes(reference):
     X = np.array([[0.2, 3.0, NAN], [NAN, 3.0, NAN], [0.6, 1.0, NAN], [NAN, NAN, NAN]])
     X.setflags(write=False)
-    found = reference_table(X, Gaussian(categorical=(1,)), reference)
-    np.testing.assert_allclose(
-        found, [[0.2, 3.0, 0.5], [0.4, 3.0, 0.5], [0.6, 1.0, 0.5], [0.4, 3.0, 0.5]]
-    )
+    kernel = Gaussian(categorical=(1,))
+    expected = [[0.2, 3.0, 0.5], [0.4, 3.0, 0.5], [0.6, 1.0, 0.5], [0.4, 3.0, 0.5]]
+    np.testing.assert_allclose(reference_table(X, kernel, reference), expected)
+    # Rows without weight do not count, unless nobody else has an observed code.
+    X = np.array([[0.2, NAN], [NAN, 7.0], [NAN, 3.0]])
+    found = reference_table(X, kernel, reference, sample_weight=[0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.5, 7.0], [0.5, 3.0]])
+    found = reference_table(X, kernel, reference, sample_weight=[1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.2, 7.0], [0.2, 3.0]])
 
 
 WHOLE_WEIGHTS = np.array([2, 0, 3, 1, 1, 2, 0, 1, 4])
@@ -70,14 +74,6 @@ def test_a_weight_fills_as_many_copies_do():
     assert not np.isnan(found).any()
 
 
-def test_columns_that_only_rows_without_weight_know():
-    X = np.array([[0.2, NAN], [NAN, 7.0], [NAN, 3.0]])
-    found = reference_table(X, Gaussian(categorical=(1,)), None, sample_weight=[0.0, 0.0, 1.0])
-    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.5, 7.0], [0.5, 3.0]])
-    found = reference_table(X, Gaussian(categorical=(1,)), None, sample_weight=[1.0, 0.0, 0.0])
-    np.testing.assert_array_equal(found, [[0.2, 3.0], [0.2, 7.0], [0.2, 3.0]])
-
-
 @pytest.mark.parametrize("kernel", EXPONENTIAL, ids=repr)
 def test_the_expected_kernel_of_weights_is_that_of_as_many_copies(kernel):
     X = table_for(kernel, 9, missing=0.3)
@@ -91,27 +87,12 @@ def test_the_expected_kernel_of_weights_is_that_of_as_many_copies(kernel):
     )
 
 
-def test_the_expected_kernel_where_only_rows_without_weight_know_a_column():
-    X = np.array([[0.2, 7.0], [NAN, NAN], [NAN, NAN]])
-    kernel = Laplacian(categorical=(1,))
-    found = expected_kernel(X, kernel, [0.0, 1.0, 1.0])
-    # Uniform draws in the first column; the one code there is in the second.
-    uniform = (np.arange(101) + 0.5) / 101
-    assert found[0, 1] == pytest.approx(np.exp(-np.abs(0.2 - uniform)).mean(), rel=1e-12)
-    assert found[1, 2] == pytest.approx(
-        np.exp(-np.abs(uniform[:, None] - uniform)).mean(), rel=1e-12
-    )
-
-
 def test_observed_cells_come_back_bit_identical(any_kernel):
     X = table_for(any_kernel, 9)
     observed = ~np.isnan(X)
-    for reference in (None, reference_table(X, any_kernel, None) * (1.0 - observed)):
-        if reference is not None:
-            reference[:, list(any_kernel.categorical)] = X[0, list(any_kernel.categorical)]
-        found = reference_table(X, any_kernel, reference)
-        np.testing.assert_array_equal(found[observed], X[observed])
-        assert not np.isnan(found).any()
+    found = reference_table(X, any_kernel, None)
+    np.testing.assert_array_equal(found[observed], X[observed])
+    assert not np.isnan(found).any()
 
 
 def test_a_table_is_taken_at_the_gaps_and_clipped():
@@ -136,13 +117,9 @@ def complete_table_and_gaps(seed=0):
         SimpleImputer(strategy="median"),
         KNNImputer(n_neighbors=3),
         IterativeImputer(max_iter=30, random_state=0, tol=1e-2),
-        # Extrapolates far outside [0, 1] where the line leaves it.
-        IterativeImputer(
-            ExtraTreesRegressor(10, random_state=0), max_iter=2, tol=10.0, random_state=0
-        ),
         KNNImputer(n_neighbors=3).set_output(transform="pandas"),
     ],
-    ids=["median", "nearest", "iterative", "trees", "data frames"],
+    ids=["median", "nearest", "iterative", "data frames"],
 )
 def test_fitted_imputers_fill_the_gaps(imputer):
     X = complete_table_and_gaps()
@@ -161,13 +138,10 @@ CODED = np.array([[1.0, 0.5], [3.0, 0.5], [NAN, NAN]])
     ("X", "reference", "error", "match"),
     [
         (GAPPY, np.zeros((2, 3)), ValueError, r"completed table of shape .* Got shape \(2, 3\)"),
-        (GAPPY, 3.0, ValueError, r"completed table of shape .* Got shape \(\) with 0 gaps"),
         (GAPPY, GAPPY, ValueError, r"completed table of shape .* \(2, 2\) with 1 gaps"),
         (GAPPY, [["a", "b"]], TypeError, r"None, 'mean', a completed table of numbers"),
-        (GAPPY, object(), TypeError, r"None, 'mean', a completed table of numbers"),
         (GAPPY, [[1.0], [1.0, 2.0]], TypeError, r"None, 'mean', a completed table of numbers"),
         (GAPPY, "expected", ValueError, r"where a table is needed. Got 'expected'"),
-        (GAPPY, "median", ValueError, r"where a table is needed. Got 'median'"),
         (CODED, np.full((3, 2), 2.0), ValueError, r"column 0 holds only observed codes"),
         (CODED, SimpleImputer().fit(CODED), ValueError, r"column 0 holds only observed codes"),
         (GAPPY, KNNImputer(), NotFittedError, r"not fitted yet"),
@@ -206,9 +180,8 @@ def test_the_expected_kernel_is_that_of_all_draws_from_the_columns(kernel):
     X = np.array([[0.1, 0.0], [0.8, NAN], [NAN, 1.0], [NAN, NAN], [0.3, 1.0]])
     columns = [X[~np.isnan(X[:, p]), p] for p in range(2)]
     gaps = np.argwhere(np.isnan(X))
-    draws = [columns[p] for _, p in gaps]
     total, count = np.zeros((5, 5)), 0
-    for drawn in itertools.product(*draws):
+    for drawn in itertools.product(*(columns[p] for _, p in gaps)):
         completion = X.copy()
         completion[tuple(gaps.T)] = drawn
         total += kernel(completion, completion)
@@ -233,11 +206,6 @@ def test_the_expected_kernel_is_positive_semidefinite_with_ones_on_its_diagonal(
         assert np.linalg.eigvalsh(K).min() >= -1e-13
 
 
-def test_the_expected_kernel_of_complete_rows_is_the_kernel():
-    X = np.random.default_rng(0).random((7, 3))
-    np.testing.assert_allclose(expected_kernel(X, Gaussian(2.0)), Gaussian(2.0)(X, X), atol=1e-14)
-
-
 def test_mean_kernels_of_completions_lie_between_the_bounds(any_kernel):
     X = table_for(any_kernel, 10)
     K = mean_kernel_of_completions(X, any_kernel)
@@ -245,18 +213,11 @@ def test_mean_kernels_of_completions_lie_between_the_bounds(any_kernel):
     assert (K >= lower - 1e-13).all()
     assert (K <= upper + 1e-12 * np.abs(upper)).all()
     np.testing.assert_array_equal(K, K.T)
+    # There is room on both sides wherever something is unknown.
+    unknown = upper - lower > 1e-9
+    assert ((K > lower) & (K < upper))[unknown].all()
     if any_kernel.is_positive_semidefinite:
         assert np.linalg.eigvalsh(K).min() >= -1e-13 * np.abs(K).max()
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial()], ids=repr)
-def test_mean_kernels_have_room_wherever_something_is_unknown(kernel):
-    X = table_for(kernel, 10, missing=0.6)
-    lower, upper = kernel_bounds(kernel, X)
-    K = mean_kernel_of_completions(X, kernel)
-    unknown = lower < upper
-    assert (K > lower)[unknown].all()
-    assert (K < upper)[unknown].all()
 
 
 def test_completions_hold_observed_codes_only():

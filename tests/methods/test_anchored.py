@@ -10,13 +10,12 @@ import pandas as pd
 import pytest
 
 from kernimpute import Status, learn_kernel
-from kernimpute.core.dual import make_dual
 from kernimpute.core.projections import project_box_psd
 from kernimpute.joint.reference import reference_kernel
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.methods import anchored
-from tests.methods.labelled import (
-    SIX_KERNELS,
+from tests.methods.problems import (
+    KERNELS,
     completions,
     feasible_coefficients,
     labels_of,
@@ -67,7 +66,7 @@ def test_the_saddle_is_that_of_a_conic_solver(kernel, eta):
     assert value == pytest.approx(saddle_value_by_cone(problem), rel=2e-5)
 
 
-@pytest.mark.parametrize("kernel", SIX_KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_kernel_of_every_completion_is_in_the_set(kernel):
     rows = small_rows(20, kernel=kernel)
     problem = problem_of(rows)
@@ -109,19 +108,6 @@ def test_more_rounds_never_end_with_a_larger_gap(missing_rate):
     assert gaps[-1] < 0.1 * gaps[0]
 
 
-def test_a_certificate_that_is_worse_than_the_anchors_is_not_returned():
-    generator = np.random.default_rng(911105033)
-    n = int(generator.integers(8, 40))
-    X = generator.random((n, 4))
-    X[generator.random(X.shape) < 0.4] = np.nan
-    gaps = [
-        learn_kernel(X, np.arange(n) % 2, kernel=Gaussian(0.233), C=1.076, max_iter=max_iter).gap
-        for max_iter in (7, 8, 16, 100, 256)
-    ]
-    assert np.diff(gaps).max() <= 0.0
-    assert gaps[-1] < 0.1
-
-
 def test_an_interrupted_run_returns_its_best_certificate():
     rows = small_rows(40, missing_rate=0.8, seed=3)
     options = {"eta": 0.2, "tol": 1e-12}
@@ -130,47 +116,6 @@ def test_an_interrupted_run_returns_its_best_certificate():
     assert stopped.status is Status.INTERRUPTED
     np.testing.assert_array_equal(stopped.K, limited.K)
     assert stopped.gap == limited.gap == pytest.approx(np.nanmin(stopped.trace.column("gap")))
-
-
-def test_a_matrix_far_from_the_cone_gets_no_small_gap():
-    problem = problem_of(small_rows(20))
-    zeros = np.zeros((20, 1))
-    bound = problem.lower_bound(zeros, np.zeros((20, 20)))
-    apart = (np.add.outer(np.arange(20), np.arange(20)) // 2) % 2 == 0
-    far = np.where(apart, problem.lower, problem.upper)
-    assert np.linalg.eigvalsh(far)[0] < -0.1
-
-    def is_close(value):
-        return anchored.relative_gap(value, bound) <= 1e-3
-
-    assert anchored.certify(problem, far, zeros, is_close) is None
-    # Without a limit it is repaired, and the gap is what the distance costs.
-    repaired = anchored.certify(problem, far, zeros, lambda value: True)
-    assert np.linalg.eigvalsh(repaired.K)[0] >= -1e-10
-    assert anchored.relative_gap(repaired.value, bound) > 0.1
-
-
-def test_a_feasible_matrix_is_certified_as_it_is():
-    problem = problem_of(small_rows(20, missing_rate=0.5))
-    K = problem.interior
-    found = anchored.certify(problem, K, np.zeros((20, 1)), lambda value: True)
-    np.testing.assert_array_equal(found.K, K)
-    value = problem.value(K, problem.dual.solve(K))
-    assert value <= found.value <= value * (1.0 + 1e-4)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(0.5), Linear()], ids=repr)
-def test_the_repair_stays_between_the_bounds_and_comes_closer_to_the_cone(kernel):
-    problem = problem_of(small_rows(30, missing_rate=0.5, seed=1, kernel=kernel, n_complete=3))
-    noise = np.random.default_rng(0).standard_normal((30, 30))
-    between = np.clip(problem.anchor + 0.05 * (noise + noise.T), problem.lower, problem.upper)
-    before = np.linalg.eigvalsh(between)[0]
-    repaired = anchored.nearly_feasible(problem, between)
-    assert before < -0.01
-    assert np.linalg.eigvalsh(repaired)[0] >= 0.5 * before
-    assert (repaired >= problem.lower).all()
-    assert (repaired <= problem.upper).all()
-    np.testing.assert_array_equal(repaired, repaired.T)
 
 
 DEGENERATE = {
@@ -274,35 +219,6 @@ def test_the_multiplier_leads_to_the_exact_projection(n_samples, missing_rate):
     assert projected.status is Status.CONVERGED
     np.testing.assert_allclose(problem.minimiser(b, Z), projected.point, atol=1e-7)
     np.testing.assert_allclose(P, projected.point, atol=1e-7)
-
-
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize("weight", [0.0, 0.5, 20.0])
-def test_the_proximal_machine_is_that_of_a_conic_solver(weight, task):
-    generator = np.random.default_rng(0)
-    root = generator.standard_normal((24, 24))
-    K = root @ root.T / 24
-    y = np.arange(24) % 3 if task == "classification" else generator.standard_normal(24)
-    dual = make_dual(y, 24, C=0.7, task=task, epsilon=0.2)
-    now = dual.proximal_point(generator.standard_normal(dual.targets.shape), 0.0)
-    found = anchored.proximal_machine(dual, K, now, weight)
-
-    def value(b):
-        return dual.value(K, b) - 0.5 * weight * np.square(b - now).sum()
-
-    for k in range(dual.n_problems):
-        b = cp.Variable(24)
-        objective = dual.targets[:, k] @ b - dual.epsilon * cp.norm1(b)
-        objective -= 0.5 * cp.sum_squares(np.linalg.cholesky(K + 1e-12 * np.eye(24)).T @ b)
-        objective -= 0.5 * weight * cp.sum_squares(b - now[:, k])
-        feasible = [cp.sum(b) == 0, b >= dual.lower[:, k], b <= dual.upper[:, k]]
-        cp.Problem(cp.Maximize(objective), feasible).solve(solver=cp.CLARABEL)
-        best = np.array(found)
-        best[:, k] = b.value
-        assert value(found) >= value(best) - 1e-4 * abs(value(best))
-    assert np.abs(found.sum(axis=0)).max() <= 1e-12
-    assert (found >= dual.lower).all()
-    assert (found <= dual.upper).all()
 
 
 @pytest.mark.parametrize("missing_rate", [0.2, 0.4, 0.6, 0.8])

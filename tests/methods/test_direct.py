@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,45 +10,34 @@ from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
 from kernimpute import impute
-from kernimpute.core.rows import check_labelled_rows
 from kernimpute.core.status import Status, StopRule
 from kernimpute.joint.reference import reference_table
-from kernimpute.kernels import KERNELS as KINDS
-from kernimpute.kernels import Gaussian, Laplacian
-from kernimpute.methods.direct import _best_changes, _Objective, _same_rows, impute_directly
+from kernimpute.kernels import Gaussian
+from kernimpute.methods.direct import _Objective, impute_directly
+from tests.methods.problems import GAUSSIAN, KERNELS, labelled
 
-KERNELS = [kind() for kind in KINDS.values()]
 STOP = StopRule(tol=1e-3, max_iter=60)
 
 
-def rows_of(kernel, *, n_samples=24, seed=0, task="classification", categorical=None, y=None):
+def table(n_samples=24, n_codes=0, seed=0):
+    """Return a protected table with gaps of two clusters, codes in its first columns."""
     generator = np.random.default_rng(seed)
-    labels = np.arange(n_samples) % 2 if y is None else y
-    X = np.clip(
-        0.35
-        + 0.3 * (np.arange(n_samples) % 2)[:, None]
-        + 0.2 * generator.standard_normal((n_samples, 5)),
-        0.0,
-        1.0,
-    )
-    if categorical is not None:
-        X[:, categorical] = generator.integers(0, 4, (n_samples, len(categorical)))
+    centres = 0.35 + 0.3 * (np.arange(n_samples) % 2)[:, None]
+    X = np.clip(centres + 0.2 * generator.standard_normal((n_samples, 5)), 0.0, 1.0)
+    X[:, :n_codes] = generator.integers(0, 4, (n_samples, n_codes))
     X[generator.random(X.shape) < 0.4] = np.nan
     X.setflags(write=False)
-    return check_labelled_rows(
-        X,
-        labels,
-        kernel,
-        owner="test",
-        C=2.0,
-        task=task,
-        epsilon=0.05,
-        categorical=categorical,
-    )
+    return X
+
+
+def rows_of(kernel=GAUSSIAN, *, n_samples=24, n_codes=0, y=None):
+    y = np.arange(n_samples) % 2 if y is None else y
+    X, codes = table(n_samples, n_codes), list(range(n_codes)) or None
+    return labelled(X, y, kernel, C=2.0, epsilon=0.05, categorical=codes)
 
 
 def start_of(rows):
-    return reference_table(rows.X, rows.kernel, None)
+    return reference_table(rows.X, rows.kernel, None, sample_weight=rows.sample_weight)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -85,7 +73,7 @@ def test_the_objective_never_rises_and_ends_lower(kernel):
 
 
 def test_a_strong_anchor_is_met_to_the_gradients_norm():
-    rows = rows_of(Gaussian(1.0))
+    rows = rows_of()
     found = impute_directly(rows, start_of(rows), eta=20.0, stop=StopRule(1e-4, 200))
     assert found.status is Status.CONVERGED
     assert found.gap <= 1e-4
@@ -93,7 +81,7 @@ def test_a_strong_anchor_is_met_to_the_gradients_norm():
 
 
 def test_the_machine_is_that_of_the_completed_rows():
-    rows = rows_of(Gaussian(1.0))
+    rows = rows_of()
     found = impute_directly(rows, start_of(rows), eta=1.0, stop=STOP)
     machine = SVC(C=2.0, gamma=1.0, tol=1e-10).fit(found.X, rows.dual.targets[:, 0])
     K = rows.kernel(found.X, found.X)
@@ -102,7 +90,7 @@ def test_the_machine_is_that_of_the_completed_rows():
 
 
 def test_an_infinite_eta_returns_the_reference():
-    rows = rows_of(Gaussian(1.0))
+    rows = rows_of()
     found = impute_directly(rows, start_of(rows), eta=math.inf, stop=STOP)
     np.testing.assert_array_equal(found.X, start_of(rows))
     assert found.status is Status.CONVERGED
@@ -111,7 +99,7 @@ def test_an_infinite_eta_returns_the_reference():
 
 
 def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
-    rows = rows_of(Gaussian(1.0), categorical=[0, 1], n_samples=40)
+    rows = rows_of(n_codes=2, n_samples=40)
     start = start_of(rows)
     found = impute_directly(rows, start, eta=0.05, stop=STOP)
     moved = found.X[:, :2] != start[:, :2]
@@ -125,23 +113,8 @@ def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
     np.testing.assert_array_equal(still.X[:, :2], start[:, :2])
 
 
-def test_the_gain_of_a_code_is_the_exact_change_at_fixed_coefficients():
-    rows = rows_of(Laplacian(1.0), categorical=[0, 1], n_samples=30)
-    start = start_of(rows)
-    objective = _Objective(rows, start, 0.1, rows.kernel.numeric(5), 1e-8)
-    point = objective(start)
-    gains, columns, codes = _best_changes(objective, point, ~rows.observed & (np.arange(5) < 2))
-    assert (gains > 0.0).any()
-    for row in np.flatnonzero(gains > 0.0):
-        X = start.copy()
-        X[row, columns[row]] = codes[row]
-        changed = rows.dual.value(rows.kernel(X, X), point.dual_coef) + 0.1
-        before = rows.dual.value(rows.kernel(start, start), point.dual_coef)
-        assert before - changed == pytest.approx(gains[row], abs=1e-9)
-
-
 def test_the_callback_may_stop_and_the_best_so_far_is_returned():
-    rows = rows_of(Gaussian(1.0))
+    rows = rows_of()
     found = impute_directly(
         rows, start_of(rows), eta=0.1, stop=STOP, callback=lambda record: record.iteration == 2
     )
@@ -153,38 +126,17 @@ def test_the_callback_may_stop_and_the_best_so_far_is_returned():
 # ------------------------------------------------------------------------ weights of rows
 
 
-def weighted_rows(weights, *, kernel=None, task="classification", categorical=None):
+def weighted_rows(weights, kernel=GAUSSIAN, *, task="classification", n_codes=0):
     """Return rows with weights, the places of their copies, and as many copies of each row."""
-    generator = np.random.default_rng(6)
     n = len(weights)
-    X = np.clip(
-        0.35 + 0.3 * (np.arange(n) % 2)[:, None] + 0.2 * generator.standard_normal((n, 5)), 0, 1
+    X, copies = table(n, n_codes, seed=6), np.repeat(np.arange(n), weights)
+    y = np.arange(n) % 2 if task == "classification" else np.random.default_rng(6).random(n)
+    options = {"C": 2.0, "epsilon": 0.05, "task": task, "categorical": list(range(n_codes)) or None}
+    return (
+        labelled(X, y, kernel, sample_weight=weights, **options),
+        copies,
+        labelled(X[copies], y[copies], kernel, **options),
     )
-    if categorical is not None:
-        X[:, categorical] = generator.integers(0, 4, (n, len(categorical)))
-    gaps = generator.random(X.shape) < 0.4
-    X[gaps] = np.nan
-    y = np.arange(n) % 2 if task == "classification" else generator.random(n)
-    copies = np.repeat(np.arange(n), weights)
-
-    def checked(rows, sample_weight):
-        return check_labelled_rows(
-            X[rows],
-            y[rows],
-            Gaussian(1.0) if kernel is None else kernel,
-            owner="test",
-            C=2.0,
-            task=task,
-            epsilon=0.05,
-            categorical=categorical,
-            sample_weight=sample_weight,
-        )
-
-    return checked(np.arange(n), weights), copies, checked(copies, None)
-
-
-def weighted_start(rows):
-    return reference_table(rows.X, rows.kernel, None, sample_weight=rows.sample_weight)
 
 
 WEIGHTS = np.array([1, 2, 3, 0] * 7)
@@ -193,11 +145,11 @@ WEIGHTS = np.array([1, 2, 3, 0] * 7)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_objective_of_weights_is_that_of_as_many_copies(kernel, task):
-    rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
-    generator = np.random.default_rng(5)
-    X = np.where(rows.observed, rows.X, 0.2 + 0.6 * generator.random(rows.X.shape))
+    rows, copies, repeated = weighted_rows(WEIGHTS, kernel, task=task)
+    drawn = np.random.default_rng(5).random(rows.X.shape)
+    X = np.where(rows.observed, rows.X, 0.2 + 0.6 * drawn)
     numeric = kernel.numeric(5)
-    one = _Objective(rows, weighted_start(rows), 0.7, numeric, 1e-10)(X)
+    one = _Objective(rows, start_of(rows), 0.7, numeric, 1e-10)(X)
     other = _Objective(repeated, start_of(repeated), 0.7, numeric, 1e-10)(X[copies])
     if kernel.is_positive_semidefinite:
         assert one.objective == pytest.approx(other.objective, rel=1e-9)
@@ -209,32 +161,27 @@ def test_the_objective_of_weights_is_that_of_as_many_copies(kernel, task):
 
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if k.is_positive_semidefinite], ids=repr)
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_weights_on_incomplete_rows_fill_as_many_copies_do(kernel, task):
-    rows, copies, repeated = weighted_rows(WEIGHTS, kernel=kernel, task=task)
-    stop = StopRule(1e-3, 60)
-    one = impute_directly(rows, weighted_start(rows), eta=8.0, stop=stop)
-    other = impute_directly(repeated, start_of(repeated), eta=8.0, stop=stop)
-    assert np.abs(one.X - weighted_start(rows)).max() > 0.02
+def test_weights_on_incomplete_rows_fill_as_many_copies_do(kernel):
+    rows, copies, repeated = weighted_rows(WEIGHTS[:12], kernel)
+    one = impute_directly(rows, start_of(rows), eta=8.0, stop=STOP)
+    other = impute_directly(repeated, start_of(repeated), eta=8.0, stop=STOP)
+    assert np.abs(one.X - start_of(rows)).max() > 0.02
     # Where the kernel bends, or its matrix is singular, steps cut short magnify the rounding in
     # which the two descents differ.
     near = 2e-3 if isinstance(kernel, Gaussian) else 0.03
     assert one.objective == pytest.approx(other.objective, rel=near)
     np.testing.assert_allclose(one.X[copies], other.X, atol=near)
-    K_one = rows.kernel(one.X[copies], one.X)
-    K_other = rows.kernel(other.X, other.X)
-    np.testing.assert_allclose(
-        K_one @ one.dual_coef + one.intercept,
-        K_other @ other.dual_coef + other.intercept,
-        atol=5.0 * near,
-    )
+    decisions = [
+        kernel(other.X, found.X) @ found.dual_coef + found.intercept for found in (one, other)
+    ]
+    np.testing.assert_allclose(*decisions, atol=5.0 * near)
 
 
 @pytest.mark.parametrize("tol", [0.3, 1e-2])
 def test_a_row_of_some_weight_takes_the_steps_of_its_copies(tol):
     rows, copies, repeated = weighted_rows(WEIGHTS)
     stop = StopRule(tol, 300)
-    one = impute_directly(rows, weighted_start(rows), eta=32.0, stop=stop)
+    one = impute_directly(rows, start_of(rows), eta=32.0, stop=stop)
     other = impute_directly(repeated, start_of(repeated), eta=32.0, stop=stop)
     assert len(one.trace) == len(other.trace) > 2
     np.testing.assert_allclose(
@@ -245,7 +192,7 @@ def test_a_row_of_some_weight_takes_the_steps_of_its_copies(tol):
 
 
 def test_rows_that_are_the_same_are_filled_alike():
-    rows, _, repeated = weighted_rows(np.full(12, 2), categorical=[0])
+    rows, _, repeated = weighted_rows(np.full(12, 2), n_codes=1)
     found = impute_directly(repeated, start_of(repeated), eta=0.5, stop=StopRule(1e-3, 100))
     assert np.abs(found.X - start_of(repeated)).max() > 0.05
     codes, numbers = found.X[:, 0], found.X[:, 1:]
@@ -255,30 +202,10 @@ def test_rows_that_are_the_same_are_filled_alike():
     assert np.diff(found.trace.column("objective")).max() <= 0.0
 
 
-def test_twins_are_incomplete_rows_that_agree_in_everything():
-    X = [[0.1, np.nan], [0.1, np.nan], [0.1, np.nan], [0.1, 0.5], [0.1, 0.5], [np.nan, 0.1]]
-    rows = check_labelled_rows(
-        X,
-        [0, 0, 1, 0, 0, 0],
-        Gaussian(1.0),
-        owner="test",
-        C=1.0,
-        task="classification",
-        epsilon=0.1,
-        categorical=None,
-    )
-    start = np.nan_to_num(rows.X, nan=0.3)
-    twins = _same_rows(rows, start)
-    assert twins[0] == twins[1]
-    assert np.unique(twins).size == 5
-    start[1, 1] = 0.4
-    assert _same_rows(rows, start) is None
-
-
 def test_rows_without_weight_stay_at_the_reference_and_have_no_say():
     weights = np.array([1, 1, 0] * 8)
-    rows, copies, dropped = weighted_rows(weights, categorical=[0])
-    start = weighted_start(rows)
+    rows, copies, dropped = weighted_rows(weights, n_codes=1)
+    start = start_of(rows)
     found = impute_directly(rows, start, eta=0.5, stop=STOP)
     without = impute_directly(dropped, start_of(dropped), eta=0.5, stop=STOP)
     np.testing.assert_array_equal(found.X[weights == 0], start[weights == 0])
@@ -294,19 +221,9 @@ def test_a_code_that_only_rows_without_weight_have_fills_nothing():
     X[:, 0] = y + generator.integers(0, 2, 40)
     X[:10, 0], X[10:25, 0] = 9.0, np.nan
     weights = np.where(np.arange(40) < 10, 0.0, 1.0)
-    rows = check_labelled_rows(
-        X,
-        y,
-        Gaussian(1.0),
-        owner="test",
-        C=2.0,
-        task="classification",
-        epsilon=0.1,
-        categorical=[0],
-        sample_weight=weights,
-    )
-    found = impute_directly(rows, weighted_start(rows), eta=1e-3, stop=STOP)
-    assert (found.X[:25, 0] != weighted_start(rows)[:25, 0]).any()
+    rows = labelled(X, y, C=2.0, categorical=[0], sample_weight=weights)
+    found = impute_directly(rows, start_of(rows), eta=1e-3, stop=STOP)
+    assert (found.X[:25, 0] != start_of(rows)[:25, 0]).any()
     assert not (found.X[10:, 0] == 9.0).any()
     # A reference may bring it there; then it may stay, and leave.
     given = np.where(rows.observed, X, np.nan_to_num(X, nan=9.0))
@@ -314,56 +231,21 @@ def test_a_code_that_only_rows_without_weight_have_fills_nothing():
     assert np.diff(moved.trace.column("objective")).max() <= 0.0
 
 
-def test_weights_that_lie_far_apart_are_no_harder():
-    generator = np.random.default_rng(3)
-    rows, _, _ = weighted_rows(np.ones(28, dtype=int))
-    weights = 10.0 ** generator.uniform(-12, 12, 28)
-    bounds = {"lower": rows.dual.lower, "upper": rows.dual.upper}
-    bounds = {name: bound * weights[:, None] for name, bound in bounds.items()}
-    rows = replace(rows, dual=replace(rows.dual, **bounds), sample_weight=weights)
-    found = impute_directly(rows, start_of(rows), eta=32.0, stop=StopRule(1e-2, 100))
-    assert np.isfinite(found.X).all()
-    assert np.diff(found.trace.column("objective")).max() <= 0.0
-    assert math.isfinite(found.objective)
-
-
 @pytest.mark.parametrize("max_iter", [0, 1])
 def test_too_few_steps_are_told(max_iter):
-    rows = rows_of(Gaussian(1.0))
+    rows = rows_of()
     found = impute_directly(rows, start_of(rows), eta=0.1, stop=StopRule(1e-9, max_iter))
     assert found.status is Status.MAX_ITER
     assert len(found.trace) == max_iter + 1
 
 
 def test_the_order_of_the_rows_does_not_matter():
-    rows = rows_of(Gaussian(1.0))
-    order = np.random.default_rng(1).permutation(24)
-    dual = rows.dual
-    shuffled = replace(
-        rows,
-        X=rows.X[order],
-        observed=rows.observed[order],
-        dual=replace(
-            dual,
-            targets=dual.targets[order],
-            lower=dual.lower[order],
-            upper=dual.upper[order],
-        ),
-    )
+    rows, order = rows_of(), np.random.default_rng(1).permutation(24)
+    shuffled = labelled(rows.X[order], order % 2, C=2.0, epsilon=0.05)
     stop = StopRule(1e-4, 300)
     one = impute_directly(rows, start_of(rows), eta=5.0, stop=stop)
     other = impute_directly(shuffled, start_of(shuffled), eta=5.0, stop=stop)
     np.testing.assert_allclose(other.X, one.X[order], atol=1e-3)
-
-
-def test_a_tighter_tolerance_ends_lower_on_a_mixed_table():
-    rows = rows_of(Gaussian(1.0), categorical=[0, 1], n_samples=40)
-    ends = [
-        impute_directly(rows, start_of(rows), eta=0.2, stop=StopRule(tol, 200)).objective
-        for tol in (0.3, 1e-2, 1e-4)
-    ]
-    assert ends[1] <= ends[0] * 1.01
-    assert ends[2] <= ends[1] * 1.01
 
 
 def test_a_table_of_categories_alone_moves_and_stops_when_asked():
@@ -371,16 +253,7 @@ def test_a_table_of_categories_alone_moves_and_stops_when_asked():
     y = np.arange(40) % 2
     X = (generator.random((40, 3)) < 0.3 + 0.4 * y[:, None]).astype(float)
     X[generator.random(X.shape) < 0.3] = np.nan
-    rows = check_labelled_rows(
-        X,
-        y,
-        Gaussian(1.0),
-        owner="test",
-        C=2.0,
-        task="classification",
-        epsilon=0.1,
-        categorical=[0, 1, 2],
-    )
+    rows = labelled(X, y, C=2.0, categorical=[0, 1, 2])
     start = start_of(rows)
     found = impute_directly(rows, start, eta=0.05, stop=STOP)
     assert found.objective < found.trace.column("objective")[0]
@@ -399,7 +272,7 @@ def test_a_slope_of_rounding_only_is_none():
     assert result.X[1, 0] == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("unit", [1e-4, 1e-2, 1e2])
+@pytest.mark.parametrize("unit", [1e-4, 1e2])
 def test_a_target_in_another_unit_is_the_same_problem(unit):
     X, y = load_wine(return_X_y=True)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
@@ -407,15 +280,8 @@ def test_a_target_in_another_unit_is_the_same_problem(unit):
     X[np.random.default_rng(7).random(X.shape) < 0.4] = np.nan
 
     def run(unit):
-        return impute(
-            X,
-            target * unit,
-            task="regression",
-            kernel=Gaussian(0.5),
-            C=0.1 * unit,
-            epsilon=0.1 * unit,
-            eta=1e-4 * unit**2,
-        )
+        options = {"C": 0.1 * unit, "epsilon": 0.1 * unit, "eta": 1e-4 * unit**2}
+        return impute(X, target * unit, task="regression", kernel=Gaussian(0.5), **options)
 
     one, other = run(1.0), run(unit)
     assert other.status is one.status is Status.CONVERGED

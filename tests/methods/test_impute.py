@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import pickle
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.impute import KNNImputer
 from sklearn.svm import SVC
 
 from kernimpute import VARIANTS, Status, impute, learn_kernel
 from kernimpute.core.dual import UnsolvedMachineError
-from kernimpute.core.rows import scaled_kernel
-from kernimpute.joint.reference import reference_kernel
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 TWO_STAGES = VARIANTS[1:]
@@ -93,21 +89,6 @@ def test_nothing_missing_returns_the_table_and_scikit_learns_machine(variant, we
     np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
 
 
-def same(one, other):
-    """Whether two results hold the same numbers, at any depth."""
-    if dataclasses.is_dataclass(one):
-        names = [field.name for field in dataclasses.fields(one)]
-        return type(one) is type(other) and all(
-            same(getattr(one, name), getattr(other, name)) for name in names
-        )
-    if isinstance(one, dict | tuple):
-        ones, others = (list(x.items() if isinstance(x, dict) else x) for x in (one, other))
-        return len(ones) == len(others) and all(map(same, ones, others))
-    if isinstance(one, np.ndarray | float):
-        return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
-    return one is other or one == other
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
 def test_results_can_be_pickled_and_copied(variant, copied):
@@ -115,8 +96,12 @@ def test_results_can_be_pickled_and_copied(variant, copied):
     result = impute(X, np.array(["a", "b", "c"])[y], variant=variant, **QUICK[variant])
     again = copied(result)
     assert again is not result
-    assert same(again, result)
-    assert not same(dataclasses.replace(result, X=result.X + 1e-9), result)
+    assert (again.status, again.kernel) == (result.status, result.kernel)
+    for name in ("X", "dual_coef", "intercept", "classes"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
+    if variant != "direct":
+        np.testing.assert_array_equal(again.stage_one.K, result.stage_one.K)
+        assert again.stage_two.trace.notes == result.stage_two.trace.notes
 
 
 @pytest.mark.parametrize("variant", TWO_STAGES)
@@ -147,16 +132,6 @@ def test_swapping_the_classes_changes_the_sign_of_the_machine_only(variant):
         assert other.intercept == pytest.approx(-one.intercept, abs=1e-5)
 
 
-@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [5, 9], [-1.0, 1.0]])
-def test_the_encoding_of_the_labels_does_not_matter(labels):
-    X, y = table()
-    learned = learn(X, np.array(labels)[y], "anchored")
-    np.testing.assert_array_equal(learned.K, learn(X, y, "anchored").K)
-    assert learned.classes.tolist() == labels
-    encoded = np.array(labels, dtype=object)[y]
-    np.testing.assert_array_equal(impute(X, encoded).X, impute(X, y).X)
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_three_classes_give_one_imputation_and_a_machine_each(variant):
     X, y = table(n_samples=30, n_classes=3)
@@ -182,14 +157,6 @@ def test_regression_goes_through_the_same_code(variant):
     assert np.abs(K @ result.dual_coef + result.intercept - y).mean() < y.std()
 
 
-def test_a_regression_inside_its_tube_has_no_pull():
-    X, _ = table()
-    options = {"task": "regression", "epsilon": 0.5}
-    learned = learn(X, np.full(24, 3.0), "anchored", **options)
-    np.testing.assert_allclose(learned.dual_coef, 0.0, atol=1e-9)
-    assert learned.status.success
-
-
 # Kernels, references, weights and rows of all kinds.
 
 
@@ -202,12 +169,6 @@ def test_every_kernel_goes_through(variant, kernel):
     result = impute(X, y, variant=variant, **{**QUICK[variant], "kernel": kernel})
     assert np.isfinite(result.X).all()
     assert result.kernel == kernel
-
-
-def test_the_default_kernel_is_scaled_to_the_table():
-    X, y = table()
-    assert impute(X, y).kernel == scaled_kernel("gaussian", X)
-    assert impute(X, y, kernel="laplacian").kernel == scaled_kernel("laplacian", X)
 
 
 @pytest.mark.parametrize("variant", ["direct", "anchored", "paper"])
@@ -232,23 +193,6 @@ def test_a_reference_may_be_a_table_or_a_fitted_imputer(variant):
     np.testing.assert_array_equal(by_imputer.X, by_table.X)
 
 
-@pytest.mark.parametrize("eta", [1e300, 1.7e308, math.inf])
-def test_a_heavy_anchor_of_direct_keeps_the_reference(eta):
-    X, y = table()
-    imputer = KNNImputer().fit(X)
-    result = impute(X, y, reference=imputer, eta=eta)
-    np.testing.assert_array_equal(result.X, imputer.transform(X))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_rows_that_share_nothing_and_rows_with_nothing_are_filled(variant):
-    X, y = np.full((14, 4), np.nan), np.arange(14) % 2
-    generator = np.random.default_rng(0)
-    X[:6, ::2] = generator.random((6, 2))
-    X[6:12, 1::2] = generator.random((6, 2))
-    assert np.isfinite(impute(X, y, variant=variant, **QUICK[variant]).X).all()
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_weights_of_one_change_no_bit(variant):
     X, y = table()
@@ -270,15 +214,6 @@ def test_a_row_of_weight_0_has_no_coefficient_and_the_others_have_their_bounds(v
     inside = (np.abs(result.dual_coef) <= 1e-9 + weights[:, None]).all()
     assert inside or variant == "paper"
     assert result.X.tobytes() != impute(X, y, variant=variant, **QUICK[variant]).X.tobytes()
-
-
-def test_weights_enter_the_reference():
-    X, y = table()
-    weights = np.array([0.0, 1.0, 2.0, 3.0] * 6)
-    options = {"kernel": Gaussian(1.0), "eta": math.inf}
-    learned = learn(X, y, "anchored", sample_weight=weights, **options)
-    expected = reference_kernel(X, Gaussian(1.0), None, sample_weight=weights)
-    np.testing.assert_allclose(learned.K, expected, atol=1e-12)
 
 
 # Callbacks and stop rules.
@@ -323,27 +258,24 @@ SPREAD = 10.0 ** np.random.default_rng(5).uniform(-12, 12, 24)
 
 EXTREMES = {
     "C=1e300": {"C": 1e300},
-    "C=1e20": {"C": 1e20},
     "C=1e-300": {"C": 1e-300},
     "eta=1e-300": {"eta": 1e-300},
-    "eta=1e-20": {"eta": 1e-20},
     "eta=1e300": {"eta": 1e300},
+    "eta=inf": {"eta": math.inf},
     "gamma=1e-300": {"kernel": Gaussian(1e-300)},
-    "gamma=1e20": {"kernel": Gaussian(1e20)},
     "gamma=1e300": {"kernel": Gaussian(1e300)},
-    "laplacian": {"kernel": Laplacian(1e-300)},
     "all at once": {"C": 1e300, "eta": 1e-300, "kernel": Gaussian(1e300)},
     "rho=1e-300": {"rho": 1e-300},
     "regression": {"task": "regression", "C": 1e300},
     "tube": {"task": "regression", "epsilon": 1e300},
     "weights": {"sample_weight": SPREAD},
     "weights and C": {"sample_weight": SPREAD, "C": 1e-300},
-    "nothing": {},
 }
 TINY = {
     "a common one": table()[0],
     "two rows": np.array([[0.3], [np.nan]]),
     "one column": table()[0][:, :1],
+    "rows that share nothing": np.where(np.tile(np.eye(2), (3, 1)) > 0, table()[1][:2] / 2, np.nan),
     "nothing observed": np.full((6, 3), np.nan),
     "identical rows": np.where(np.arange(30).reshape(10, 3) % 4 == 1, np.nan, 0.4),
     "ends of the range": np.where(np.isnan(table()[0]), np.nan, np.round(table()[0])),
@@ -381,25 +313,19 @@ REFUSED_BY_BOTH = [
     ({"eta": 0.0}, r"'eta' parameter of {} must be a float in \(0, inf\]"),
     ({"rho": -1.0}, r"'rho' parameter of {} must be a float in \(0, inf\]"),
     ({"radius": -1.0}, r"'radius' parameter of {} must be a float in \[0, inf\)"),
-    ({"epsilon": -1.0}, r"'epsilon' parameter of {} must be a float in \[0, inf\)"),
     ({"C": 0.0}, r"'C' parameter of {} must be a float in \(0, inf\)"),
     ({"tol": -1.0}, r"'tol' parameter of {} must be a float in \[0, inf\)"),
     ({"max_iter": -1}, r"'max_iter' parameter of {} must be an int in \[0, inf\)"),
     ({"task": "ranking"}, "'task' parameter of {} must be one of"),
     ({"kernel": "rbf"}, "'kernel' parameter of {} must be one of 'chi2', 'gaussian'"),
     ({"y": [0] * 24}, "at least 2 classes"),
-    ({"y": [0, 1]}, r"must be of shape \(24,\)"),
     ({"y": np.where(np.arange(24) % 2, 1.0, np.nan)}, "complete, without NaN"),
-    ({"y": np.linspace(0.0, 1.0, 24)}, "class labels"),
     ({"X": np.full((24, 4), 2.0)}, r"values that are in \[0, 1\] or NaN"),
-    ({"X": np.full((24, 4), np.inf)}, "values that are finite or NaN"),
     ({"X": np.zeros(4)}, "a matrix with at least one row"),
     ({"categorical": [9]}, "a mask over, or indices of, the 5 columns"),
     ({"kernel": Linear(), "categorical": [1]}, "no|only the gaussian and laplacian"),
     ({"reference": np.zeros((2, 2))}, r"a completed table of shape \(24, 5\)"),
-    ({"reference": "median"}, "None, 'mean', a completed table"),
     ({"sample_weight": np.zeros(24)}, "'sample_weight' parameter of {} must be positive"),
-    ({"sample_weight": np.arange(24.0) % 2}, "classes among the rows of positive weight"),
 ]
 REFUSED_BY_STAGE_ONE = [
     ({"eta": 1e50}, r"'eta' parameter of {} must be in \[1e-40, 1e\+40\], or inf"),
@@ -408,19 +334,13 @@ REFUSED_BY_STAGE_ONE = [
     ({"sample_weight": [1e50] + 23 * [1.0]}, r"at most 1e\+40, times the largest .* 1e\+50"),
     ({"reference": "expected", "kernel": Linear()}, "a kernel that is no exponential"),
     (
-        {
-            "variant": "appendix",
-            "kernel": Linear(0.0),
-            "X": np.array([[0.5, np.nan]] * 12 + [[np.nan, 0.5]] * 12),
-        },
+        {"variant": "appendix", "kernel": Linear(0.0)}
+        | {"X": np.array([[0.5, np.nan]] * 12 + [[np.nan, 0.5]] * 12)},
         r"'kernel' parameter of {} .*raise its offset.*Linear\(.*gives 0 for rows 0 and 12",
     ),
     (
-        {
-            "variant": "released",
-            "kernel": Gaussian(8000.0),
-            "X": np.eye(24)[:, :5] * [[1, 1, 1, 1, np.nan]],
-        },
+        {"variant": "released", "kernel": Gaussian(8000.0)}
+        | {"X": np.eye(24)[:, :5] * [[1, 1, 1, 1, np.nan]]},
         r"'kernel' parameter of {} .*lower its gamma.*gives 0 for rows 0 and 1",
     ),
     (
@@ -447,39 +367,3 @@ def test_what_is_refused(function, change, message):
     arguments = {"X": X, "y": y, "kernel": Gaussian(1.0), "variant": "anchored", **change}
     with pytest.raises(ValueError, match=message.format(function.__name__)):
         function(arguments.pop("X"), arguments.pop("y"), **arguments)
-
-
-def test_direct_needs_a_table_as_reference():
-    X, y = table()
-    with pytest.raises(ValueError, match="where a table is needed"):
-        impute(X, y, reference="expected")
-
-
-@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA, pd.NaT], ids=str)
-def test_a_gap_among_the_labels_is_refused_whatever_it_is(gap):
-    X, y = table()
-    labels = y.astype(object)
-    labels[3] = gap
-    with pytest.raises(ValueError, match="complete, without NaN or None"):
-        impute(X, labels)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        (np.array([1j] * 24), "numbers, booleans or text"),
-        (np.array(["2020-01-01"] * 24, dtype="M8[D]"), "numbers, booleans or text"),
-        (np.array([b"a", b"b"] * 12), "numbers, booleans or text"),
-        (np.array([1, "a"] * 12, dtype=object), "of one kind"),
-    ],
-    ids=str,
-)
-def test_labels_of_no_use_are_refused(labels, message):
-    X, _ = table()
-    with pytest.raises(TypeError, match=message):
-        impute(X, labels)
-
-
-def test_a_kernel_of_another_kind_is_refused():
-    with pytest.raises(TypeError, match="must be a Kernel or the name of one"):
-        learn_kernel(np.zeros((2, 2)), [0, 1], kernel=3)

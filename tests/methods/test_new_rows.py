@@ -79,13 +79,6 @@ def test_far_rows_do_not_underflow():
     assert 0.2 < found[0, 1] < 0.8
 
 
-def test_a_code_that_only_rows_without_weight_have_fills_nothing():
-    train = np.array([[0.5, 3.0], [0.5, 3.0], [0.5, 1.0], [0.5, 7.0]])
-    kernel, weights = Gaussian(categorical=(1,)), np.array([0.0, 0.0, 1.0, 2.0])
-    found = fill_from_similar(np.array([[0.5, np.nan]]), train, kernel, weights)
-    assert found[0, 1] == 7.0
-
-
 def test_values_and_codes_beyond_those_of_the_complete_rows_stay():
     train = np.array([[0.0, 0.2, 1.0], [1.0, 0.8, 2.0]])
     new = np.array([[1.5, np.nan, 7.0], [-0.5, np.nan, np.nan]])

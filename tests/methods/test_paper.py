@@ -19,8 +19,8 @@ from kernimpute.methods.paper import (
     project_exactly,
     stage_one,
 )
-from tests.methods.labelled import (
-    SIX_KERNELS,
+from tests.methods.problems import (
+    KERNELS,
     completions,
     feasible_coefficients,
     labels_of,
@@ -35,7 +35,7 @@ def closed_form_of(rows, eta, *, exact_diagonal):
     return 1.0 + K_o * coupling(b) / (4.0 * eta), lower, upper
 
 
-@pytest.mark.parametrize("kernel", SIX_KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("exact_diagonal", [True, False])
 def test_the_adjustment_of_every_completion_is_within_the_bounds(kernel, exact_diagonal):
     rows = small_rows(kernel=kernel)
@@ -63,18 +63,6 @@ def test_the_bounds_do_not_underflow_where_the_observed_kernel_does():
     assert learned.K[0, 1] == 0.0
     # The two rows are 35 apart where both are observed, and at most 36.
     assert 35.0 <= learned.target[0, 1] <= 36.0
-
-
-@pytest.mark.parametrize("exact_diagonal", [True, False])
-def test_the_exact_projection_is_that_of_a_conic_solver(exact_diagonal):
-    M, lower, upper = closed_form_of(small_rows(8), 0.2, exact_diagonal=exact_diagonal)
-    found = Adjusted(M)
-    for _ in range(60):
-        found = project_exactly(M, lower, upper, found)
-    P = cp.Variable((8, 8), PSD=True)
-    program = cp.Problem(cp.Minimize(cp.sum_squares(P - M)), [lower <= P, upper >= P])
-    program.solve(solver=cp.CLARABEL)
-    np.testing.assert_allclose(found.adjustment, P.value, atol=2e-4)
 
 
 def test_the_eigenvalue_program_is_that_of_a_quadratic_solver():
@@ -158,14 +146,6 @@ def test_a_round_is_what_the_equations_say(appendix, task):
     value = dual.value(K_o * A * E, found)
     value += eta * np.square(A - 1.0).sum() - rho * np.square(E - 1.0).sum()
     assert learned.trace.column("objective")[0] == pytest.approx(value, rel=1e-12)
-
-
-def test_clip_and_centre_leaves_the_box():
-    rows = small_rows(labels=np.array([0] * 9 + [1] * 3))
-    learned = stage_one(rows, 2.0, 5.0, StopRule(0.0, 30))
-    b, dual = learned.dual_coef[:, None], rows.dual
-    assert abs(b.sum()) < 1e-12
-    assert np.maximum(dual.lower - b, b - dual.upper).max() > 1e-3
 
 
 @pytest.mark.parametrize("variant", ["paper", "appendix"])

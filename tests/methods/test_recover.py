@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from kernimpute.core.status import Status
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
-from kernimpute.methods.recover import MEMORY, Extrapolation, recover_features
+from kernimpute.kernels import Gaussian, Laplacian, Linear
+from kernimpute.methods.recover import Extrapolation, recover_features
 from tests.methods.problems import (
+    CASES,
     DISTANCES,
     KERNELS,
     random_table,
@@ -84,35 +85,35 @@ def test_heart_comes_back(data_dir, gamma, rate):
         np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
 
 
-def test_permuted_columns_give_the_permuted_table():
-    kernel = Gaussian()
-    table = random_table(60, 5)
-    gappy, target = with_gaps(table, 0.5), random_target(kernel, table)
-    permutation = [3, 0, 4, 1, 2]
-    one = recover_features(gappy, target, kernel=kernel, starts=["half"])
-    two = recover_features(gappy[:, permutation], target, kernel=kernel, starts=["half"])
-    np.testing.assert_allclose(two.X, one.X[:, permutation], rtol=0.0, atol=1e-9)
-
-
 # ------------------------------------------------------------------------------ inexact targets
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_an_inexact_target_is_fitted_monotonely_and_soon(kernel):
-    table = random_table(60, 5)
-    found = recover_features(
-        with_gaps(table, 0.4), random_target(kernel, table, noise=0.1), kernel=kernel
-    )
-    assert found.status is Status.CONVERGED
+@pytest.mark.parametrize("n", [2, 6, 60])
+@pytest.mark.parametrize("weights", [None, "kernel", "random"])
+@pytest.mark.parametrize(("kernel", "categorical"), CASES, ids=repr)
+def test_an_inexact_target_is_fitted_monotonely_within_the_ranges(kernel, categorical, weights, n):
+    kernel = kernel.with_categorical(list(categorical), 5)
+    table = random_table(n, 5, categorical)
+    gappy = with_gaps(table, 0.4).copy()
+    gappy[0, list(categorical)] = table[0, list(categorical)]
+    gappy, target = read_only(gappy, random_target(kernel, table, noise=0.1).copy())
+    weights = random_weights(n) + 0.1 if weights == "random" else weights
+    found = recover_features(gappy, target, kernel=kernel, weights=weights)
+    assert found.status.success
     objective = found.trace.column("objective")
-    assert (np.diff(objective) <= 1e-12 * objective[:-1]).all()
-    assert found.n_sweeps == len(found.trace) - 1 < 100
+    scale = 1.0 + (target**2).sum()
+    assert (np.diff(objective) <= 1e-12 * objective[:-1] + 1e-28 * scale).all()
+    assert found.n_sweeps == len(found.trace) - 1 < 150
     assert found.objective == objective[-1]
-    sums = kernel.sums(found.X, found.X)
-    residuals = sums - random_target(kernel, table, noise=0.1)
-    assert found.objective == pytest.approx((residuals**2).sum(), rel=1e-9)
-    assert found.X.min() >= 0.0
-    assert found.X.max() <= 1.0
+    if weights is None:
+        residuals = kernel.sums(found.X, found.X) - target
+        assert found.objective == pytest.approx((residuals**2).sum(), rel=1e-9, abs=1e-12 * scale)
+    observed = ~np.isnan(gappy)
+    assert found.X[observed].tobytes() == gappy[observed].tobytes()
+    for column, values in enumerate(found.X.T):
+        codes = gappy[observed[:, column], column]
+        fits = np.isin(values, codes) if column in categorical else (values >= 0) & (values <= 1)
+        assert fits.all()
 
 
 def test_the_start_with_the_lowest_objective_wins():
@@ -142,16 +143,6 @@ def test_a_given_table_is_a_start():
 
 
 # --------------------------------------------------------------------------------- the weights
-
-
-def test_equal_weights_are_no_weights():
-    kernel = Gaussian()
-    table = random_table(30, 4)
-    gappy, target = with_gaps(table, 0.4), random_target(kernel, table, noise=0.1)
-    plain = recover_features(gappy, target, kernel=kernel)
-    weighted = recover_features(gappy, target, kernel=kernel, weights=np.full((30, 30), 3.0))
-    np.testing.assert_allclose(weighted.X, plain.X, rtol=0.0, atol=1e-6)
-    assert weighted.objective == pytest.approx(3.0 * plain.objective, rel=1e-9)
 
 
 def test_pairs_without_weight_are_ignored():
@@ -192,28 +183,6 @@ def test_kernel_weights_that_all_underflow():
 # ------------------------------------------------------------------------- care with the data
 
 
-def test_observed_cells_are_kept_bit_for_bit_and_the_input_is_not_written_to():
-    kernel = Gaussian(categorical=(1,))
-    table = random_table(30, 4, categorical=(1,))
-    gappy = with_gaps(table, 0.5)
-    before = gappy.copy()
-    target = random_target(kernel, table, noise=0.3)
-    weights = random_weights(30)
-    start = read_only(np.where(np.isnan(gappy), table, gappy))
-    found = recover_features(
-        gappy, target, kernel=kernel, weights=weights, starts=[start, "spectral"]
-    )
-    observed = ~np.isnan(gappy)
-    assert found.X[observed].tobytes() == before[observed].tobytes()
-    assert gappy.tobytes() == before.tobytes()
-    assert np.isin(found.X[:, 1], table[:, 1]).all()
-
-
-def test_lists_are_tables_too():
-    found = recover_features([[0.0], [None]], [[0, 1], [1, 0]], kernel=Gaussian())
-    np.testing.assert_allclose(found.X, [[0.0], [1.0]])
-
-
 def test_nothing_missing():
     table = random_table(10, 3)
     found = recover_features(table, random_target(Linear(), table), kernel=Linear())
@@ -227,15 +196,10 @@ def test_nothing_missing():
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize(
     "gaps",
-    [
-        (slice(None), 1),
-        (2, slice(None)),
-        (slice(None), slice(None)),
-        ([0, 3], [1, 1]),
-    ],
+    [(slice(None), 1), (2, slice(None)), (slice(None), slice(None)), ([0, 3], [1, 1])],
     ids=["a column", "a row", "everything", "a constant column"],
 )
-def test_degenerate_gaps(kernel, gaps):
+def test_whole_rows_and_columns_of_gaps_are_filled(kernel, gaps):
     table = random_table(12, 3).copy()
     table[:, 1] = 0.25
     gappy = table.copy()
@@ -248,17 +212,6 @@ def test_degenerate_gaps(kernel, gaps):
     )
     if np.isnan(gappy).sum() < 15:
         np.testing.assert_allclose(sums, kernel.sums(table, table), atol=1e-7)
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (6, 1)])
-def test_single_rows_and_columns(kernel, shape):
-    table = random_table(*shape)
-    gappy = table.copy()
-    gappy[0, 0] = np.nan
-    found = recover_features(gappy, random_target(kernel, table), kernel=kernel)
-    assert found.objective == pytest.approx(0.0, abs=1e-12)
-    assert found.status is Status.CONVERGED
 
 
 # ------------------------------------------------------------------------- ends of the descent
@@ -303,20 +256,6 @@ def test_max_sweeps():
     assert (two.status, two.n_sweeps) == (Status.MAX_ITER, 2)
 
 
-def test_the_seed_decides():
-    kernel = Laplacian()
-    table = random_table(30, 4)
-    gappy, target = with_gaps(table, 0.8), random_target(kernel, table, noise=0.3)
-
-    def found(seed):
-        return recover_features(
-            gappy, target, kernel=kernel, starts=["random"], random_state=seed, max_sweeps=1
-        ).X
-
-    assert (found(0) == found(0)).all()
-    assert (found(0) != found(1)).any()
-
-
 # -------------------------------------------------------------------------------- refusals
 
 GAPPY = read_only(np.array([[0.1, np.nan], [0.2, 0.3], [0.5, 0.4]]))
@@ -329,28 +268,28 @@ INFINITE = np.array([[0.0, np.inf, 0.0], [np.inf, 0.0, 0.0], [0.0, 0.0, 0.0]])
     ("changes", "error", "match"),
     [
         ({"X": np.zeros(3)}, ValueError, r"'X' .* recover_features must be a matrix"),
-        ({"X": [[0.1], [0.1, 0.2]]}, TypeError, r"'X' .* recover_features must be numeric"),
-        ({"X": [[2.0, np.nan]] * 3}, ValueError, r"'X' .* in \[0, 1\] or NaN. Got .*2.0"),
         ({"target": np.zeros((2, 2))}, ValueError, r"'target' .* shape \(3, 3\). Got shape \(2, 2"),
         ({"target": ASYMMETRIC}, ValueError, r"'target' .* symmetric. Got values that differ"),
         ({"target": INFINITE}, ValueError, r"'target' .* finite. Got inf in row 0, column 1"),
         ({"target": [["a"] * 3] * 3}, TypeError, r"'target' .* must be numeric"),
         ({"kernel": "gaussian"}, TypeError, r"'kernel' .* instance of a kernel .* Got 'gaussian'"),
-        ({"kernel": Gaussian}, TypeError, r"'kernel' .* instance of a kernel"),
         ({"weights": -np.ones((3, 3))}, ValueError, r"'weights' .* nonnegative"),
         ({"weights": np.zeros((3, 3))}, ValueError, r"'weights' .* positive for one pair"),
         ({"weights": ASYMMETRIC}, ValueError, r"'weights' .* symmetric"),
-        ({"weights": np.ones(3)}, ValueError, r"'weights' .* shape \(3, 3\)"),
         ({"weights": "distance"}, ValueError, r"'weights' .* 'kernel', None or a matrix"),
         ({"starts": "half"}, ValueError, r"'starts' .* 'auto' or a sequence .* Got 'half'"),
-        ({"starts": []}, ValueError, r"'starts' .* 'auto' or a sequence"),
         ({"starts": ["zero"]}, ValueError, r"'starts' .* 'half', 'mean', 'random', 'spectral'"),
         ({"starts": [np.zeros((2, 2))]}, ValueError, r"'starts\[0\]' .* shape \(3, 2\). Got shape"),
         ({"starts": ["half", np.full((3, 2), 2.0)]}, ValueError, r"'starts\[1\]' .* in \[0, 1\]"),
         ({"starts": [np.full((3, 2), np.nan)]}, ValueError, r"'starts\[0\]' .* Got nan in row 0"),
         ({"starts": [[["a", "b"]] * 3]}, TypeError, r"'starts\[0\]' .* must be numeric"),
         ({"categorical": [2]}, ValueError, r"'categorical' .* Gaussian .* the 2 columns"),
-        ({"kernel": Linear(), "categorical": [0]}, ValueError, r"'categorical' .* Linear"),
+        (
+            {"X": [[3.0, 0.1], [4.0, 0.2], [np.nan, 0.3]], "kernel": Gaussian(categorical=(0,))}
+            | {"starts": [np.full((3, 2), 5.0)]},
+            ValueError,
+            r"'starts\[0\]' .* observed codes at the gaps. Got 5.0 in row 2",
+        ),
         ({"tol": -1.0}, ValueError, r"'tol' .* recover_features .* Got -1.0"),
         ({"max_sweeps": 1.5}, TypeError, r"'max_sweeps' .* recover_features .* Got 1.5"),
         ({"random_state": -1}, ValueError, r"'random_state' .* recover_features .* Got -1"),
@@ -363,29 +302,12 @@ def test_refusals(changes, error, match):
         recover_features(X, target, **arguments)
 
 
-def test_a_start_with_an_unknown_code_is_refused():
-    X = np.array([[3.0, 0.1], [4.0, 0.2], [np.nan, 0.3]])
-    kernel = Gaussian(categorical=(0,))
-    with pytest.raises(
-        ValueError, match=r"'starts\[0\]' .* observed codes at the gaps. Got 5.0 in row 2"
-    ):
-        recover_features(X, ZEROS, kernel=kernel, starts=[np.full((3, 2), 5.0)])
-
-
-def test_chi2_is_exact_at_the_ends_of_its_range():
-    table = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
-    gappy = table.copy()
-    gappy[0, 0] = gappy[3, 1] = np.nan
-    found = recover_features(gappy, Chi2().sums(table, table), kernel=Chi2())
-    np.testing.assert_allclose(found.X, table, atol=1e-9)
-
-
 # -------------------------------------------------------------------------- the extrapolation
 
 
-def affine_map(n_cells, seed=0):
+def affine_map(n_cells):
     """Return a contraction with its fixed point in [0, 1]."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     slope = generator.normal(size=(n_cells, n_cells))
     slope *= 0.7 / np.linalg.norm(slope, 2)
     fixed = generator.random(n_cells)
@@ -401,38 +323,6 @@ def test_as_many_differences_as_cells_find_the_fixed_point(n_cells):
         before, x = x, sweep(x)
         guess = extrapolation.guess(before, x)
     np.testing.assert_allclose(guess, fixed, rtol=0.0, atol=1e-6)
-
-
-def test_guesses_in_the_place_of_sweeps_end_at_the_fixed_point():
-    n_cells = 3 * MEMORY
-    sweep, fixed = affine_map(n_cells)
-    extrapolation = Extrapolation(n_cells)
-    x = np.full(n_cells, 0.5)
-    for _ in range(30):
-        after = sweep(x)
-        guess = extrapolation.guess(x, after)
-        assert guess is None or ((guess >= 0.0) & (guess <= 1.0)).all()
-        x = after if guess is None else guess
-    assert np.abs(x - fixed).max() < 1e-6 < 0.7**30
-
-
-def test_what_came_before_it_forgot_plays_no_part():
-    old, _ = affine_map(4, seed=1)
-    new, _ = affine_map(4, seed=2)
-    used, fresh = Extrapolation(4), Extrapolation(4)
-    for seed in range(3):
-        x = np.random.default_rng(seed).random(4)
-        used.guess(x, old(x))
-    used.forget()
-    x = np.full(4, 0.5)
-    for _ in range(4):
-        before, x = x, new(x)
-        guess, expected = used.guess(before, x), fresh.guess(before, x)
-        assert guess is None or (guess == expected).all()
-        assert (guess is None) == (expected is None)
-
-
-def test_without_a_move_there_is_no_guess():
-    extrapolation = Extrapolation(3)
-    x = np.full(3, 0.5)
-    assert all(extrapolation.guess(x, x) is None for _ in range(5))
+    # Without a move there is no guess.
+    still = Extrapolation(n_cells)
+    assert all(still.guess(x, x) is None for _ in range(3))

@@ -34,14 +34,6 @@ def test_a_start_is_a_complete_table_with_the_observed_cells(name, kernel, categ
         assert fits.all()
 
 
-def test_typical_values():
-    X = np.array([[0.1, 3.0], [0.3, 3.0], [np.nan, 8.0], [np.nan, np.nan]])
-    kernel = Gaussian(categorical=(1,))
-    problem = recovery_problem(X, np.zeros((4, 4)), kernel=kernel)
-    np.testing.assert_allclose(start(problem, "half")[2:], [[0.5, 8.0], [0.5, 3.0]])
-    np.testing.assert_allclose(start(problem, "mean")[2:], [[0.2, 8.0], [0.2, 3.0]])
-
-
 def test_random_starts_differ_by_their_seed():
     problem, _ = small_problem(Gaussian())
     assert (start(problem, "random", 0) == start(problem, "random", 0)).all()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernimpute.core.checks import observed_cells
-from kernimpute.table.code import encode_table, learn_code
+from kernimpute.table.code import encode_table
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 INTEGERS = st.integers(-100, 100)
@@ -97,24 +97,6 @@ def test_decoding_writes_gaps_only_and_keeps_everything_else(case):
         assert after.isna().any() == (column.kind == "empty")
 
 
-@settings(max_examples=60, deadline=None)
-@given(filled_tables())
-def test_filled_values_lie_in_the_observed_domain(case):
-    encoded, X = case
-    filled = encoded.decode(X)
-    for position, column in enumerate(encoded.code.columns):
-        seen = encoded.observed[:, position]
-        written = filled.iloc[:, position][~seen]
-        known = encoded.frame.iloc[:, position][seen]
-        if column.kind in ("category", "constant"):
-            assert set(written) <= set(known)
-        elif column.kind != "empty":
-            assert (written >= known.min()).all()
-            assert (written <= known.max()).all()
-            if column.kind == "whole":
-                assert all(float(value).is_integer() for value in written)
-
-
 @settings(max_examples=40, deadline=None)
 @given(tables())
 def test_a_filled_table_coded_again_has_the_same_matrix(frame):
@@ -124,34 +106,3 @@ def test_a_filled_table_coded_again_has_the_same_matrix(frame):
     again = encoded.code.encode(filled)
     np.testing.assert_array_equal(again.matrix, X)
     pd.testing.assert_frame_equal(again.decode(again.matrix), filled)
-
-
-@st.composite
-def coded_matrices(draw):
-    """Return a code with numbers and categories, and a matrix of its rows with gaps."""
-    sizes = draw(st.lists(st.integers(1, 5).map(lambda k: 0 if k == 1 else k), min_size=1))
-    n_rows = draw(st.integers(1, 6))
-    frame = pd.DataFrame(
-        {
-            place: [f"c{code % size}" if size else code / 9 for code in range(10)]
-            for place, size in enumerate(sizes)
-        }
-    )
-    cells = [st.integers(0, size - 1) if size else st.floats(0.0, 1.0) for size in sizes]
-    rows = [[draw(st.one_of(st.just(np.nan), cell)) for cell in cells] for _ in range(n_rows)]
-    return learn_code(frame), np.array(rows, dtype=float)
-
-
-@settings(max_examples=60, deadline=None)
-@given(coded_matrices())
-def test_indicators_and_codes_are_each_others_inverse(case):
-    code, matrix = case
-    indicators = code.to_indicators(matrix)
-    np.testing.assert_array_equal(
-        np.isnan(indicators), np.isnan(matrix)[:, [place for place, _ in code.indicator_columns]]
-    )
-    full = np.where(np.isnan(matrix), 0.0, matrix)
-    of_full = code.to_indicators(full)
-    np.testing.assert_array_equal(code.to_codes(of_full, matrix), full)
-    np.testing.assert_array_equal(code.to_codes(of_full, np.full_like(full, np.nan)), full)
-    assert ((of_full >= 0.0) & (of_full <= 1.0)).all()
