@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import kernimpute.cli.files
+from kernimpute.cli.files import table_extension
 from kernimpute.cli.models import read_model
-from tests.cli.conftest import FIT, check_filled, contents
+from tests.cli.conftest import check_filled, contents
 
 CSV = """id,age,"height, m",code,pet,y
 007,30,1.80,00,"cat, big",yes
@@ -41,8 +41,9 @@ def read_as_text(path):
     return pd.read_csv(path, sep="\t" if ".tsv" in path.name else ",", dtype=str)
 
 
-@pytest.mark.parametrize("read", EXTENSIONS)
-@pytest.mark.parametrize("written", EXTENSIONS)
+@pytest.mark.parametrize(
+    ("read", "written"), [*zip(EXTENSIONS, EXTENSIONS[2:] + EXTENSIONS[:2], strict=True)]
+)
 def test_every_format_can_become_every_other(program, folder, read, written):
     (folder / "t.csv").write_text(CSV)
     before = read_as_text(folder / "t.csv")
@@ -161,24 +162,12 @@ def test_a_parquet_column_of_gaps_gets_a_type(program, fitted):
     assert not any(column.null_count for column in filled.columns)
 
 
-# ------------------------------------------------------------------------- what is refused
-
-
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("head.csv", b"a,y\n", "head.csv has a header and no rows."),
-        (
-            "latin.csv",
-            "a,y\n\u00e9,u\n".encode("latin-1"),
-            "latin.csv is not UTF-8 text: byte 0xe9 on",
-        ),
+        ("latin.csv", b"a,y\n\xe9,u\n", "latin.csv is not UTF-8 text: byte 0xe9 on"),
         ("zero.csv", b"a,y\n1,\0\n", "zero.csv is not text: it holds a zero byte on line 2."),
-        (
-            "ragged.csv",
-            b"a,y\n1,u\n1,2,v\n",
-            "ragged.csv, line 3 has 3 cells where the header has 2",
-        ),
+        ("ragged.csv", b"a,y\n1,u\n1,2,v\n", "line 3 has 3 cells where the header has 2"),
         ("bad.csv.gz", b"a,y\n1,u\n", "bad.csv.gz is not a gzip file"),
         ("half.csv.gz", gzip.compress(b"a,y\n" * 99)[:20], "half.csv.gz is not a gzip file"),
         ("bad.parquet", b"a,y\n1,u\n", "bad.parquet is not a Parquet file that can be read"),
@@ -192,9 +181,6 @@ def test_files_that_are_no_tables_are_refused(refused, folder, name, data, messa
     else:
         pd.DataFrame(data).to_parquet(name)
     assert message in refused("impute", name, "-t", "y", "-o", "o.csv", "--ignore", "a")
-
-
-# ------------------------------------------------------------------------- replaced files
 
 
 @pytest.mark.parametrize("target", ["t.csv", "old.csv", "link.csv"])
@@ -213,7 +199,6 @@ def test_force_replaces_a_file_and_keeps_its_mode_and_links(program, table, targ
 FAILURES = [
     ("impute", "kernimpute.report.write_report", OSError(28, "No space left on device")),
     ("impute", "kernimpute.cli.files.write_table", OSError(28, "No space left on device")),
-    ("apply", "kernimpute.cli.files.write_table", OSError(28, "No space left on device")),
     ("impute", "kernimpute.estimators.impute_table.impute_table", KeyboardInterrupt()),
     ("fit", "kernimpute.estimators.impute_table.fit_table", KeyboardInterrupt()),
     ("apply", "kernimpute.cli.models.fill_rows", KeyboardInterrupt()),
@@ -253,5 +238,4 @@ def test_the_same_table_gives_the_same_bytes(program, folder, monkeypatch):
         assert program(*IMPUTE[:4], "-o", "o.csv.gz", "--force", "-q")[0] == 0
         written.append((folder / "o.csv.gz").read_bytes())
     assert written[0] == written[1]
-    assert kernimpute.cli.files.table_extension(folder / "A.CSV.GZ") == ".csv.gz"
-    assert FIT[0] == "fit"
+    assert table_extension(folder / "A.CSV.GZ") == ".csv.gz"

@@ -43,7 +43,7 @@ def writer(path, imputation, *, source):
 
 class Slow:
     def find_spec(self, name, path=None, target=None):
-        if name == "numba":
+        if name == "pandas":
             ready()
 
 {patch}
@@ -73,16 +73,17 @@ def start(folder, *command, **options):
     )
 
 
-def test_python_m_kernimpute_is_the_program(table):
-    with start(table, "-m", "kernimpute", *IMPUTE[:3], "nope", *IMPUTE[4:]) as process:
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (1, "")
-    assert err.startswith("kernimpute: --target: there is no column 'nope'. The columns are: ")
+def test_the_program_returns_its_exit_code(table, monkeypatch, capsys):
+    monkeypatch.chdir(table)
+    monkeypatch.setattr("sys.argv", ["kernimpute", *IMPUTE[:3], "nope", *IMPUTE[4:]])
     (entry,) = entry_points(group="console_scripts", name="kernimpute")
     assert entry.load() is main
+    assert main() == 1
+    out, err = capsys.readouterr()
+    assert (out, err.partition(". ")[0]) == ("", "kernimpute: --target: there is no column 'nope'")
 
 
-@pytest.mark.parametrize("patch", [SOLVING, WRITING, IMPORTING])
+@pytest.mark.parametrize("patch", [WRITING, IMPORTING])
 def test_ctrl_c_is_one_line_and_leaves_nothing_behind(table, patch):
     (table / "o.csv").write_text("old")
     given = [*IMPUTE, "--report", "r.html", "--force"]
@@ -95,14 +96,14 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_behind(table, patch):
     assert (table / "o.csv").read_text() == "old"
 
 
-@pytest.mark.parametrize("options", [[], ["--jobs", "2"]])
-def test_ctrl_c_out_of_core_keeps_what_is_finished(tmp_path, options):
+def test_ctrl_c_out_of_core_keeps_what_is_finished(tmp_path):
     generator = np.random.default_rng(0)
-    X = generator.normal(size=(30_000, 20))
+    X = generator.normal(size=(10_000, 10))
     X[generator.random(X.shape) < 0.3] = np.nan
-    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(20)])
-    table.assign(y=np.arange(30_000) % 2).to_parquet(tmp_path / "t.parquet")
-    given = ["impute", "t.parquet", "-t", "y", "-o", "o.parquet", "--subset-size", "500", *options]
+    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(10)])
+    table.assign(y=np.arange(10_000) % 2).to_parquet(tmp_path / "t.parquet")
+    given = ["impute", "t.parquet", "-t", "y", "-o", "o.parquet", "--subset-size", "250"]
+    given += ["--jobs", "2"]
     with start(tmp_path, "-m", "kernimpute", *given, start_new_session=True) as process:
         while not [*tmp_path.glob(".o.parquet.work/block-*.npz")]:
             assert process.poll() is None
@@ -118,7 +119,7 @@ def test_ctrl_c_out_of_core_keeps_what_is_finished(tmp_path, options):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".o.parquet.work", "t.parquet"]
 
 
-def test_a_terminal_shows_the_progress(table):
+def test_a_terminal_shows_the_progress_and_the_interrupt(table):
     parent, child = pty.openpty()
     with start(table, "-c", SLOW.format(patch=SOLVING), *IMPUTE, stderr=child) as process:
         os.close(child)
@@ -132,13 +133,18 @@ def test_a_terminal_shows_the_progress(table):
             shown += block
     os.close(parent)
     assert b"Stage I: round 1, objective 2.5, gap 0.12" in shown
+    assert (process.returncode, INTERRUPTED.strip().encode() in shown) == (130, True)
+    assert [path.name for path in table.iterdir()] == ["t.csv"]
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&-", "| true"])
-def test_closed_streams_do_not_change_the_exit_code(table, closed):
-    command = f"set -o pipefail; {sys.executable} -m kernimpute {' '.join(IMPUTE)} {closed}"
-    done = subprocess.run(["bash", "-c", command], cwd=table, capture_output=True, check=False)
-    assert (done.returncode, (table / "o.csv").exists()) == (0, True), done.stderr
+def test_closed_streams_do_not_change_the_exit_code(table):
+    program = f"set -o pipefail; {sys.executable} -m kernimpute {' '.join(IMPUTE)}"
+    processes = [
+        subprocess.Popen(["bash", "-c", f"{program}{k}{closed}"], cwd=table)
+        for k, closed in enumerate([".tsv >&- 2>&-", ".csv | true"])
+    ]
+    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    assert {"o.csv0.tsv", "o.csv1.csv"} <= {path.name for path in table.iterdir()}
 
 
 def test_help_and_version(capsys):

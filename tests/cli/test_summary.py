@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from kernimpute.cli.summary import Progress, print_or_ignore, print_summary
+from kernimpute.cli.summary import Progress, print_or_ignore
 from kernimpute.core.status import Record
 
 
@@ -27,14 +27,6 @@ def test_warnings_are_kept_for_the_summary():
         warnings.warn("look", UserWarning, stacklevel=1)
         warnings.warn("old", FutureWarning, stacklevel=1)
     assert progress.warnings_but(FutureWarning) == ["look"]
-
-
-def test_a_wide_table_is_summed_up(capsys):
-    print_summary([("table", "big")], [], filled={f"c{k}": 1 for k in range(63)}, n_rows=4)
-    out = capsys.readouterr().out
-    assert "c59" in out
-    assert "c60" not in out
-    assert out.rstrip().endswith("and 3 more columns             3")
 
 
 RUNS = {

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -40,9 +39,6 @@ MACHINES = [KernelImputationClassifier(cv=None), KernelImputationRegressor()]
 def table():
     """Return a mixed table and its labels."""
     return mixed_table()
-
-
-# ---------------------------------------------------------------------------- containers
 
 
 def test_a_pandas_table_comes_back_with_its_dtypes(table):
@@ -112,18 +108,6 @@ def test_machines_predict_alike_from_pandas_and_polars(table, machine):
     np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-10)
 
 
-def test_an_object_array_of_mixed_columns_comes_back_as_one():
-    X = np.array([[1.5, "a"], [None, "b"], [2.5, None], [3.5, "a"]] * 6, dtype=object)
-    y = np.arange(24) % 2
-    filled = KernelImputer().fit_transform(X, y)
-    assert filled.dtype == object
-    assert set(filled[:, 1]) <= {"a", "b"}
-    assert all(1.5 <= value <= 3.5 for value in filled[:, 0])
-
-
-# ---------------------------------------------------------------------------- categories
-
-
 @pytest.mark.parametrize("estimator", [KernelImputer(), *MACHINES], ids=repr)
 def test_an_unknown_category_is_refused_or_counts_as_a_gap_with_a_warning(table, estimator):
     frame, y = table
@@ -139,11 +123,8 @@ def test_an_unknown_category_is_refused_or_counts_as_a_gap_with_a_warning(table,
         getattr(strict, apply.__name__)(new)
     with pytest.warns(UserWarning, match="town") as given:
         got = apply(new)
-    message = str(given[0].message)
-    assert len(given) == 1
-    assert "Rome" in message
-    assert "Oslo" in message
-    assert "3" in message
+    (warning,) = given
+    assert all(word in str(warning.message) for word in ("Rome", "Oslo", "3"))
     expected = apply(gap)
     if isinstance(got, pd.DataFrame):
         pd.testing.assert_frame_equal(got, expected)
@@ -168,20 +149,7 @@ def test_numbers_are_categories_where_named():
     for one in filled:
         np.testing.assert_array_equal(np.asarray(one), np.asarray(filled[0]))
         assert set(np.asarray(one)[:, 1]) <= {1.0, 2.0, 3.0}
-    as_numbers = KernelImputer(categorical_features=None).fit_transform(X, y)
-    assert not set(as_numbers[:, 1]) <= {1.0, 2.0, 3.0}
-    np.testing.assert_array_equal(as_numbers, KernelImputer().fit_transform(X, y))
-
-
-@pytest.mark.parametrize("form", [["z"], [9], np.array([True, False])], ids=repr)
-def test_categories_that_are_no_columns_are_refused(form):
-    X, y = uniform_rows()
-    frame = pd.DataFrame(X, columns=[*"abcde"])
-    with pytest.raises((ValueError, TypeError), match="categorical_features"):
-        KernelImputer(categorical_features=form).fit(frame, y)
-
-
-# ----------------------------------------------------------------------- ranges and gaps
+    assert not set(KernelImputer().fit_transform(X, y)[:, 1]) <= {1.0, 2.0, 3.0}
 
 
 def test_fills_stay_in_the_declared_range_and_follow_it():
@@ -198,19 +166,41 @@ def test_fills_stay_in_the_declared_range_and_follow_it():
         np.testing.assert_array_equal(one, filled[0])
         assert (one >= -20.0).all()
         assert (one <= 40.0).all()
-    by_index = KernelImputer(feature_range={0: (-20.0, 40.0)}).fit(X, y)
-    assert np.isfinite(by_index.transform(X)).all()
 
 
 @pytest.mark.parametrize(
-    "form",
-    [(3.0, 1.0), (1.0, 1.0), {"a": (1.0, 1.0)}, {"z": (0.0, 1.0)}, np.zeros((2, 2)), (0.2, 0.8)],
+    ("options", "error", "message"),
+    [
+        *(
+            ({"feature_range": form}, ValueError, "'feature_range' parameter of KernelImp|range")
+            for form in (
+                (3.0, 1.0),
+                (1.0, 1.0),
+                {"a": (1.0, 1.0)},
+                {"z": (0.0, 1.0)},
+                np.zeros((2, 2)),
+                (0.2, 0.8),
+            )
+        ),
+        ({"categorical_features": ["z"]}, ValueError, "categorical_features"),
+        ({"categorical_features": [9]}, ValueError, "categorical_features"),
+        (
+            {"categorical_features": np.array([True, False])},
+            (ValueError, TypeError),
+            "categorical_features",
+        ),
+        (
+            {"reference": SimpleImputer(add_indicator=True)},
+            ValueError,
+            "'reference' parameter of KernelImputer.*SimpleImputer",
+        ),
+    ],
     ids=str,
 )
-def test_ranges_that_cannot_be_are_refused(form):
+def test_options_that_do_not_fit_the_table_are_refused_by_name(options, error, message):
     X, y = uniform_rows()
-    with pytest.raises(ValueError, match=r"'feature_range' parameter of KernelImputer|range"):
-        KernelImputer(feature_range=form).fit(pd.DataFrame(X, columns=[*"abcde"]), y)
+    with pytest.raises(error, match=message):
+        KernelImputer(**options).fit(pd.DataFrame(X, columns=[*"abcde"]), y)
 
 
 @pytest.mark.parametrize(
@@ -237,24 +227,14 @@ def test_what_else_counts_as_a_gap(marker, markers):
     X, y = uniform_rows()
     marked = X.astype(object)
     marked[np.isnan(X)] = marker
+    # The usual gaps count whatever else does.
+    marked[::2][np.isnan(X[::2])] = pd.NA
     frame, plain = (pd.DataFrame(part, columns=[*"abcde"]).astype(object) for part in (marked, X))
     kept = frame.copy(deep=True)
     filled = KernelImputer(missing_values=markers).fit_transform(frame, y)
     expected = KernelImputer().fit_transform(plain, y)
     np.testing.assert_array_equal(filled.to_numpy(float), expected.to_numpy(float))
     pd.testing.assert_frame_equal(frame, kept)
-
-
-@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
-def test_the_usual_gaps_count_whatever_else_does(gap):
-    frame = pd.DataFrame({"a": pd.Series([0.1, gap, 0.7, -1.0] * 8, dtype=object)})
-    frame["b"] = np.linspace(0.0, 1.0, 32)
-    filled = KernelImputer(missing_values=-1).fit_transform(frame, np.arange(32) % 2)
-    assert set(filled["a"].iloc[[0, 2]]) == {0.1, 0.7}
-    assert all(0.1 <= value <= 0.7 for value in filled["a"])
-
-
-# --------------------------------------------------------------------- columns that vary
 
 
 def test_indicators_are_appended_for_the_columns_with_gaps_in_fit(table):
@@ -272,22 +252,6 @@ def test_indicators_are_appended_for_the_columns_with_gaps_in_fit(table):
     pd.testing.assert_frame_equal(filled[frame.columns], plain)
 
 
-def test_empty_columns_of_every_dtype_are_kept_with_a_documented_constant(table):
-    frame, y = table
-    gaps = np.ones(len(frame), dtype=bool)
-    empty = frame.copy()
-    for name in ("height", "age", "smoker", "town", "grade"):
-        empty[name] = frame[name].mask(gaps)
-    filled = KernelImputer(keep_empty_features=True).fit_transform(empty, y)
-    assert filled.columns.tolist() == frame.columns.tolist()
-    assert filled["height"].eq(0.0).all()
-    assert filled["age"].eq(0).all()
-    assert not filled["smoker"].any()
-    assert filled["town"].eq("missing").all()
-    assert filled["grade"].eq("low").all()
-    assert filled.drop(columns="town").dtypes.equals(empty.drop(columns="town").dtypes)
-
-
 def test_a_table_of_nothing_has_no_column_left_unless_they_are_kept():
     """As scikit-learn's SimpleImputer has it."""
     X, y = np.full((20, 3), np.nan), np.arange(20) % 2
@@ -297,31 +261,7 @@ def test_a_table_of_nothing_has_no_column_left_unless_they_are_kept():
     np.testing.assert_array_equal(filled, np.zeros((20, 3)))
 
 
-def test_repeated_column_names_are_refused_in_our_words():
-    X, y = np.random.default_rng(0).random((20, 2)), np.arange(20) % 2
-    for given in (
-        pd.DataFrame(X, columns=["a", "a"]),
-        pa.table([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "a"]),
-    ):
-        with pytest.raises(ValueError, match="KernelImputer .*distinct names.*'a'"):
-            KernelImputer().fit(given, y)
-
-
-def test_numbers_beside_text_stay_numbers_in_another_library():
-    frame = pl.DataFrame({"n": [1.0, None, 3.0, 4.0] * 5, "t": ["p", "q", None, "q"] * 5})
-    y = np.arange(20) % 2
-    for given in (frame, frame.to_arrow()):
-        imputer = KernelImputer().set_output(transform="pandas")
-        filled = imputer.fit_transform(given, y)
-        assert isinstance(filled, pd.DataFrame)
-        assert filled["n"].dtype == np.float64
-        assert imputer.transform(given)["n"].dtype == np.float64
-
-
-# ------------------------------------------------------------------------------- limits
-
-
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial"])
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 def test_a_number_far_outside_is_taken_to_be_far_with_a_warning(kernel):
     X, y = related_rows()
     classifier = KernelImputationClassifier(kernel=kernel).fit(X, y)
@@ -356,21 +296,6 @@ def test_an_indicator_never_takes_a_column_of_the_users():
     assert KernelImputer().fit_transform(frame, y).columns.tolist() == [*frame.columns]
 
 
-def test_indicators_of_a_table_with_two_levels_of_names():
-    X, y = related_rows()
-    levels = pd.MultiIndex.from_product([[f"c{k}" for k in range(X.shape[1])], ["mean"]])
-    filled = KernelImputer(add_indicator=True).fit_transform(pd.DataFrame(X, columns=levels), y)
-    assert filled.columns[: X.shape[1]].equals(levels)
-    assert filled.columns[X.shape[1]] == ("missingindicator_c0", "mean")
-
-
-def test_a_reference_of_another_width_is_refused_by_name():
-    X, y = related_rows()
-    imputer = KernelImputer(reference=SimpleImputer(add_indicator=True))
-    with pytest.raises(ValueError, match="'reference' parameter of KernelImputer.*SimpleImputer"):
-        imputer.fit(X, y)
-
-
 def test_a_category_of_weightless_rows_is_refused_before_the_fit():
     X, y = related_rows()
     frame = pd.DataFrame({"number": X[:, 0], "code": ["z", *(["p", "q"] * y.size)[: y.size - 1]]})
@@ -389,11 +314,10 @@ def test_a_category_of_weightless_rows_is_refused_before_the_fit():
 @pytest.mark.parametrize(
     ("n_samples", "n_columns", "options"),
     [
-        (400, 8, {}),
-        (60, 400, {}),
-        (300, 8, {"kernel": "laplacian"}),
-        (300, 8, {"kernel": "sigmoid"}),
-        (120, 8, {"variant": "anchored"}),
+        (200, 8, {}),
+        (60, 200, {}),
+        (200, 8, {"kernel": "laplacian"}),
+        (80, 8, {"variant": "anchored"}),
         (60, 8, {"variant": "paper", "max_iter": 1}),
         (60, 8, {"variant": "released", "max_iter": 1}),
     ],
@@ -426,9 +350,6 @@ def test_the_refusal_counts_jobs_and_its_advice_is_followed():
         KernelImputer(max_memory=1000).fit(X, y)
 
 
-# ------------------------------------------------------------------- among scikit-learn's
-
-
 def test_grid_search_over_the_default_grid_picks_the_best_in_a_pipeline():
     X, y = related_rows(30, 3)
     grids = [{**grid, "kernelimputer__C": [0.25, 4.0]} for grid in default_grid("kernelimputer__")]
@@ -450,19 +371,6 @@ def test_named_gammas_and_etas_are_parts_of_the_scaled_ones(name):
         named = clone(estimator).set_params(gamma=name, eta="auto/4").fit(X, y)
         assert named.kernel_.gamma == pytest.approx(parts[name] * scaled.kernel_.gamma)
         assert named.eta_ == pytest.approx(scaled.eta_ / 4.0)
-
-
-def test_a_column_transformer_gives_the_imputer_its_columns():
-    frame, y = mixed_table()
-    transformer = ColumnTransformer(
-        [("ours", KernelImputer(), ["height", "weight"]), ("theirs", SimpleImputer(), ["age"])],
-        verbose_feature_names_out=False,
-    ).set_output(transform="pandas")
-    frame["age"] = frame["age"].astype("float64")
-    out = transformer.fit_transform(frame, y)
-    assert out.columns.tolist() == ["height", "weight", "age"]
-    alone = KernelImputer().fit_transform(frame[["height", "weight"]], y)
-    pd.testing.assert_frame_equal(out[["height", "weight"]], alone)
 
 
 def test_a_reference_is_cloned_and_never_fitted_itself():

@@ -8,7 +8,6 @@ import pytest
 
 from kernimpute import KernelImputer, Status, TableWarning, impute_table
 from kernimpute.estimators.impute_table import fit_table
-from kernimpute.kernels import Laplacian
 from kernimpute.table.columns import TableError
 from kernimpute.table.roles import infer_task
 
@@ -69,7 +68,6 @@ def features_of(table):
     "options",
     [
         {},
-        {"kernel": "linear"},
         {"kernel": "polynomial", "C": 2.0, "eta": 3.0},
         {"variant": "released", "max_iter": 2},
         {"variant": "anchored", "reference": "expected"},
@@ -122,16 +120,6 @@ def test_a_fitted_table_is_what_the_command_line_saves(table):
     assert fitted.roles.features == ("age", "height", "pet", "smoker", "town")
     assert fitted.imputer.feature_names_in_.tolist() == list(fitted.roles.features)
     facts = dict(fitted.facts)
-    assert list(facts) == [
-        "table",
-        "label",
-        "rows without a label",
-        "gaps",
-        "method",
-        "solver",
-        "status",
-        "seconds",
-    ]
     assert facts["label"] == "outcome (classification, 2 classes)"
     assert facts["rows without a label"] == "1, not used"
     n_gaps = table.iloc[1:][[*fitted.roles.features]].isna().sum().sum()
@@ -155,52 +143,24 @@ def test_nothing_missing_is_returned_unchanged_with_a_note_and_needs_no_memory(t
     pd.testing.assert_frame_equal(imputation.table, complete)
     assert imputation.status is Status.NOTHING_MISSING
     assert imputation.filled == {}
-    assert imputation.notes[:3] == (
-        "the table has no other gap to fill: it is returned unchanged",
-        f"empty cells stay in columns that are ignored: note ({n_empty})",
-        "rows without a label: 1, filled as new rows; the label is left missing",
-    )
+    for note, words in zip(
+        imputation.notes[:3],
+        ("no other gap to fill", f"stay in columns that are ignored: note ({n_empty})", "label: 1"),
+        strict=True,
+    ):
+        assert words in note
 
 
-def test_the_kernel_and_the_options_are_in_the_settings(table):
-    kernel = Laplacian(gamma=0.25)
-    imputation = impute_table(table, "outcome", ignore=["id"], kernel=kernel, C=2.0, eta=np.inf)
-    assert imputation.imputer.kernel_.gamma == imputation.settings["kernel"].gamma == 0.25
-    assert imputation.settings["C"] == 2.0
-    assert imputation.settings["ignore"] == ("id",)
-
-
-def test_a_constant_column_changes_nothing(table):
-    without = impute_table(table, "outcome", ignore=["id"])
-    table["k"] = [7.0] * 20 + [np.nan] * 20
-    with_it = impute_table(table, "outcome", ignore=["id"])
-    pd.testing.assert_frame_equal(with_it.table.drop(columns="k"), without.table)
-    assert (with_it.table["k"] == 7.0).all()
-
-
-def test_an_empty_column_is_left_with_a_warning_and_changes_nothing(table):
+def test_a_constant_column_and_an_empty_one_change_nothing(table):
     without = impute_table(table, "outcome", ignore=["id"])
     table["void"] = np.nan
-    with pytest.warns(
-        TableWarning, match="column left as found, because nothing is observed: 'void'"
-    ):
+    table["k"] = [7.0] * 20 + [np.nan] * 20
+    with pytest.warns(TableWarning, match="nothing is observed: 'void'"):
         with_it = impute_table(table, "outcome", ignore=["id"])
-    pd.testing.assert_frame_equal(with_it.table.drop(columns="void"), without.table)
+    pd.testing.assert_frame_equal(with_it.table.drop(columns=["void", "k"]), without.table)
+    assert (with_it.table["k"] == 7.0).all()
     assert with_it.table["void"].isna().all()
     assert "void" not in with_it.filled
-
-
-def test_a_column_seen_only_without_labels_is_left_with_a_warning():
-    frame = pd.DataFrame(
-        {
-            "a": [0.0, np.nan, 2.0, 3.5],
-            "b": [np.nan, np.nan, np.nan, 1.0],
-            "y": [0, 1, 0, None],
-        }
-    )
-    with pytest.warns(TableWarning, match="in the rows that have a label: 'b'"):
-        imputation = impute_table(frame, "y")
-    assert imputation.table["b"].isna().tolist() == [True, True, True, False]
 
 
 def test_missing_values_are_gaps_in_features_and_label():
@@ -220,20 +180,13 @@ def test_missing_values_are_gaps_in_features_and_label():
     assert imputation.n_unlabelled == 1
 
 
-def test_a_missing_value_that_no_cell_holds_is_a_warning(table):
-    with pytest.warns(TableWarning, match="no cell holds the missing value -1"):
-        impute_table(table.dropna(), "outcome", missing_values=[-1])
-
-
 @pytest.mark.parametrize(
     ("labels", "task"),
     [
         (["no", "yes", "no"], "classification"),
         ([True, False, True], "classification"),
         (pd.Categorical([1.5, 2.5, 1.5]), "classification"),
-        ([1, 2, 1], "classification"),
         ([1.0, 2.0, 2.0], "classification"),
-        ([-1, 1, 1, -1], "classification"),
         (list(range(10)) * 2, "classification"),
         (list(range(11)) * 2, "regression"),
         ([1, 2, 3], "regression"),
@@ -251,12 +204,6 @@ def test_the_task_is_inferred_by_the_stated_rule(labels, task):
         (np.array([5, 9]), [], "classification", [5, 9]),
         (np.array([0.5, 1.5]), [], "regression", None),
         (np.array([0.5, 1.5]), ["outcome"], "classification", ["0.5", "1.5"]),
-        (
-            pd.Categorical(pd.interval_range(0, 2, 2)),
-            [],
-            "classification",
-            ["(0, 1]", "(1, 2]"],
-        ),
     ],
     ids=str,
 )
@@ -272,18 +219,6 @@ def test_labels_of_any_kind_guide_alike(table, labels, categorical, task, classe
         pd.testing.assert_frame_equal(features_of(imputation.table), features_of(expected.table))
 
 
-def test_regression_does_not_depend_on_the_unit_of_the_label(table):
-    rng = np.random.default_rng(1)
-    table["outcome"] = rng.normal(size=40)
-    first = impute_table(table, "outcome", ignore=["id"])
-    assert first.task == "regression"
-    table["outcome"] = 1e4 + 8e3 * table["outcome"]
-    second = impute_table(table, "outcome", ignore=["id"])
-    pd.testing.assert_frame_equal(
-        first.table.drop(columns="outcome"), second.table.drop(columns="outcome"), rtol=1e-3
-    )
-
-
 def test_a_solver_that_stops_early_is_a_warning(table):
     with pytest.warns(TableWarning, match="Stopped at max_iter"):
         imputation = impute_table(table, "outcome", ignore=["id"], max_iter=1)
@@ -291,25 +226,10 @@ def test_a_solver_that_stops_early_is_a_warning(table):
     assert not imputation.table.isna().any(axis=None)
 
 
-def test_numbers_can_be_named_as_categories(table):
-    table["code"] = [1.0, 2.0, np.nan, 7.0] * 10
-    imputation = impute_table(table, "outcome", ignore=["id"], categorical=["code"])
-    assert set(imputation.table["code"]) == {1.0, 2.0, 7.0}
-    assert imputation.settings["categorical"] == ("code",)
-
-
-def test_float_columns_of_whole_numbers_are_rounded_and_noted(table):
-    table["count"] = [1.0, 2.0, np.nan, 7.0] * 10
-    imputation = impute_table(table, "outcome", ignore=["id"])
-    assert (imputation.table["count"] % 1 == 0).all()
-    assert any("every observed value is one: count" in note for note in imputation.notes)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"target": "outcom"}, "target: there is no column 'outcom'. Did you mean 'outcome'?"),
-        ({"drop": ["agee"]}, "drop: there is no column 'agee'. Did you mean 'age'?"),
         ({"ignore": "agee"}, "ignore: there is no column 'agee'"),
         ({"categorical": ["x"]}, "categorical: there is no column 'x'"),
         ({"drop": ["outcome"]}, "drop: the label column 'outcome' is needed"),
@@ -318,11 +238,8 @@ def test_float_columns_of_whole_numbers_are_rounded_and_noted(table):
         ({"target": "id"}, "'id' must hold classes that recur|quantity"),
         ({"task": "regression"}, "'outcome' must hold numbers for regression"),
         ({"task": "ranking"}, "The 'task' parameter of impute_table must be one of"),
-        ({"C": -1.0}, "'C' parameter of KernelImputer"),
-        ({"max_memory": 1.5}, "'max_memory' parameter of KernelImputer"),
         ({"subset_size": 9}, "'subset_size' parameter of KernelImputer"),
         ({"kernel": "cubic"}, "'kernel' parameter of"),
-        ({"variant": "best"}, "'variant' parameter of"),
     ],
 )
 def test_refusals(table, options, message):
@@ -334,28 +251,24 @@ def test_refusals(table, options, message):
 
 
 def test_tables_and_labels_that_cannot_be_used_are_refused(table):
-    with pytest.raises(TypeError, match="must be a pandas DataFrame"):
-        impute_table(table.to_numpy(), "outcome")
-    with pytest.raises(TableError, match="at least one row"):
-        impute_table(table.iloc[:0], "outcome")
-    with pytest.raises(TableError, match="a column besides the label"):
-        impute_table(table[["outcome"]], "outcome")
-    with pytest.raises(TableError, match="distinct names. Got 'age'"):
-        impute_table(pd.concat([table, table[["age"]]], axis=1), "outcome")
-    with pytest.raises(TableError, match="at least two classes. Got 'ill' in all 40 rows"):
-        impute_table(table.assign(outcome="ill"), "outcome")
+    infinite = [np.inf] + [1.0] * 39
+    for given, match in (
+        (table.iloc[:0], "at least one row"),
+        (table[["outcome"]], "a column besides the label"),
+        (pd.concat([table, table[["age"]]], axis=1), "distinct names. Got 'age'"),
+        (table.assign(outcome="ill"), "at least two classes. Got 'ill' in all 40 rows"),
+        (table.assign(outcome=np.nan), "'outcome' must hold labels. Got gaps only"),
+        (table.assign(outcome=infinite), "'outcome' column .* finite numbers. Got inf"),
+        (table.assign(age=infinite), "'age' column .* finite numbers. Got inf"),
+        (table.assign(when=pd.Timestamp("2020-01-01")), "'when' column .* Got datetime64.*ignore"),
+        (pd.DataFrame({"a": [np.nan] * 3, "outcome": [0, 1, 0]}), "in a row that has a label"),
+    ):
+        with pytest.raises(TableError, match=match):
+            impute_table(given, "outcome")
     with pytest.raises(TableError, match="at least two values. Got 0.5 in all 40 rows"):
         impute_table(table.assign(outcome=0.5), "outcome", task="regression")
-    with pytest.raises(TableError, match="'outcome' must hold labels. Got gaps only"):
-        impute_table(table.assign(outcome=np.nan), "outcome")
-    with pytest.raises(TableError, match="'outcome' column .* finite numbers. Got inf"):
-        impute_table(table.assign(outcome=[np.inf] + [1.0] * 39), "outcome")
-    with pytest.raises(TableError, match="'age' column .* finite numbers. Got inf"):
-        impute_table(table.assign(age=[np.inf] + [1.0] * 39), "outcome")
-    with pytest.raises(TableError, match="'when' column .* Got datetime64.*Drop it or ignore it"):
-        impute_table(table.assign(when=pd.Timestamp("2020-01-01")), "outcome")
-    with pytest.raises(TableError, match="an observed value in a row that has a label"):
-        impute_table(pd.DataFrame({"a": [np.nan] * 3, "y": [0, 1, 0]}), "y")
+    with pytest.raises(TypeError, match="must be a pandas DataFrame"):
+        impute_table(table.to_numpy(), "outcome")
 
 
 def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
@@ -365,9 +278,3 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
         impute_table(table, "y")
     filled = impute_table(table, "y", categorical=["day"]).table
     assert filled["day"].notna().all()
-
-
-def test_few_whole_numbers_get_a_note():
-    table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
-    notes = impute_table(table, "y").notes
-    assert any("name the columns of codes as categorical" in note for note in notes)

@@ -108,9 +108,6 @@ def assert_same_fills(one, other, X, tolerance=CLOSE):
     np.testing.assert_allclose(one / spread, other / spread, rtol=0.0, atol=tolerance)
 
 
-# ---------------------------------------------------------------- one table and one fit
-
-
 @check
 def no_gap_is_left_and_observed_cells_keep_every_bit(imputer):
     X, y, X_new = *training_rows(), new_rows()
@@ -120,21 +117,15 @@ def no_gap_is_left_and_observed_cells_keep_every_bit(imputer):
 
 
 @check
-def inputs_are_not_written_to(imputer):
+def inputs_are_not_written_to_nor_returned(imputer):
     X, y, X_new = (np.array(part) for part in (*training_rows(), new_rows()))
     before = [part.tobytes() for part in (X, y, X_new)]
     fitted = clone(imputer)
     fitted.fit_transform(X, y)
-    fitted.fit(X, y).transform(X_new)
+    fitted.transform(X_new)
     assert [part.tobytes() for part in (X, y, X_new)] == before
-
-
-@check
-def what_is_returned_shares_no_memory_with_what_came(imputer):
-    X, y = training_rows()
     complete = np.where(np.isnan(X), 0.5, X)
-    fitted = clone(imputer).fit(complete, y)
-    assert not np.shares_memory(fitted.transform(complete), complete)
+    assert not np.shares_memory(fitted.fit(complete, y).transform(complete), complete)
 
 
 @check
@@ -157,28 +148,9 @@ def filled_values_lie_in_the_observed_range(imputer):
 
 
 @check
-def float32_and_float64_are_kept(imputer):
+def fitting_twice_gives_the_same_and_leaves_the_global_generators_alone(imputer):
     X, y, X_new = *training_rows(), new_rows()
-    for dtype in (np.float32, np.float64):
-        outputs = fill_both(imputer, X.astype(dtype), y, X_new.astype(dtype))
-        assert [part.dtype for part in outputs] == [dtype, dtype]
-        assert_filled(X.astype(dtype), outputs[0])
-
-
-@check
-def a_complete_column_comes_back_untouched(imputer):
-    X, y, X_new = *training_rows(), np.array(new_rows())
-    X, X_new = np.array(X), np.array(X_new)
-    X[:, 1] = np.linspace(-3.0, 7.0, len(X))
-    X_new[:, 1] = np.linspace(-30.0, 70.0, len(X_new))
-    training, new = fill_both(imputer, X, y, X_new)
-    assert same_bits(training[:, 1], X[:, 1])
-    assert same_bits(new[:, 1], X_new[:, 1])
-
-
-@check
-def fitting_twice_gives_the_same(imputer):
-    X, y, X_new = *training_rows(), new_rows()
+    before = global_generators()
     fitted = clone(imputer)
     first = fitted.fit_transform(X, y), fitted.transform(X_new)
     second = fitted.fit_transform(X, y), fitted.transform(X_new)
@@ -186,13 +158,6 @@ def fitting_twice_gives_the_same(imputer):
     for once, twice, elsewhere in zip(first, second, other, strict=True):
         assert same_bits(once, twice)
         assert same_bits(features(once, X), elsewhere)
-
-
-@check
-def the_global_generators_are_left_alone(imputer):
-    X, y, X_new = *training_rows(), new_rows()
-    before = global_generators()
-    fill_both(imputer, X, y, X_new)
     assert global_generators() == before
 
 
@@ -206,10 +171,10 @@ def gaps_may_come_first_at_transform(imputer):
 
 
 @check
-def rows_with_nothing_observed_are_filled(imputer):
+def rows_and_new_columns_with_nothing_observed_are_filled(imputer):
     X, y, X_new = *training_rows(), new_rows()
     X, X_new = np.array(X), np.array(X_new)
-    X[[3, 8]] = X_new[[0, 7]] = np.nan
+    X[[3, 8]] = X_new[[0, 7]] = X_new[:, [2]] = np.nan
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     training, new = fill_both(imputer, X, y, X_new)
     assert_filled(X, training)
@@ -219,20 +184,12 @@ def rows_with_nothing_observed_are_filled(imputer):
 
 
 @check
-def a_column_may_be_empty_at_transform(imputer):
-    X, y, X_new = *training_rows(), np.array(new_rows())
-    X_new[:, 2] = np.nan
-    assert_filled(X_new, fill_new(imputer, X, y, X_new))
-
-
-# ------------------------------------------------------------- the same table in disguise
-
-
-@check
-def single_precision_fills_like_double(imputer):
+def single_precision_is_kept_and_fills_like_double(imputer):
     X, y = training_rows()
     rounded = X.astype(np.float32)
     single, double = (fill_training(imputer, part, y) for part in (rounded, rounded.astype(float)))
+    assert (single.dtype, double.dtype) == (np.float32, np.float64)
+    assert_filled(rounded, single)
     assert_same_fills(single, double, X, max(solver_tolerance(imputer), 1e-6))
 
 
@@ -315,9 +272,6 @@ def assert_equivariant(imputer, scale, shift):
     assert_same_fills(mapped_new, new * scale + shift, mapped, tolerance)
 
 
-# ----------------------------------------------------------------- names and containers
-
-
 NAMES = ["length", "width", "height", "mass"]
 
 
@@ -347,10 +301,9 @@ def set_output_is_obeyed(imputer):
     frame, new = framed(X), framed(X_new)
     training = fitted.fit_transform(frame, y)
     filled = fitted.transform(new)
-    assert isinstance(training, pd.DataFrame)
-    assert isinstance(filled, pd.DataFrame)
-    assert training.index.equals(frame.index)
-    assert filled.index.equals(new.index)
+    for given, got in ((frame, training), (new, filled)):
+        assert isinstance(got, pd.DataFrame)
+        assert got.index.equals(given.index)
     assert filled.columns.tolist() == fitted.get_feature_names_out().tolist()
     assert filled.columns.tolist()[:4] == NAMES
     assert_same_fills(features(filled, X), fill_new(imputer, X, y, X_new), X)
@@ -369,21 +322,6 @@ def names_out_match_the_columns_out(imputer):
     assert len(fitted.get_feature_names_out()) == n_columns
     assert fitted.get_feature_names_out()[:4].tolist() == ["x0", "x1", "x2", "x3"]
     assert fitted.get_feature_names_out(NAMES)[:4].tolist() == NAMES
-    with pytest.raises(ValueError, match="input_features should have length"):
-        fitted.get_feature_names_out(NAMES[:3])
-    named = clone(imputer).fit(framed(X), y)
-    with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
-        named.get_feature_names_out(NAMES[::-1])
-
-
-@check
-def other_columns_than_fitted_are_refused(imputer):
-    X, y = training_rows()
-    fitted = clone(imputer).fit(framed(X), y)
-    with pytest.raises(ValueError, match="feature names should match"):
-        fitted.transform(framed(X)[NAMES[::-1]])
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
-        clone(imputer).fit(X, y).transform(X[:, :3])
 
 
 @pytest.mark.parametrize("name", checks)

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import dask.dataframe as dd
 import distributed
@@ -31,7 +29,7 @@ def client():
 # joblib tells of the tasks that the interrupt drops.
 @pytest.mark.filterwarnings("ignore:.* tasks .* have been cancelled")
 def test_neither_the_death_of_a_worker_nor_an_interrupt_changes_a_cell(client, tmp_path):
-    written(numeric_table(320), tmp_path / "table.parquet")
+    written(numeric_table(240), tmp_path / "table.parquet")
     paths = tmp_path / "table.parquet", "y"
     impute_parquet(*paths, tmp_path / "alone.parquet", subset_size=10)
     pids = list(client.run(os.getpid).values())
@@ -51,14 +49,12 @@ def test_neither_the_death_of_a_worker_nor_an_interrupt_changes_a_cell(client, t
     assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky", "dask"])
-def test_the_backend_and_the_jobs_change_nothing(client, tmp_path, backend):
+def test_a_backend_of_joblib_changes_nothing(tmp_path):
     table = numeric_table(120)
     written(table, tmp_path / "table.parquet")
     X, y = table.drop(columns="y"), table["y"]
     expected = KernelImputer(subset_size=20).fit_transform(X, y)
-    options = {"client": client} if backend == "dask" else {"n_jobs": 2}
-    with joblib.parallel_config(backend=backend, **options):
+    with joblib.parallel_config(backend="loky", n_jobs=2):
         assert KernelImputer(subset_size=20).fit_transform(X, y).equals(expected)
         impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", subset_size=20)
     got = read(tmp_path / "out.parquet").to_pandas()
@@ -128,28 +124,11 @@ def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("kernimpute.scale.parquet.make_plan", None)
     written(numeric_table(40), tmp_path / "table.parquet")
     paths = tmp_path / "table.parquet", "y", tmp_path / "out.parquet"
-    with pytest.raises(ConnectionError) as caught:
+    with pytest.raises(ConnectionError, match="Got no scheduler at 'tcp://127.0.0.1:1' for 0.5"):
         impute_parquet(*paths, scheduler="tcp://127.0.0.1:1")
-    assert str(caught.value) == (
-        "The 'scheduler' parameter of impute_parquet must be the address of a scheduler of Dask's "
-        "that answers and has a worker. Got no scheduler at 'tcp://127.0.0.1:1' for 0.5 seconds "
-        "instead."
-    )
     with pytest.raises(ValueError, match=r"that answers and has a worker. Got 'far://host'"):
         impute_parquet(*paths, scheduler="far://host")
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
         with pytest.raises(ConnectionError, match="Got no worker at .* for 0.5 seconds"):
             impute_parquet(*paths, scheduler=cluster.scheduler_address)
     assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]
-
-
-def test_dask_is_imported_only_where_it_is_asked_for():
-    script = "import sys, kernimpute.cli, kernimpute.scale; sys.exit('dask' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
-
-
-def test_without_dask_the_extra_is_named(tmp_path, monkeypatch):
-    written(numeric_table(40), tmp_path / "table.parquet")
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"pip install 'kernimpute\[dask\]'"):
-        impute_parquet(tmp_path / "table.parquet", "y", tmp_path / "out.parquet", scheduler="local")

@@ -49,11 +49,8 @@ def somehow(encoded, number=0.3):
     return np.where(np.isnan(encoded.matrix), fills, encoded.matrix)
 
 
-# ---------------------------------------------------------------------- what comes back
-
-
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("rows", [slice(None), slice(1, 2), slice(0, 1), slice(0, 0), slice(1, 5)])
+@pytest.mark.parametrize("rows", [slice(None), slice(1, 2), slice(0, 0)])
 def test_any_rows_come_back_in_their_dtype_with_only_their_gaps_written(name, rows):
     code = learn_code(COLUMNS[name].to_frame(name), whole="dtype")
     frame = COLUMNS[name].to_frame(name).iloc[rows]
@@ -75,7 +72,7 @@ def test_any_rows_come_back_in_their_dtype_with_only_their_gaps_written(name, ro
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("dtype", [object, float, "string", "datetime64[ns]", "category", "null"])
+@pytest.mark.parametrize("dtype", [object, "datetime64[ns]", "category", "null"])
 def test_rows_of_gaps_only_are_filled_whatever_their_dtype(name, dtype):
     code = learn_code(COLUMNS[name].to_frame("c"))
     column = code.columns[0]
@@ -138,18 +135,6 @@ def test_an_empty_column_is_left_or_gets_the_constant_of_its_dtype(name):
         assert filled.dtype == series.dtype
 
 
-def test_an_empty_column_may_hold_anything_later():
-    code = learn_code(pd.DataFrame({"e": [NAN] * 2, "n": [0.0, 1.0]}))
-    rows = pd.DataFrame({"e": pd.Series(["x", None], dtype=object), "n": [0.0, 1.0]})
-    encoded = code.encode(rows)
-    assert encoded.decode(encoded.matrix, fill_empty=True)["e"].tolist() == ["x", "missing"]
-    with pytest.raises(TableError, match="'e' column.*finite"):
-        code.encode(pd.DataFrame({"e": [np.inf], "n": [0.0]}))
-
-
-# ---------------------------------------------------------------------- the matrix
-
-
 def test_numbers_are_scaled_by_their_observed_range_and_categories_are_codes():
     table = pd.DataFrame({"n": [10, 20, None, 15], "c": ["x", "z", "y", None]})
     encoded = encode_table(table)
@@ -169,23 +154,13 @@ def test_codes_may_come_in_any_dtype_of_numbers():
         assert code.encode(pd.DataFrame({"c": [5, 1]}, dtype=dtype)).matrix.tolist() == [[2], [0]]
 
 
-def test_text_that_looks_like_a_date_is_a_category_where_it_was_one():
-    dates = pd.DataFrame({"d": ["2020-01-01", "2021-01-01"]})
-    code = learn_code(dates, categorical=["d"])
-    np.testing.assert_array_equal(code.encode(dates).matrix, [[0.0], [1.0]])
-    text = learn_code(pd.DataFrame({"d": ["2020-01-01", "later"]}))
-    assert text.encode(dates[:1]).matrix.tolist() == [[0.0]]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ({"n": ["x"]}, "'n' column.*must hold numbers, as it did before"),
-        ({"k": ["x"]}, "'k' column.*must hold numbers, as it did before"),
         ({"t": [1.0]}, "'t' column.*must hold categories, as it did before"),
         ({"n": [-np.inf]}, "'n' column.*finite numbers. Got -inf"),
         ({"t": ["y"]}, r"'t' column.*before \('x'\). Got 'y' besides.*handle_unknown='missing'"),
-        ({"c": ["q"]}, r"'c' column.*before \('a', 'b'\). Got 'q' besides"),
         ({"more": [1]}, "must have the columns .* in this order. Got .*'more'"),
     ],
 )
@@ -206,9 +181,6 @@ def test_unknown_categories_may_count_as_gaps():
     filled = encoded.decode(np.nan_to_num(encoded.matrix, nan=1.0))
     assert filled["c"].tolist() == ["b", "a", "b", "b"]
     assert filled["k"].tolist() == ["x"] * 4
-
-
-# ---------------------------------------------------------------------- domains of the fills
 
 
 def test_whole_numbers_are_rounded_inside_their_observed_domain():
@@ -243,13 +215,6 @@ def test_integer_rows_of_a_float_column_get_whole_numbers_in_its_range():
         assert (filled.dtypes == rows.dtypes).all()
 
 
-def test_fractions_that_are_categories_turn_integer_rows_into_floats():
-    code = learn_code(pd.DataFrame({"a": [1.5, 2.0, 300.0]}), categorical=["a"])
-    encoded = code.encode(pd.DataFrame({"a": np.array([2, -1], "int8")}), missing_values=[-1])
-    for fill, expected in ((0.0, 1.5), (2.0, 300.0)):
-        assert encoded.decode(np.array([[1.0], [fill]]))["a"].tolist() == [2.0, expected]
-
-
 @pytest.mark.parametrize("dtype", ["Int8", "object", "float"])
 def test_a_declared_range_scales_and_clips(dtype):
     frame = pd.DataFrame({"a": pd.Series([2, 4, None], dtype=dtype), "k": [2.0, NAN, 2.0]})
@@ -264,7 +229,7 @@ def test_a_declared_range_scales_and_clips(dtype):
 
 @pytest.mark.parametrize(
     "range_",
-    [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), 3, (0, None)],
+    [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)],
 )
 def test_a_range_that_is_none_is_refused(range_):
     message = "'ranges' parameter of learn_code must hold pairs of finite numbers low < high"
@@ -276,7 +241,6 @@ def test_a_range_that_is_none_is_refused(range_):
     ("ranges", "message"),
     [
         ({"a": (0, 1)}, r"'a' column.*declared range \[0, 1\]. Got 2.0"),
-        ({"a": (1, 3)}, r"'a' column.*declared range \[1, 3\]. Got 0.0"),
         ({"k": (0, 1)}, r"'k' column.*declared range \[0, 1\]. Got 5.0"),
         ({"c": (0, 1)}, "'c' column.*must hold numbers for its range"),
         ({"z": (0, 1)}, "feature_range: there is no column 'z'"),
@@ -286,9 +250,6 @@ def test_a_range_that_does_not_fit_its_column_is_refused(ranges, message):
     frame = pd.DataFrame({"a": [0.0, 2.0], "c": ["x", "y"], "k": [5.0, 5.0]})
     with pytest.raises(TableError, match=message):
         learn_code(frame, ranges=ranges)
-
-
-# ---------------------------------------------------------------------- categorical dtypes
 
 
 @pytest.mark.parametrize(
@@ -327,9 +288,6 @@ def test_a_dictionarys_unused_values_are_not_unknown():
     code = learn_code(frame)
     assert code.columns[0].levels == ("a", "b", "z")
     np.testing.assert_array_equal(code.encode(frame).matrix, [[0.0], [1.0]])
-
-
-# ---------------------------------------------------------------------- indicators
 
 
 def code_of(*sizes):
@@ -377,9 +335,6 @@ def test_a_category_leaves_the_references_for_a_gain_of_more_than_half_the_range
     coded = code_of(len(now) if len(now) > 1 else 2)
     filled = coded.to_codes(np.array([now]), np.array([[NAN]]), np.array([reference]))
     assert filled == [[code]]
-
-
-# ---------------------------------------------------------------------- storage
 
 
 def stored_by_skops(code):

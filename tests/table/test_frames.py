@@ -11,11 +11,9 @@ import pytest
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import TableError
 from kernimpute.table.frames import (
-    as_frame,
     is_frame,
     like,
     to_pandas,
-    with_filled_columns,
 )
 
 POLARS = pl.DataFrame(
@@ -67,12 +65,6 @@ def test_tables_are_frames_and_arrays_are_none():
         assert not is_frame(other)
 
 
-def test_pandas_passes_as_it_is():
-    frame = pd.DataFrame([[1.0, "a"]], columns=["x", "y"])
-    assert to_pandas(frame) is frame
-    assert like(frame, frame, np.array([True, False])) is frame
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_comes_back_with_its_schema_and_its_observed_cells(name):
     X = TABLES[name]
@@ -101,12 +93,8 @@ def test_columns_may_be_dropped_and_indicators_may_follow(name):
         back = cells(like(X, filled, changed))
         assert list(back) == list(filled.columns)
         assert back["gap"] == [False, True, False]
-
-
-@pytest.mark.parametrize("name", ["polars", "arrow"])
-def test_an_empty_column_gets_a_dtype_that_holds_its_constant(name):
-    filled, _ = filled_like(TABLES[name], fill_empty=True)
-    assert cells(filled)["Null"] == [0.0, 0.0, 0.0]
+    # An empty column gets a dtype that holds its constant.
+    assert cells(filled_like(X, fill_empty=True)[0])["Null"] == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("as_table", [lambda frame: frame, pl.DataFrame.to_arrow])
@@ -132,24 +120,11 @@ def test_rows_of_gaps_only_in_another_dtype_are_filled():
     assert cells(filled) == {"String": ["b"], "Float64": [0.3], "Enum": ["a"]}
 
 
-def test_filled_columns_of_a_file_keep_its_types():
-    frame = as_frame(TABLES["arrow"])
-    assert isinstance(frame["Categorical"].dtype, pd.CategoricalDtype)
-    encoded = learn_code(frame).encode(frame)
-    filled = encoded.decode(np.where(np.isnan(encoded.matrix), 1.0, encoded.matrix))
-    names = [name for name in frame if name not in ("Null", "Date")]
-    back = with_filled_columns(TABLES["arrow"], filled, names)
-    assert back.schema == TABLES["arrow"].schema
-    assert sum(column.null_count for column in back.columns) == 6
-
-
 ARRAYS = {
     "float64": (np.array([[1.5, np.nan], [2.5, 3.0]]), "float64"),
-    "float32": (np.array([[1.5, np.nan], [2.5, 3.0]], dtype="float32"), "float32"),
     "float16": (np.array([[1.5, np.nan], [2.5, 3.0]], dtype="float16"), "float16"),
     "object": (np.array([["a", 1.5], [None, np.nan]], dtype=object), "object"),
     "bool": (np.array([[True, False], [False, True]]), "bool"),
-    "int32": (np.array([[1, 2], [3, 4]], dtype="int32"), "float64"),
     "uint8": (np.array([[1, 2], [3, 4]], dtype="uint8"), "float64"),
     "text": (np.array([["a", "b"], ["b", "b"]]), "object"),
 }
@@ -181,16 +156,7 @@ def test_columns_of_arrays_are_numbered_and_lists_keep_their_cells():
     [
         (POLARS.lazy(), TypeError, "must be in memory. Got a lazy polars LazyFrame"),
         (np.zeros(3), ValueError, r"two dimensions. Got an array of shape \(3,\)"),
-        (
-            np.array([[1, 2**53 + 1]]),
-            TableError,
-            "column 1 must hold integers.*Got 9007199254740993",
-        ),
-        (
-            np.array([[-(2**53) - 1]]),
-            TableError,
-            "column 0 must hold integers.*Got -9007199254740993",
-        ),
+        (np.array([[1, -(2**53) - 1]]), TableError, "column 1 must.*integers.*-9007199254740993"),
         (np.array([[2**53 + 1]], "uint64"), TableError, "pass a DataFrame"),
     ],
 )

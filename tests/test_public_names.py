@@ -19,8 +19,11 @@ def test_every_name_is_there_and_listed():
     )
 
 
-def test_modules_of_names_are_attributes_after_import():
-    code = "import kernimpute; kernimpute.estimators.trusted_types(); kernimpute.core.rows"
+def test_modules_of_names_are_attributes_after_import_and_dask_is_not_imported():
+    code = (
+        "import sys, kernimpute; kernimpute.estimators.trusted_types(); kernimpute.core.rows; "
+        "import kernimpute.cli, kernimpute.scale; sys.exit('dask' in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
