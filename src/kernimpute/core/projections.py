@@ -23,8 +23,11 @@ from kernimpute.core.status import Status
 
 __all__ = [
     "AdamMoments",
+    "BETA_MEAN",
+    "BETA_SQUARE",
     "BoxConeProjection",
     "BoxMultiplier",
+    "GUARD",
     "PsdProjection",
     "adam_step",
     "clip_and_centre",
@@ -43,6 +46,8 @@ PARTIAL_SHARE = 0.15
 """Largest share of the spectrum for which it pays to compute that share alone."""
 PARTIAL_FROM = 64
 """Rows from which on it pays."""
+BETA_MEAN, BETA_SQUARE, GUARD = 0.9, 0.999, 1e-8
+"""Adam's constants."""
 
 
 def symmetrise(M: FloatArray) -> FloatArray:
@@ -354,16 +359,12 @@ def adam_step(
     gradient: FloatArray,
     moments: AdamMoments,
     learning_rate: float,
-    *,
-    beta_mean: float = 0.9,
-    beta_square: float = 0.999,
-    guard: float = 1e-8,
 ) -> tuple[FloatArray, AdamMoments]:
     """Return what one Adam update adds in order to ascend, and the moments after it."""
     t = moments.t + 1
-    mean = beta_mean * moments.mean + (1.0 - beta_mean) * gradient
-    square = beta_square * moments.square + (1.0 - beta_square) * gradient**2
-    unbiased_mean = mean / (1.0 - beta_mean**t)
-    unbiased_square = square / (1.0 - beta_square**t)
-    step = learning_rate * unbiased_mean / (np.sqrt(unbiased_square) + guard)
+    mean = BETA_MEAN * moments.mean + (1.0 - BETA_MEAN) * gradient
+    square = BETA_SQUARE * moments.square + (1.0 - BETA_SQUARE) * gradient**2
+    unbiased_mean = mean / (1.0 - BETA_MEAN**t)
+    unbiased_square = square / (1.0 - BETA_SQUARE**t)
+    step = learning_rate * unbiased_mean / (np.sqrt(unbiased_square) + GUARD)
     return step, AdamMoments(mean, square, t)

@@ -29,6 +29,7 @@ from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
 from kernimpute.core.checks import EPSILON
 from kernimpute.core.dual import coupling
+from kernimpute.core.kernels import BLOCK_CELLS
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 
@@ -50,8 +51,6 @@ FLAT_SHARE = 0.1
 fall so far. The square is there because what is left to fall goes with the square of the slope."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells have their turn."""
-BLOCK_CELLS = 2**16
-"""Entries of a matrix computed at a time: as many as a core's cache holds."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from kernimpute.core.checks import (
+    as_floats,
     check_incomplete,
     check_matrix,
     observed_cells,
@@ -151,10 +152,7 @@ def recovery_problem(
 
 def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray:
     """Return the symmetric part of a finite matrix over pairs of n rows."""
-    try:
-        values = np.ascontiguousarray(matrix, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    values = np.ascontiguousarray(as_floats(matrix, owner, name))
     if values.shape != (n, n):
         must_be = f"a matrix of shape {(n, n)}"
         raise ValueError(refusal_in_words(owner, name, must_be, f"shape {values.shape}"))
@@ -212,10 +210,7 @@ def check_starts(
 def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: str) -> FloatArray:
     """Return a given start with the observed cells of the problem."""
     name = f"starts[{place}]"
-    try:
-        table = np.array(start, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    table = as_floats(start, owner, name)
     if table.shape != problem.X.shape:
         must_be = f"a table of shape {problem.X.shape}"
         raise ValueError(refusal_in_words(owner, name, must_be, f"shape {table.shape}"))

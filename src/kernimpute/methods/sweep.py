@@ -15,8 +15,8 @@ sums of feature terms less their targets, computed afresh from the columns: noth
 A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
 2 of `_minimise_row`, the best step of one cell.
 
-All compiled code is in this file because numba's cache only notices changes of the file that a
-compiled function is in.
+All compiled code of the exact sweep is in this file because numba's cache only notices changes of
+the file that a compiled function is in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CELLS", "Rows", "arrange", "objective", "sweep"]
+__all__ = ["CELLS", "Rows", "arrange", "compile_cached", "objective", "sweep"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -84,14 +84,19 @@ def _helper(function: _Function) -> _Function:
     return compiled
 
 
-def _entry(function: _Function) -> _Function:
-    """Compile a function that Python calls, and cache it."""
+def compile_cached(function: _Function, **options: Any) -> _Function:
+    """Compile a function that Python calls, and keep the result in a file where one can be kept."""
     try:
-        compiled: _Function = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled: _Function = numba.njit(cache=True, **options)(function)
     except RuntimeError:
         # Neither the package's directory nor the user's can be written to.
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     return compiled
+
+
+def _entry(function: _Function) -> _Function:
+    """Compile a function of this file that Python calls."""
+    return compile_cached(function, **_OPTIONS)
 
 
 class Rows(NamedTuple):

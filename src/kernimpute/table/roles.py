@@ -6,7 +6,7 @@ not used) or dropped (left out of the result). A row whose label is a gap is unl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.core.checks import MOST_CLASSES, Task, task_of_numbers
-from kernimpute.table.code import TableCode, encode_table
+from kernimpute.table.code import encode_table
 from kernimpute.table.columns import Column, TableError, check_column_names, check_table
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "has_few_values",
     "infer_task",
     "left_as_found",
-    "looks_like_codes",
     "plain",
     "table_labels",
 ]
@@ -156,19 +155,6 @@ def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     columns = "column" if len(names) == 1 else "columns"
     listed = ", ".join(repr(name) for name in names)
     return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
-
-
-def looks_like_codes(
-    code: TableCode, frame: pd.DataFrame, names: Collection[Hashable]
-) -> list[str]:
-    """Return `codes_note` of those of some columns that hold few whole numbers."""
-    return codes_note(
-        [
-            column.name
-            for column in code.columns
-            if column.name in names and has_few_values(column, frame[column.name])
-        ]
-    )
 
 
 def has_few_values(column: Column, series: pd.Series) -> bool:
