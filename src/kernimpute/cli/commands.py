@@ -299,9 +299,9 @@ def apply(
         write_table,
     )
     from kernimpute.cli.models import fill_rows, read_model
-    from kernimpute.cli.summary import Progress, filled_fact, size_fact
+    from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
-    from kernimpute.estimators.impute_table import ignored_note, n_empty
+    from kernimpute.estimators.impute_table import ignored_note, n_empty, share_of_cells
     from kernimpute.table.columns import listed
 
     extension = table_extension(output)
@@ -339,7 +339,7 @@ def apply(
         cautions.append(
             f"columns that the model does not know are kept as they are: {listed(others)}"
         )
-    cautions += [text.removeprefix("KernelImputer: ") for text in progress.warnings_but()]
+    cautions += progress.warnings_but()
     n_rows, n_columns = rows.table.shape
     by = f", of kernimpute {fitted.version}" if fitted.version else ""
     label = f", fitted to the label {fitted.target}" if fitted.target else ""
@@ -347,7 +347,7 @@ def apply(
     facts = [
         size_fact(n_rows, n_columns),
         ("model", f"{model}{by}{label}"),
-        filled_fact(sum(counts.values()), n_rows * n_columns),
+        ("filled", share_of_cells(sum(counts.values()), n_rows * n_columns)),
         ("seconds", f"{seconds:.2f}"),
     ]
     ignored = [name for name in fitted.ignored if name in rows.table.columns]

@@ -139,6 +139,8 @@ def save(estimator: Any, path: str | Path) -> None:
     ------
     ValueError
         If the estimator holds something that skops cannot write.
+    OSError
+        If the file cannot be written.
 
     See Also
     --------
@@ -186,6 +188,8 @@ def load(path: str | Path, trust: bool = False) -> Any:
     ValueError
         If the file is not one of `save`, holds other types without `trust`, or was written by
         a version of another format.
+    OSError
+        If there is no such file, or it cannot be read.
 
     See Also
     --------
@@ -209,7 +213,7 @@ def load(path: str | Path, trust: bool = False) -> Any:
     except _UNREADABLE as error:
         raise ValueError(
             f"{path} must be a file of kernimpute.save. Got one that skops cannot read "
-            f"({_line(error)}) instead: pickles and older files are not opened."
+            f"({_line(error)}) instead: pickles are not opened."
         ) from error
 
 
