@@ -156,7 +156,7 @@ def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
             ("subsets", f"{run.n_subsets}{reused}"),
             ("solver", f"at the most {counted(run.n_iter - 1, 'round')}{known}"),
         ]
-    # The causes that some statuses list are among the warnings.
+    # The warnings list the causes that some statuses have.
     status = run.status.value.partition(" Causes:")[0]
     return [*facts, ("status", status), ("seconds", f"{run.seconds:.2f}")]
 

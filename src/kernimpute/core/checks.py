@@ -121,7 +121,7 @@ def check_choice(owner: str, name: str, value: object, choices: Collection[str])
 
 
 def observed_cells(X: FloatArray) -> BoolArray:
-    """Return the mask of observed cells, True where X is not NaN; there is no other polarity."""
+    """Return the mask of observed cells: True where X is not NaN."""
     return ~np.isnan(X)
 
 
@@ -177,23 +177,13 @@ def _refuse_cells(matrix: FloatArray, refused: BoolArray, owner: str, must_be: s
 
 @dataclass(frozen=True)
 class ObservedRange:
-    """The range of the observed cells of each column, and the map between it and [0, 1].
+    """The range of the observed cells of each column, and the map between it and [0, 1]."""
 
-    Parameters
-    ----------
-    minimum, width : ndarray of shape (n_features,)
-        Smallest observed value, and largest minus smallest, so rounded that their sum is at most
-        the largest; 0 and 0 for a column without any observed value.
-    """
-
-    minimum: FloatArray
-    width: FloatArray
+    minimum: FloatArray  # (n_features,); 0 for a column without any observed value
+    width: FloatArray  # (n_features,), rounded so that minimum + width is at most the maximum
 
     def to_unit(self, X: FloatArray) -> FloatArray:
-        """Return X mapped so that the observed range becomes [0, 1]; constant columns become 0.
-
-        Values outside the range, which only new rows can have, land outside [0, 1].
-        """
+        """Return X mapped so that the observed range becomes [0, 1]; constant columns become 0."""
         unit = X - self.minimum
         unit /= np.where(self.width > 0.0, self.width, 1.0)
         # The largest value itself may land above 1, by rounding.
@@ -225,7 +215,7 @@ Task = Literal["classification", "regression"]
 """What the labels are."""
 
 MOST_CLASSES = 10
-"""Whole-number labels with more distinct values than this are a quantity, unless told."""
+"""Whole-number labels with more distinct values than this count as a quantity."""
 
 
 def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
@@ -237,7 +227,7 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
             raise ValueError(_gap_refusal(owner))
         if len({isinstance(label, str) for label in cells}) > 1:
             raise TypeError(refusal_in_words(owner, "y", "of one kind", "text and other labels"))
-        # Of one kind, they get its type: [True, False] as booleans, [1, 2] as integers.
+        # Labels of one kind get its dtype: [True, False] become booleans, [1, 2] integers.
         labels = np.array(cells).reshape(labels.shape)
     if labels.dtype.kind not in "biufUT":
         must_be = "made of numbers, booleans or text"

@@ -45,7 +45,7 @@ FloatArray = NDArray[np.float64]
 PARTIAL_SHARE = 0.15
 """Largest share of the spectrum for which it pays to compute that share alone."""
 PARTIAL_FROM = 64
-"""Rows from which on it pays."""
+"""Fewest rows at which it pays."""
 BETA_MEAN, BETA_SQUARE, GUARD = 0.9, 0.999, 1e-8
 """Adam's constants."""
 
@@ -174,7 +174,7 @@ class BoxMultiplier:
 
 @dataclass(frozen=True)
 class BoxConeProjection:
-    """The projection on a box cut by a cone, as far as it was carried."""
+    """The projection on a box cut by a cone, as far as the iteration got."""
 
     point: FloatArray
     """A point of the cone."""
@@ -207,11 +207,11 @@ def project_box_cone(
 
     ``min ||P - M||^2 / 2`` over P in the cone with ``lower <= P <= upper``, by accelerated gradient
     ascent with restarts on the dual in the box's multiplier Y, where ``P = proj(M - Y)``. The step
-    1 is exact, for the projection is non-expansive. It has converged once the box is violated by at
-    most ``tol max(1, |M|)`` and the multiplier has settled to the same.
+    length 1 is right because the projection is non-expansive. The iteration has converged once the
+    box is violated by at most ``tol max(1, |M|)`` and the multiplier moves by no more.
 
     Two sets that do not meet have a separating direction: a Y with ``proj(-Y) = 0`` and ``sum of
-    max(Y lower, Y upper) < 0``. The multiplier tends to it, and shows them so.
+    max(Y lower, Y upper) < 0``. The multiplier tends to such a direction, which then proves it.
     """
     zeros = np.zeros_like(M)
     now = BoxMultiplier(zeros, zeros) if multiplier is None else multiplier

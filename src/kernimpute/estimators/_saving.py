@@ -198,15 +198,15 @@ def load(path: str | Path, trust: bool = False) -> Any:
     skops_io = _skops_io()
     try:
         found = skops_io.get_untrusted_types(file=path)
-        strange = sorted(set(found) - set(_TRUSTED))
-        if any(name.startswith("kernimpute.") for name in strange):
+        untrusted = sorted(set(found) - set(_TRUSTED))
+        if any(name.startswith("kernimpute.") for name in untrusted):
             raise ValueError(
                 f"{path} was written by another version of kernimpute than "
                 f"{version('kernimpute')}: fit and save again."
             )
-        if strange and not trust:
+        if untrusted and not trust:
             raise ValueError(
-                f"{path} holds types that kernimpute does not know ({', '.join(strange)}), and "
+                f"{path} holds types that kernimpute does not know ({', '.join(untrusted)}), and "
                 "making them can run any code: pass trust=True if you trust its origin."
             )
         return skops_io.load(path, trusted=found)

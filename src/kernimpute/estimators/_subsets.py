@@ -411,8 +411,8 @@ def _with_own_codes(
     """Return rows and reference of a subset that observes every code of its reference.
 
     The table's most frequent code may be observed nowhere in a subset, and the solvers refuse it
-    there: the subset's own most frequent code is taken. A column of which the subset observes
-    nothing is the reference's, which all its rows have in common.
+    there: the subset's own most frequent code is taken. Where the subset observes nothing of a
+    column, all its rows take the reference's code, which is one and the same.
     """
     X, table = matrix.copy(), reference.copy()
     for column in kernel.categorical:
@@ -421,8 +421,8 @@ def _with_own_codes(
             X[:, column] = table[:, column]
             continue
         codes, shares = codes_and_weights(matrix[known, column], weights[known])
-        strange = ~np.isin(table[:, column], codes)
-        table[strange, column] = codes[shares.argmax()]
+        unobserved = ~np.isin(table[:, column], codes)
+        table[unobserved, column] = codes[shares.argmax()]
     return X, table
 
 

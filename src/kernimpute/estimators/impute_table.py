@@ -429,7 +429,7 @@ def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[
     return MappingProxyType(settings)
 
 
-# ------------------------------------------------------------------------------ what is said
+# --------------------------------------------------------------- facts and notes, for people
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -472,7 +472,7 @@ def _facts(
     known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
     facts += [
         ("solver", counted(imputer.n_iter_ - 1, "round") + known),
-        # The causes that some statuses list are among the warnings.
+        # The warnings list the causes that some statuses have.
         ("status", status.value.partition(" Causes:")[0]),
         ("seconds", f"{seconds:.2f}"),
     ]

@@ -82,7 +82,7 @@ def column_roles(
 def infer_task(labels: pd.Series) -> Task:
     """Return what labels without gaps are taken for when the caller does not say.
 
-    Text, booleans and categories are classes; numbers are as `core.checks.infer_task` says.
+    Text, booleans and categories are classes; for numbers see `core.checks.infer_task`.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
         )
     names = np.array(classes)
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
-        # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
+        # The solver takes fractions for a quantity and cannot sort objects, but it takes text.
         names = np.array([str(name) for name in classes])
     return TableLabels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
 
