@@ -79,8 +79,8 @@ else:
         "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
     }
 
-    # Each name is imported when it is asked for (PEP 562): all together take more than a second,
-    # which the command line need not wait for to print its help, or to be interrupted.
+    # A name is imported on its first use (PEP 562). All together take more than a second, and
+    # `kernimpute --help` needs none of them.
     def __getattr__(name):
         if name in _HOMES:
             return _import_module(f"{__name__}.{name}")

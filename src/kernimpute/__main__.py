@@ -9,13 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the program, from the first import on, and return its exit code.
-
-    Returns
-    -------
-    int
-        As of `kernimpute.cli.run`.
-    """
+    """Run the program, from the first import on, and return its exit code."""
     try:
         from kernimpute.cli import run
 
@@ -23,7 +17,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("kernimpute: interrupted; no output was written.", file=sys.stderr)
         code = 130
-    # Without this, Python visits every object once more at its end, for a third of a second.
+    # Otherwise Python spends a third of a second at its end on visiting every object.
     gc.freeze()
     return code
 

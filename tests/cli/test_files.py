@@ -117,10 +117,12 @@ def check_parquet(program, given, said):
 def test_parquet_keeps_types_metadata_and_columns_that_are_not_used(program, folder):
     FRAME.to_parquet("t.parquet")
     roles = ("-t", "y", "--ignore", "when,list")
-    check_parquet(program, ("impute", "t.parquet", *roles), "not used, for it is the index: key")
+    check_parquet(
+        program, ("impute", "t.parquet", *roles), "not used, because it is the index: key"
+    )
     code, out, _ = program("fit", "t.parquet", *roles, "-o", "m")
     assert code == 0
-    assert "note: kept and not used, for it is the index: key" in out
+    assert "note: kept and not used, because it is the index: key" in out
     model = read_model(folder / "m.skops", trust=False)
     assert model.ignored == ("when", "list", "key")
     assert [kind.kind for kind in model.kinds.values()] == ["number", "whole", "category"] + [

@@ -15,7 +15,7 @@ def test_horse_colic(program, data_dir, folder):
     assert (code, err) == (0, "")
     assert check_filled(table.read_text(), (folder / "o.csv").read_text()) == 1927
     assert "1927 of 10304 cells" in out
-    assert "read as codes, for they have leading zeros: lesion_1, lesion_2, lesion_3" in out
+    assert "read as codes, because they have leading zeros: lesion_1, lesion_2, lesion_3" in out
 
 
 def test_cylinder_bands(program, data_dir, folder):

@@ -125,7 +125,7 @@ def test_a_filled_value_is_written_like_its_neighbours(cells, value, text):
 @pytest.mark.parametrize(
     ("cells", "options", "dtype", "note"),
     [
-        (["00000", "02208"], {}, "object", "read as codes, for they have leading zeros: c"),
+        (["00000", "02208"], {}, "object", "read as codes, because they have leading zeros: c"),
         (["0", "10", "0.5"], {}, "float64", None),
         (["012.5", "010"], {}, "float64", None),
         (["1", "2", "1"], {"categorical": ["c"]}, "object", None),

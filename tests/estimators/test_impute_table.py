@@ -278,3 +278,24 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
         impute_table(table, "y")
     filled = impute_table(table, "y", categorical=["day"]).table
     assert filled["day"].notna().all()
+
+
+def test_few_whole_numbers_get_a_note():
+    table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
+    notes = impute_table(table, "y").notes
+    assert any("name the columns of codes as categorical" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["categorical_features", "add_indicator", "keep_empty_features"])
+def test_parameters_that_the_roles_of_the_columns_decide_are_refused(table, name):
+    with pytest.raises(TypeError, match=name):
+        impute_table(table, "outcome", **{name: True})
+
+
+def test_numbers_of_unlabelled_rows_far_outside_the_range_are_warned_of():
+    frame = pd.DataFrame({"a": [0.0, 1.5, 2.5, 1e12], "b": [1.5, np.nan, 3.5, np.nan]})
+    frame["y"] = ["no", "yes", "yes", None]
+    with pytest.warns(UserWarning, match="farther than"):
+        filled = impute_table(frame, "y").table
+    assert filled["a"].iloc[3] == 1e12
+    assert not filled["b"].isna().any()

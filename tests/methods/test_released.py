@@ -71,8 +71,7 @@ def test_the_rounds_and_the_machine_after_them(golden):
     np.testing.assert_allclose(K_o * now.A * now.E, golden["K_loop"], **CLOSE)
     np.testing.assert_allclose(golden["y"] * now.b[:, 0], golden["alpha_before_qp"], **CLOSE)
     np.testing.assert_allclose(steps[2:], golden["stage1_alpha_step_norms"], **CLOSE)
-    K, b, intercept = released.machine(dual, K_o * now.A * now.E)
-    np.testing.assert_allclose(K, golden["K_qp"], **CLOSE)
+    b, intercept = released.machine(dual, K_o * now.A * now.E)
     np.testing.assert_allclose(golden["y"] * b[:, 0], golden["alpha"], **CLOSE)
     np.testing.assert_allclose(intercept[0], golden["bias"], **CLOSE)
 

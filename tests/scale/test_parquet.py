@@ -127,7 +127,7 @@ def test_the_index_of_pandas_is_kept_and_not_used(paths, names):
     done = impute_parquet(*paths, subset_size=20)
     got = pd.read_parquet(paths[2])
     assert got.index.equals(table.index) and got.notna().all(axis=None)
-    assert done.notes[0].startswith("kept and not used, for it is the index: ")
+    assert done.notes[0].startswith("kept and not used, because it is the index: ")
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "category"])

@@ -58,8 +58,8 @@ def impute(
     a column is numeric if more than half of its cells look like numbers; codes with leading
     zeros are categories.
 
-    With --subset-size, a Parquet file, or a folder of such, is not held in memory if it is written
-    as one; a run that was interrupted continues if it is started again.
+    With --subset-size, a Parquet file or a folder of them is filled without being read into memory
+    if the output is Parquet, too. Start an interrupted run again and it continues.
 
     Example: `kernimpute impute patients.csv --target outcome -o filled.csv --ignore patient_id`
     """
@@ -185,7 +185,7 @@ def _impute_out_of_core(
 
 
 def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str]) -> list[str]:
-    """Leave out that no cell holds a text whose number is held, or the other way round."""
+    """Drop the caution on a missing value as text where it occurs as a number, and vice versa."""
     from kernimpute.table.columns import marker_values
 
     left = list(cautions)
@@ -299,9 +299,9 @@ def apply(
         write_table,
     )
     from kernimpute.cli.models import fill_rows, read_model
-    from kernimpute.cli.summary import Progress, filled_fact, size_fact
+    from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
-    from kernimpute.estimators.impute_table import ignored_note, n_empty
+    from kernimpute.estimators.impute_table import ignored_note, n_empty, share_of_cells
     from kernimpute.table.columns import listed
 
     extension = table_extension(output)
@@ -321,17 +321,17 @@ def apply(
     with Progress(quiet=quiet) as progress, refusals():
         rows = fill_rows(fitted, values.frame.drop(columns=dropped))
     seconds = time.perf_counter() - start
-    strange = [
+    unknowns = [
         f"{name!r}: {listed(list(found.unique()))} in {len(found)} of its cells"
         for name, found in rows.unknown.items()
     ]
-    if strange and unknown is options.UnknownName.ERROR:
+    if unknowns and unknown is options.UnknownName.ERROR:
         raise RefusedError(
-            f"{new} holds categories that the model does not know ({'; '.join(strange)}): correct "
+            f"{new} holds categories that the model does not know ({'; '.join(unknowns)}): correct "
             "them, or pass --unknown missing to fill these cells like gaps."
         )
     cautions = [
-        f"categories that the model does not know are filled like gaps: {one}" for one in strange
+        f"categories that the model does not know are filled like gaps: {one}" for one in unknowns
     ]
     known = {*fitted.features, *fitted.ignored, *fitted.dropped, fitted.target}
     others = [name for name in file.names if name not in known]
@@ -339,7 +339,7 @@ def apply(
         cautions.append(
             f"columns that the model does not know are kept as they are: {listed(others)}"
         )
-    cautions += [text.removeprefix("KernelImputer: ") for text in progress.warnings_but()]
+    cautions += progress.warnings_but()
     n_rows, n_columns = rows.table.shape
     by = f", of kernimpute {fitted.version}" if fitted.version else ""
     label = f", fitted to the label {fitted.target}" if fitted.target else ""
@@ -347,7 +347,7 @@ def apply(
     facts = [
         size_fact(n_rows, n_columns),
         ("model", f"{model}{by}{label}"),
-        filled_fact(sum(counts.values()), n_rows * n_columns),
+        ("filled", share_of_cells(sum(counts.values()), n_rows * n_columns)),
         ("seconds", f"{seconds:.2f}"),
     ]
     ignored = [name for name in fitted.ignored if name in rows.table.columns]

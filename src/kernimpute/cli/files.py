@@ -167,7 +167,7 @@ def _parquet_values(
     for place, name in enumerate(used):
         if gaps[:, place].any():
             frame[name] = frame[name].mask(gaps[:, place])
-    notes = tuple(f"kept and not used, for it is the index: {name}" for name in file.index)
+    notes = tuple(f"kept and not used, because it is the index: {name}" for name in file.index)
     return TextValues(frame, {}, notes, tuple(cautions))
 
 

@@ -53,19 +53,7 @@ def program(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, default=None
-        The command line after the program's name; None takes the process's own.
-
-    Returns
-    -------
-    int
-        0 done; 1 refused; 2 usage; 3 a fault of kernimpute; 130 interrupted. Every code but 0
-        comes with one line on stderr.
-    """
+    """Run the program on arguments, by default the process's own, and return its exit code."""
     command = typer.main.get_command(app)
     given = None if arguments is None else list(arguments)
     try:

@@ -73,14 +73,15 @@ def fill_rows(model: Model, table: pd.DataFrame) -> FilledRows:
             is_unknown = ~gaps & [not isinstance(v, Hashable) or v not in known for v in values]
             if is_unknown.any():
                 unknown[name] = values[is_unknown]
-                # Text among booleans would be refused; what is no text may be of a wrong kind.
+                # Unknown text in a column of booleans would be refused by `transform`; values that
+                # are no text may be of a wrong kind, and must be.
                 if all(isinstance(value, str) for value in unknown[name]):
                     table[name] = table[name].mask(is_unknown)
                 gaps |= is_unknown
         if gaps.any():
             cells[name] = gaps
     with warnings.catch_warnings():
-        # The caller tells of them, with the number of their cells.
+        # The caller reports them, with the number of their cells.
         warnings.filterwarnings("ignore", ".*categories that fit did not see", UserWarning)
         imputer = model.imputer.set_params(handle_unknown="missing")
         filled = imputer.set_output(transform="default").transform(table[list(model.features)])

@@ -149,8 +149,8 @@ Eta = Annotated[
     typer.Option(
         callback=_must_be("a positive number", lambda value: value > 0.0),
         help=(
-            "Pull towards the column means, up to inf; by default 16 C / (observed share), 256 C / "
-            "(observed share) for a quantity; the norm of the coefficients for what is not direct."
+            "Pull towards the column means, up to inf. By default 16 C / (observed share), for a "
+            "quantity 256 C / (observed share); the norm of the coefficients for other variants."
         ),
     ),
 ]

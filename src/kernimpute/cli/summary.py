@@ -16,7 +16,7 @@ import typer
 
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Record
-from kernimpute.estimators.impute_table import kernel_text
+from kernimpute.estimators.impute_table import kernel_text, share_of_cells
 from kernimpute.table.columns import counted
 
 if TYPE_CHECKING:
@@ -63,9 +63,11 @@ class Progress:
             sys.stderr.flush()
 
     def warnings_but(self, *kinds: type[Warning]) -> list[str]:
-        """Return the warnings of other kinds than these."""
+        """Return the warnings of other kinds than these, without the imputer's name."""
         return [
-            str(one.message) for one in self._messages or () if not issubclass(one.category, kinds)
+            str(one.message).removeprefix("KernelImputer: ")
+            for one in self._messages or ()
+            if not issubclass(one.category, kinds)
         ]
 
 
@@ -143,7 +145,7 @@ def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
     facts = [size_fact(run.n_rows, run.n_columns), ("label", f"{run.target} ({run.task}{classes})")]
     if run.n_unlabelled:
         facts.append(("rows without a label", str(run.n_unlabelled)))
-    facts.append(filled_fact(run.n_filled, run.n_rows * run.n_columns))
+    facts.append(("filled", share_of_cells(run.n_filled, run.n_rows * run.n_columns)))
     if run.n_subsets:
         variant, kernel = run.settings["variant"], cast(Kernel, run.settings["kernel"])
         reused = f", {run.n_reused} of an earlier run" if run.n_reused else ""
@@ -154,7 +156,7 @@ def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
             ("subsets", f"{run.n_subsets}{reused}"),
             ("solver", f"at the most {counted(run.n_iter - 1, 'round')}{known}"),
         ]
-    # The causes that some statuses list are among the warnings.
+    # The warnings list the causes that some statuses have.
     status = run.status.value.partition(" Causes:")[0]
     return [*facts, ("status", status), ("seconds", f"{run.seconds:.2f}")]
 
@@ -162,8 +164,3 @@ def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
 def size_fact(n_rows: int, n_columns: int) -> tuple[str, str]:
     """Return the size of a table."""
     return "table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
-
-
-def filled_fact(n_filled: int, n_cells: int) -> tuple[str, str]:
-    """Return how many of a table's cells were filled."""
-    return "filled", f"{n_filled} of {n_cells} cells ({100.0 * n_filled / n_cells:.3g} %)"

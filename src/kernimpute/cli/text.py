@@ -202,7 +202,7 @@ def infer_values(
         columns[name], decimals[name] = _number_series(texts, gaps, numbers)
     notes = list(table.notes)
     if codes:
-        notes.append("read as codes, for they have leading zeros: " + ", ".join(codes))
+        notes.append("read as codes, because they have leading zeros: " + ", ".join(codes))
     cautions.extend(
         f"no cell holds the missing value {marker!r}"
         for marker in missing_values
@@ -218,10 +218,7 @@ def read_values_as(
     decimals: Mapping[str, int],
     missing_values: Collection[str],
 ) -> TextValues:
-    """Return the values of a text table, whose columns are of known kinds; others stay text.
-
-    Of a few rows the cells say too little about what their column holds.
-    """
+    """Return the values of a text table by the known kinds of its columns; others stay text."""
     columns: dict[str, pd.Series] = {}
     own_decimals: dict[str, int | None] = {}
     for place, name in enumerate(table.names):

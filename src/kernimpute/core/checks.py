@@ -23,12 +23,11 @@ __all__ = [
     "ObservedRange",
     "SMALLEST_SUBSET",
     "Task",
+    "as_floats",
     "check_choice",
     "check_incomplete",
     "check_integer",
-    "check_jobs",
     "check_matrix",
-    "check_pair",
     "check_real",
     "check_sample_weight",
     "codes_and_weights",
@@ -81,14 +80,13 @@ def check_real(
     name: str,
     value: object,
     low: float,
-    high: float = math.inf,
     *,
     low_included: bool = False,
-    high_included: bool = False,
+    inf_included: bool = False,
 ) -> float:
-    """Return a real number of an interval as a float; refuse booleans."""
-    left, right = "[" if low_included else "(", "]" if high_included else ")"
-    must_be = f"a float in {left}{low:g}, {high:g}{right}"
+    """Return a real number above `low` as a float; refuse booleans."""
+    left, right = "[" if low_included else "(", "]" if inf_included else ")"
+    must_be = f"a float in {left}{low:g}, inf{right}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(refusal(owner, name, must_be, value))
     try:
@@ -96,8 +94,7 @@ def check_real(
     except OverflowError as error:
         raise ValueError(refusal(owner, name, must_be, value)) from error
     above = number >= low if low_included else number > low
-    below = number <= high if high_included else number < high
-    if not (above and below):
+    if not above or (math.isinf(number) and not inf_included):
         raise ValueError(refusal(owner, name, must_be, value))
     return number
 
@@ -112,18 +109,6 @@ def check_integer(owner: str, name: str, value: object, low: int) -> int:
     return int(value)
 
 
-def check_jobs(owner: str, n_jobs: object) -> int | None:
-    """Return a number of jobs as joblib counts them: None, or an int other than 0."""
-    if n_jobs is None:
-        return None
-    must_be = "None or an int other than 0"
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
-        raise TypeError(refusal(owner, "n_jobs", must_be, n_jobs))
-    if n_jobs == 0:
-        raise ValueError(refusal(owner, "n_jobs", must_be, n_jobs))
-    return int(n_jobs)
-
-
 def check_choice(owner: str, name: str, value: object, choices: Collection[str]) -> str:
     """Return one of the named choices."""
     if not (isinstance(value, Hashable) and isinstance(value, str) and value in choices):
@@ -136,7 +121,7 @@ def check_choice(owner: str, name: str, value: object, choices: Collection[str])
 
 
 def observed_cells(X: FloatArray) -> BoolArray:
-    """Return the mask of observed cells, True where X is not NaN; there is no other polarity."""
+    """Return the mask of observed cells: True where X is not NaN."""
     return ~np.isnan(X)
 
 
@@ -146,7 +131,7 @@ def codes_and_weights(values: FloatArray, weights: FloatArray) -> tuple[FloatArr
     return codes, np.bincount(places, weights, minlength=codes.size).astype(float)
 
 
-def _as_floats(values: ArrayLike, owner: str, name: str, *, copy: bool = False) -> FloatArray:
+def as_floats(values: ArrayLike, owner: str, name: str, *, copy: bool = False) -> FloatArray:
     """Return numbers as floats; text, dates and ragged lists are refused."""
     try:
         dtype = np.asarray(values).dtype
@@ -157,80 +142,48 @@ def _as_floats(values: ArrayLike, owner: str, name: str, *, copy: bool = False) 
     raise TypeError(refusal_in_words(owner, name, "numeric", str(dtype)))
 
 
-def check_matrix(X: ArrayLike, owner: str, *, name: str = "X") -> FloatArray:
+def check_matrix(X: ArrayLike, owner: str) -> FloatArray:
     """Return numbers, with NaN or None at the gaps, as a matrix of floats without a copy."""
-    matrix = _as_floats(X, owner, name)
+    matrix = as_floats(X, owner, "X")
     if matrix.ndim != 2 or 0 in matrix.shape:
         must_be = "a matrix with at least one row and one column"
         got = f"an array of shape {matrix.shape}"
-        raise ValueError(refusal_in_words(owner, name, must_be, got))
+        raise ValueError(refusal_in_words(owner, "X", must_be, got))
     return matrix
 
 
-def check_pair(X: ArrayLike, Z: ArrayLike | None, owner: str) -> tuple[FloatArray, FloatArray]:
-    """Return the rows on both sides of a kernel as matrices; None as Z stands for X."""
-    left = check_matrix(X, owner)
-    _refuse_cells(left, np.isinf(left), owner, "X", "finite or NaN")
-    if Z is None:
-        return left, left
-    right = check_matrix(Z, owner, name="Z")
-    if right.shape[1] != left.shape[1]:
-        must_be = f"a matrix with as many columns as X, {left.shape[1]}"
-        raise ValueError(refusal_in_words(owner, "Z", must_be, f"an array of shape {right.shape}"))
-    _refuse_cells(right, np.isinf(right), owner, "Z", "finite or NaN")
-    return left, right
-
-
-def check_incomplete(
-    X: ArrayLike, owner: str, numeric: BoolArray | None = None, *, name: str = "X"
-) -> FloatArray:
-    """Return rows that the solvers accept: numeric columns in [0, 1], the others with a code.
-
-    `numeric` tells the numeric columns; None means all.
-    """
-    matrix = check_matrix(X, owner, name=name)
-    columns = np.ones(matrix.shape[1], dtype=bool) if numeric is None else numeric
-    _refuse_cells(matrix, np.isinf(matrix), owner, name, "finite or NaN")
-    outside = ((matrix < 0.0) | (matrix > 1.0)) & columns
-    _refuse_cells(matrix, outside, owner, name, "in [0, 1] or NaN")
-    codeless = ~columns & np.isnan(matrix).all(axis=0)
+def check_incomplete(X: ArrayLike, owner: str, numeric: BoolArray) -> FloatArray:
+    """Return rows that the solvers accept: numeric columns in [0, 1], the others with a code."""
+    matrix = check_matrix(X, owner)
+    _refuse_cells(matrix, np.isinf(matrix), owner, "finite or NaN")
+    outside = ((matrix < 0.0) | (matrix > 1.0)) & numeric
+    _refuse_cells(matrix, outside, owner, "in [0, 1] or NaN")
+    codeless = ~numeric & np.isnan(matrix).all(axis=0)
     if codeless.any():
         column = int(np.flatnonzero(codeless)[0])
         must_be = "a table whose categorical columns each have an observed code"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"only NaN in column {column}"))
+        raise ValueError(refusal_in_words(owner, "X", must_be, f"only NaN in column {column}"))
     return matrix
 
 
-def _refuse_cells(
-    matrix: FloatArray, refused: BoolArray, owner: str, name: str, must_be: str
-) -> None:
+def _refuse_cells(matrix: FloatArray, refused: BoolArray, owner: str, must_be: str) -> None:
     if refused.any():
         row, column = (int(index) for index in np.argwhere(refused)[0])
         raise ValueError(
-            f"The {name!r} parameter of {owner} must hold values that are {must_be}. "
+            f"The 'X' parameter of {owner} must hold values that are {must_be}. "
             f"Got {float(matrix[row, column])!r} in row {row}, column {column} instead."
         )
 
 
 @dataclass(frozen=True)
 class ObservedRange:
-    """The range of the observed cells of each column, and the map between it and [0, 1].
+    """The range of the observed cells of each column, and the map between it and [0, 1]."""
 
-    Parameters
-    ----------
-    minimum, width : ndarray of shape (n_features,)
-        Smallest observed value, and largest minus smallest, so rounded that their sum is at most
-        the largest; 0 and 0 for a column without any observed value.
-    """
-
-    minimum: FloatArray
-    width: FloatArray
+    minimum: FloatArray  # (n_features,); 0 for a column without any observed value
+    width: FloatArray  # (n_features,), rounded so that minimum + width is at most the maximum
 
     def to_unit(self, X: FloatArray) -> FloatArray:
-        """Return X mapped so that the observed range becomes [0, 1]; constant columns become 0.
-
-        Values outside the range, which only new rows can have, land outside [0, 1].
-        """
+        """Return X mapped so that the observed range becomes [0, 1]; constant columns become 0."""
         unit = X - self.minimum
         unit /= np.where(self.width > 0.0, self.width, 1.0)
         # The largest value itself may land above 1, by rounding.
@@ -262,7 +215,7 @@ Task = Literal["classification", "regression"]
 """What the labels are."""
 
 MOST_CLASSES = 10
-"""Whole-number labels with more distinct values than this are a quantity, unless told."""
+"""Whole-number labels with more distinct values than this count as a quantity."""
 
 
 def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
@@ -274,7 +227,7 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
             raise ValueError(_gap_refusal(owner))
         if len({isinstance(label, str) for label in cells}) > 1:
             raise TypeError(refusal_in_words(owner, "y", "of one kind", "text and other labels"))
-        # Of one kind, they get its type: [True, False] as booleans, [1, 2] as integers.
+        # Labels of one kind get its dtype: [True, False] become booleans, [1, 2] integers.
         labels = np.array(cells).reshape(labels.shape)
     if labels.dtype.kind not in "biufUT":
         must_be = "made of numbers, booleans or text"
@@ -334,13 +287,12 @@ def _gap_refusal(owner: str) -> str:
     )
 
 
-def check_sample_weight(
-    owner: str, sample_weight: ArrayLike | None, n_samples: int, *, name: str = "sample_weight"
-) -> FloatArray:
+def check_sample_weight(owner: str, sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
     """Return the weights of rows, finite, nonnegative and not all 0; None weights every row 1."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weights = _as_floats(sample_weight, owner, name, copy=True)
+    name = "sample_weight"
+    weights = as_floats(sample_weight, owner, name, copy=True)
     if weights.shape != (n_samples,):
         must_be = f"of shape ({n_samples},), one weight a row"
         got = f"an array of shape {weights.shape}"

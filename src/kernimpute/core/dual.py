@@ -9,9 +9,9 @@ y the target, ``|b_i| <= C`` for regression (the paper's appendix E). One-vs-res
 such problem for each class, all on the same kernel matrix. So labels reach the kernel only through
 the `coupling` ``sum over k of b_k b_k'``.
 
-A row of weight w counts as w copies of it: its bounds are w times as wide, for the copies share
-their kernel values, so that only the sum of their coefficients matters. A row of weight 0 has the
-bounds 0 and 0 and takes part in nothing.
+A row of weight w counts as w copies of it. Its bounds are w times as wide, because the copies share
+their kernel values and only the sum of their coefficients matters. A row of weight 0 has the bounds
+0 and 0, so its coefficient is 0.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ Beyond this, rounding in ``K b`` exceeds the targets."""
 MAX_COEFFICIENT_WITHOUT_KERNEL = 1e100
 """The same where K is next to nothing: the coupling does not overflow."""
 COMMON = 1e30
-"""K and the bounds are solved as they are up to this, or down to its inverse; libsvm's single
-precision ends little beyond."""
+"""Entries of K and bounds between the inverse of this and this are not rescaled; libsvm's single
+precision ends a little beyond."""
 MAX_ERROR = 1e-3
 """Largest error of a machine that is returned: either of its margins relative to half the range of
 the targets, which is libsvm's own default, or of its duality gap relative to the primal value."""
 WARM_ROUNDS = 50
 """Rounds of the active set from a given start, before libsvm is asked for another."""
 COLD_ROUNDS = 1000
-"""Rounds from each of the other two; weights that span twelve powers of ten take 160."""
+"""Rounds from each of the other two starts; weights that span twelve powers of ten take 160."""
 ROUNDS_PER_ROW = 5
-"""The same for each row, if that is more: K of low rank takes about one for every second row."""
+"""Rounds for each row, if that is more: K of low rank takes about one for every second row."""
 
 
 class UnsolvedMachineError(ValueError):
@@ -127,34 +127,12 @@ class Dual:
     def solve(
         self, K: FloatArray, tol: float = 1e-8, start: FloatArray | None = None
     ) -> FloatArray:
-        """Solve every problem up to rounding, or raise an error.
+        """Return the coefficients that solve every problem, or raise `UnsolvedMachineError`.
 
-        Parameters
-        ----------
-        K : ndarray of shape (n_samples, n_samples)
-            The kernel matrix, symmetric and positive semidefinite. If it is not, a point that meets
-            the first-order conditions is returned as a rule.
-        tol : float, default=1e-8
-            Largest violation of the optimality conditions: what raising one coefficient and
-            lowering another by the same small amount may still gain, relative to half the range of
-            the targets. What rounding does to ``y - K b`` is accepted too.
-        start : ndarray of shape (n_samples, n_problems) or None, default=None
-            A guess, such as the solution for another gamma, or that for another C times the ratio
-            of the two. From a C or gamma within a tenth the solution comes 2 to 6 times sooner.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_problems)
-            The coefficients.
-
-        Raises
-        ------
-        ValueError
-            If K has an entry that is NaN or infinite, or the start has one, or another shape.
-        UnsolvedMachineError
-            If no start leads to a machine whose violation is at most `tol` or rounding, and whose
-            violation or relative duality gap is at most 1e-3; or if a coefficient reaches
-            `MAX_COEFFICIENT`. With a hard margin all are far smaller, however large C is.
+        The violation of the optimality conditions is at most `tol`, relative to half the range of
+        the targets, or rounding. If K is not positive semidefinite, the point meets the first-order
+        conditions as a rule. From a `start` for a C or gamma within a tenth, the solution comes 2
+        to 6 times sooner.
         """
         if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
@@ -280,8 +258,8 @@ def _solve(
     for begin, max_rounds in starts():
         found = solve_dual(*problem, begin, tol=tol, max_rounds=max_rounds)
         violation = found.violation / half_range
-        # Where C is huge, next to no violation makes a large gap; where coefficients are huge, it
-        # is the other way round. Either proves the machine.
+        # Where C is huge, a tiny violation makes a large gap; where coefficients are huge, a tiny
+        # gap leaves a large violation. Either one alone proves the machine.
         if found.converged and (violation <= MAX_ERROR or relative_gap(found) <= MAX_ERROR):
             return found.point
     raise UnsolvedMachineError(
@@ -373,7 +351,7 @@ def _regression(
     if farthest > MAX_TARGET:
         must_be = f"at most {MAX_TARGET:g} in absolute value for a regression"
         raise ValueError(refusal(owner, "y", must_be, farthest))
-    # A tube wider than all targets holds them as well as one as wide as they can be.
+    # No two targets are farther apart, so a wider tube changes nothing.
     epsilon = min(epsilon, 2.0 * MAX_TARGET)
     upper = largest[:, None]
     return Dual(targets, -upper, upper, epsilon, C, "regression", None)
@@ -382,7 +360,7 @@ def _regression(
 def _classification(
     y: NDArray[np.generic], C: float, weights: FloatArray, largest: FloatArray, owner: str
 ) -> Dual:
-    # Whole numbers are labels, and scikit-learn takes as long to say so as to solve a machine.
+    # Whole numbers are labels. scikit-learn takes as long to find that out as a machine to solve.
     whole = y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.all(y == np.floor(y))))
     if not whole and type_of_target(y) not in ("binary", "multiclass"):
         must_be = "made of class labels for task='classification'"
@@ -390,8 +368,8 @@ def _classification(
     counted = weights > 0.0
     classes = np.unique(y[counted])
     if classes.size < 2:
-        among = "" if counted.all() else " among the rows of positive weight"
-        must_be = f"of at least 2 classes{among} for task='classification'"
+        where = "" if counted.all() else " among the rows of positive weight"
+        must_be = f"of at least 2 classes{where} for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}"))
     positive = classes[1:] if classes.size == 2 else classes
     targets = np.where(y[:, None] == positive[None, :], 1.0, -1.0)

@@ -39,10 +39,7 @@ def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
 
 @contextlib.contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Give an empty folder beside a path, and put it in place if the block ends well.
-
-    Otherwise what was there before stays.
-    """
+    """Give an empty folder beside a path, and put it in place if the block ends well."""
     final = Path(os.path.realpath(path))
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     former = final.with_name(f".{final.name}.{secrets.token_hex(4)}.old")

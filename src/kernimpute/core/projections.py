@@ -23,8 +23,11 @@ from kernimpute.core.status import Status
 
 __all__ = [
     "AdamMoments",
+    "BETA_MEAN",
+    "BETA_SQUARE",
     "BoxConeProjection",
     "BoxMultiplier",
+    "GUARD",
     "PsdProjection",
     "adam_step",
     "clip_and_centre",
@@ -42,7 +45,9 @@ FloatArray = NDArray[np.float64]
 PARTIAL_SHARE = 0.15
 """Largest share of the spectrum for which it pays to compute that share alone."""
 PARTIAL_FROM = 64
-"""Rows from which on it pays."""
+"""Fewest rows at which it pays."""
+BETA_MEAN, BETA_SQUARE, GUARD = 0.9, 0.999, 1e-8
+"""Adam's constants."""
 
 
 def symmetrise(M: FloatArray) -> FloatArray:
@@ -169,7 +174,7 @@ class BoxMultiplier:
 
 @dataclass(frozen=True)
 class BoxConeProjection:
-    """The projection on a box cut by a cone, as far as it was carried."""
+    """The projection on a box cut by a cone, as far as the iteration got."""
 
     point: FloatArray
     """A point of the cone."""
@@ -202,11 +207,11 @@ def project_box_cone(
 
     ``min ||P - M||^2 / 2`` over P in the cone with ``lower <= P <= upper``, by accelerated gradient
     ascent with restarts on the dual in the box's multiplier Y, where ``P = proj(M - Y)``. The step
-    1 is exact, for the projection is non-expansive. It has converged once the box is violated by at
-    most ``tol max(1, |M|)`` and the multiplier has settled to the same.
+    length 1 is right because the projection is non-expansive. The iteration has converged once the
+    box is violated by at most ``tol max(1, |M|)`` and the multiplier moves by no more.
 
     Two sets that do not meet have a separating direction: a Y with ``proj(-Y) = 0`` and ``sum of
-    max(Y lower, Y upper) < 0``. The multiplier tends to it, and shows them so.
+    max(Y lower, Y upper) < 0``. The multiplier tends to such a direction, which then proves it.
     """
     zeros = np.zeros_like(M)
     now = BoxMultiplier(zeros, zeros) if multiplier is None else multiplier
@@ -354,16 +359,12 @@ def adam_step(
     gradient: FloatArray,
     moments: AdamMoments,
     learning_rate: float,
-    *,
-    beta_mean: float = 0.9,
-    beta_square: float = 0.999,
-    guard: float = 1e-8,
 ) -> tuple[FloatArray, AdamMoments]:
     """Return what one Adam update adds in order to ascend, and the moments after it."""
     t = moments.t + 1
-    mean = beta_mean * moments.mean + (1.0 - beta_mean) * gradient
-    square = beta_square * moments.square + (1.0 - beta_square) * gradient**2
-    unbiased_mean = mean / (1.0 - beta_mean**t)
-    unbiased_square = square / (1.0 - beta_square**t)
-    step = learning_rate * unbiased_mean / (np.sqrt(unbiased_square) + guard)
+    mean = BETA_MEAN * moments.mean + (1.0 - BETA_MEAN) * gradient
+    square = BETA_SQUARE * moments.square + (1.0 - BETA_SQUARE) * gradient**2
+    unbiased_mean = mean / (1.0 - BETA_MEAN**t)
+    unbiased_square = square / (1.0 - BETA_SQUARE**t)
+    step = learning_rate * unbiased_mean / (np.sqrt(unbiased_square) + GUARD)
     return step, AdamMoments(mean, square, t)

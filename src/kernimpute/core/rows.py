@@ -46,7 +46,7 @@ BoolArray = NDArray[np.bool_]
 MAX_KERNEL = 1e100
 """Largest kernel value: sums of products with coefficients do not overflow."""
 N_QUANTILES = 101
-"""A column of more values than this gives its quantiles to `scaled_kernel`."""
+"""`scaled_kernel` replaces a longer column by this many quantiles."""
 SMOOTH = 0.25
 """Part of the scaled gamma that gamma="auto" takes in an imputer or a regressor."""
 SMOOTH_OF_MANY = 0.5
@@ -61,27 +61,13 @@ BLOCK_ROWS = 2**16
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Incomplete rows and the dual problem of their labels.
+    """Incomplete rows and the dual problem of their labels."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
-    observed : ndarray of bool of shape (n_samples, n_features)
-        True where a cell is observed.
-    kernel : Kernel
-        The kernel, its categorical columns marked.
-    dual : Dual
-        The support vector machine's dual, the weights in its bounds.
-    sample_weight : ndarray of shape (n_samples,)
-        Weight of each row: w counts as w copies of it. Ones if none were given.
-    """
-
-    X: FloatArray
-    observed: BoolArray
-    kernel: Kernel
-    dual: Dual
-    sample_weight: FloatArray
+    X: FloatArray  # (n_samples, n_features), NaN at the gaps
+    observed: BoolArray  # (n_samples, n_features), True where a cell is observed
+    kernel: Kernel  # with its categorical columns marked
+    dual: Dual  # with the weights in its bounds
+    sample_weight: FloatArray  # (n_samples,): a weight w counts as w copies of the row
 
 
 def check_labelled_rows(
@@ -144,9 +130,9 @@ def scaled_kernel(
     """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
 
     A gaussian or laplacian kernel gets gamma = 2 / (expected distance of two rows whose columns
-    are independent). For the gaussian on numeric columns this is 1 over the sum of their variances:
-    scikit-learn's "scale" if their means agree, for that counts the spread of the means too. Other
-    kernels keep their defaults.
+    are independent). For the gaussian on numeric columns this is 1 over the sum of their variances.
+    It equals scikit-learn's "scale" where the columns have one mean, because "scale" also counts
+    the spread of the means. Other kernels keep their defaults.
 
     The expected distance is that of all pairs of observed cells of positive weight. A column of
     more than `N_QUANTILES` gives so many quantiles instead, which keeps the time linear in the

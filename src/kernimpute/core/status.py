@@ -31,7 +31,7 @@ class Status(Enum):
     )
     RAISED = (
         "Converged, on kernel matrices raised by a thousandth of the identity: complete rows "
-        "repeat or depend on each other linearly, which leaves a positive definite one no room."
+        "repeat or depend on each other linearly, so no matrix between the bounds is definite."
     )
     INFEASIBLE = "The sets do not meet: there is nothing to project on."
     MAX_ITER = (
@@ -56,7 +56,7 @@ class Status(Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Status | None:
-        # A saved status is its name, so a file opens though the message was reworded.
+        # A status is saved by its name, so a file opens even if the message was reworded.
         return cls.__members__.get(value) if isinstance(value, str) else None
 
     def __reduce__(self) -> tuple[type[Status], tuple[str]]:
@@ -64,7 +64,7 @@ class Status(Enum):
         return type(self), (self.name,)
 
     def __reduce_ex__(self, protocol: object) -> tuple[type[Status], tuple[str]]:
-        """Return the same, for the one of `Enum` would save the message."""
+        """Return the same, because the method of `Enum` would save the message."""
         return self.__reduce__()
 
 

@@ -52,12 +52,12 @@ def libsvm_start(
     libsvm keeps K in single precision, so the coefficients only say roughly which are at an end.
     """
     scale = 0.5 * float(y.max() - y.min())
-    # At a large C libsvm takes very long, and who is at the bound hardly changes any more. So it
-    # solves the machine of a smaller C, and the coefficients are scaled up to the given one.
+    # At a large C libsvm takes very long, and the set of rows at a bound hardly changes any more.
+    # So it solves the machine of a smaller C, and the coefficients are scaled up.
     size = float(np.abs(np.diagonal(K)).mean())
     bounds = np.minimum(largest / scale, MAX_START_C / size) if size > 0.0 else largest / scale
     penalty = float(bounds.max())
-    # Without a limit of its iterations libsvm has nothing to warn of.
+    # With a limit on its iterations libsvm could warn that it has stopped early.
     options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": -1}
     machine = (
         SVC(C=penalty, **options)
@@ -118,25 +118,8 @@ def solve_dual(
        little, the step goes to the first end only;
     2. frees the coefficients that violate optimality most, if step 1 reached its maximiser.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric. If it is not positive semidefinite, the point found meets the first-order
-        conditions.
-    y, lower, upper, start : ndarray of shape (n,)
-        The linear term, the bounds with ``lower <= 0 <= upper``, and where to begin.
-    epsilon : float
-        Weight of the absolute values, in [0, inf).
-    tol : float, default=1e-8
-        Largest violation accepted, relative to half the range of y. A violation of at most 1e-15 of
-        ``max |K| ||b||_1`` is rounding, and is accepted too.
-    max_rounds : int, default=200
-        Most rounds.
-
-    Returns
-    -------
-    ActiveSetSolution
-        The point and how far it is from optimal.
+    The bounds must hold 0. `tol` is the largest violation accepted, relative to half the range of
+    y; a violation of at most 1e-15 of ``max |K| ||b||_1`` is rounding, and is accepted too.
     """
     # 1'b = 0, so a constant in y changes nothing but the rounding errors.
     y = y - 0.5 * (y.max() + y.min())

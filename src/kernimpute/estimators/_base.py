@@ -311,7 +311,7 @@ class KernelImputation(Persistent, BaseEstimator):
         if given is None:
             return learn_code(frame, **options)
         if not isinstance(given, Mapping) and np.shape(given) == (2,):
-            # For all columns of numbers, of which the code without ranges knows.
+            # One range for all columns of numbers; a code without ranges says which these are.
             bounds = checked_range(given, "feature_range", owner)
             columns = learn_code(frame, **options).columns
             numbers = [c.name for c in columns if c.kind != "empty" and not c.categorical]
@@ -326,7 +326,7 @@ class KernelImputation(Persistent, BaseEstimator):
         """Learn the code, fill the rows of positive weight, and keep what new rows need."""
         for stale in ("eta_", "classes_", "_calibration"):
             self.__dict__.pop(stale, None)
-        # Rows of weight zero are as good as left out.
+        # Rows of weight zero are left out, because they have no effect.
         every, counted = frame, labels.counted
         frame, labels = frame.iloc[counted], labels.of(counted)
         code = self._learn_code(frame)
@@ -390,7 +390,7 @@ class KernelImputation(Persistent, BaseEstimator):
         return fitted
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
-        """Refuse rows of weight zero that can't be returned filled; most estimators return none."""
+        """Refuse rows of weight zero that cannot be filled; only the imputer returns such rows."""
 
     def _coding_for(self, code: TableCode) -> Coding:
         """Return codes where the method has a term for them and a gap must become a category."""

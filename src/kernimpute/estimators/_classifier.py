@@ -68,22 +68,54 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     cv : int, splitter, iterable of splits or None, default=5
         Folds whose held-out decision values calibrate `predict_proba`: the whole fit, filling
         included, is repeated in each. None saves the time, and there is no `predict_proba`.
-    missing_values, categorical_features, feature_range, handle_unknown, new_rows
-        How tables are read and new rows are filled, as in `KernelImputer`.
+    missing_values : scalar or list, default=nan
+        Values that stand for a gap besides NaN, None and NA.
+    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
+        Columns of numbers that are codes, as in `KernelImputer`.
+    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
+        Ranges that filled numbers stay in, as in `KernelImputer`.
+    handle_unknown : {"error", "missing"}, default="error"
+        What is done with a category that fit did not see: refuse it, or fill the cell like a gap,
+        with a warning.
+    new_rows : {"auto", "similar", "reference"}, default="auto"
+        What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10. The decision values of at most ten
         subsets, evenly spread, are averaged.
-    max_memory, tol, max_iter, random_state, n_jobs, verbose
-        Limits and progress of the fit, as in `KernelImputer`.
+    max_memory : float or int, default=0.75
+        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
+    tol : float or None, default=None
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+    max_iter : int or None, default=None
+        Most rounds, in [1, inf); None takes the variant's default.
+    random_state : int, RandomState or None, default=None
+        Seed of the dealing into subsets; None is 0. Nothing else is random.
+    n_jobs : int or None, default=None
+        Subsets or folds fitted at the same time, as joblib counts; None takes what
+        ``joblib.parallel_config`` says. The result is the same.
+    verbose : bool or int, default=False
+        Whether every round prints a line on stderr.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
-    n_features_in_, feature_names_in_
-        Number and names of the columns in fit.
-    kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, status_, n_disjoint_pairs_
-        How the rows were filled, as in `KernelImputer`.
+    n_features_in_ : int
+        Number of columns in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where all are strings.
+    kernel_ : Kernel
+        The kernel, with its gamma.
+    eta_ : float
+        The weight of the anchor, for "direct" or where it is given.
+    n_subsets_, n_iter_, n_disjoint_pairs_ : int
+        Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
+    gap_ : float
+        Largest certificate of the subsets: relative saddle gap or relative slope.
+    trace_ : Trace
+        A record of every round, of at most ten subsets.
+    status_ : Status
+        How the fit ended.
 
     See Also
     --------
@@ -223,6 +255,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more classes the largest one decides.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         values = self._decision(X)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -239,6 +277,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         -------
         ndarray of shape (n_rows,)
             Labels, from `classes_`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         values = self._decision(X)
         is_binary = values.shape[1] == 1
@@ -258,6 +302,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         -------
         ndarray of shape (n_rows, n_classes)
             Rows that sum to 1, in the order of `classes_`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         values = self._decision(X)
         return self._calibration.probabilities(values)
@@ -274,7 +324,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The logarithms.
+            The logarithms, minus infinity where a probability is 0.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))

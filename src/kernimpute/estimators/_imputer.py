@@ -46,7 +46,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
         The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
         distance of two rows whose columns are independent), from the observed cells; "auto" is
-        a quarter of it.
+        a quarter of it. The sigmoid kernel keeps its own gamma unless a number is given.
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 16 C / (observed share of the cells) for "direct", times the
@@ -91,8 +91,10 @@ class KernelImputer(TransformerMixin, KernelImputation):
         subsets. None imputes all rows at once.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
-    tol, max_iter : float or None, int or None, default=None
-        The stop rule, as in `kernimpute.impute`; None takes the variant's default.
+    tol : float or None, default=None
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+    max_iter : int or None, default=None
+        Most rounds, in [1, inf); None takes the variant's default.
     random_state : int, RandomState or None, default=None
         Seed of the dealing into subsets; None is 0. Nothing else is random.
     n_jobs : int or None, default=None
@@ -272,6 +274,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
         -------
         table of shape (n_samples, n_features_out)
             The filled rows, in the container that came. Not what ``fit(X, y).transform(X)`` gives.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `fit`.
         """
         table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
         fitted = self._fit_imputer(frame, labels)
@@ -295,9 +302,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
         Raises
         ------
-        ValueError
-            If the columns are not those of fit, a number is infinite, or a category is unknown
-            and `handle_unknown` is "error".
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         check_is_fitted(self)
         table, frame = self._read(X, reset=False)
@@ -316,6 +323,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
         -------
         ndarray of str of shape (n_features_out,)
             The kept columns, then the indicators.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, or the names are not those of fit.
         """
         check_is_fitted(self)
         names = np.asarray(_check_feature_names_in(self, input_features), dtype=object)

@@ -43,20 +43,52 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         The method; see `kernimpute.impute`.
     reference : {"mean", "expected"} or imputer, default="mean"
         The imputation that fills start from and are held at, as in `KernelImputer`.
-    missing_values, categorical_features, feature_range, handle_unknown, new_rows
-        How tables are read and new rows are filled, as in `KernelImputer`.
+    missing_values : scalar or list, default=nan
+        Values that stand for a gap besides NaN, None and NA.
+    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
+        Columns of numbers that are codes, as in `KernelImputer`.
+    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
+        Ranges that filled numbers stay in, as in `KernelImputer`.
+    handle_unknown : {"error", "missing"}, default="error"
+        What is done with a category that fit did not see: refuse it, or fill the cell like a gap,
+        with a warning.
+    new_rows : {"auto", "similar", "reference"}, default="auto"
+        What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10. The predictions of at most ten
         subsets, evenly spread, are averaged.
-    max_memory, tol, max_iter, random_state, n_jobs, verbose
-        Limits and progress of the fit, as in `KernelImputer`.
+    max_memory : float or int, default=0.75
+        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
+    tol : float or None, default=None
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+    max_iter : int or None, default=None
+        Most rounds, in [1, inf); None takes the variant's default.
+    random_state : int, RandomState or None, default=None
+        Seed of the dealing into subsets; None is 0. Nothing else is random.
+    n_jobs : int or None, default=None
+        Subsets filled at the same time, as joblib counts; None takes what
+        ``joblib.parallel_config`` says. The result is the same.
+    verbose : bool or int, default=False
+        Whether every round prints a line on stderr.
 
     Attributes
     ----------
-    n_features_in_, feature_names_in_
-        Number and names of the columns in fit.
-    kernel_, eta_, n_subsets_, n_iter_, gap_, trace_, status_, n_disjoint_pairs_
-        How the rows were filled, as in `KernelImputer`.
+    n_features_in_ : int
+        Number of columns in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where all are strings.
+    kernel_ : Kernel
+        The kernel, with its gamma.
+    eta_ : float
+        The weight of the anchor, for "direct" or where it is given.
+    n_subsets_, n_iter_, n_disjoint_pairs_ : int
+        Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
+    gap_ : float
+        Largest certificate of the subsets: relative saddle gap or relative slope.
+    trace_ : Trace
+        A record of every round, of at most ten subsets.
+    status_ : Status
+        How the fit ended.
 
     See Also
     --------
@@ -164,6 +196,12 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         -------
         ndarray of shape (n_rows,)
             Predictions, in the unit of y.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         decision = self._decision(X)[:, 0]
         return np.asarray(self._centre + self._spread * decision)

@@ -139,6 +139,8 @@ def save(estimator: Any, path: str | Path) -> None:
     ------
     ValueError
         If the estimator holds something that skops cannot write.
+    OSError
+        If the file cannot be written.
 
     See Also
     --------
@@ -186,6 +188,8 @@ def load(path: str | Path, trust: bool = False) -> Any:
     ValueError
         If the file is not one of `save`, holds other types without `trust`, or was written by
         a version of another format.
+    OSError
+        If there is no such file, or it cannot be read.
 
     See Also
     --------
@@ -194,22 +198,22 @@ def load(path: str | Path, trust: bool = False) -> Any:
     skops_io = _skops_io()
     try:
         found = skops_io.get_untrusted_types(file=path)
-        strange = sorted(set(found) - set(_TRUSTED))
-        if any(name.startswith("kernimpute.") for name in strange):
+        untrusted = sorted(set(found) - set(_TRUSTED))
+        if any(name.startswith("kernimpute.") for name in untrusted):
             raise ValueError(
                 f"{path} was written by another version of kernimpute than "
                 f"{version('kernimpute')}: fit and save again."
             )
-        if strange and not trust:
+        if untrusted and not trust:
             raise ValueError(
-                f"{path} holds types that kernimpute does not know ({', '.join(strange)}), and "
+                f"{path} holds types that kernimpute does not know ({', '.join(untrusted)}), and "
                 "making them can run any code: pass trust=True if you trust its origin."
             )
         return skops_io.load(path, trusted=found)
     except _UNREADABLE as error:
         raise ValueError(
             f"{path} must be a file of kernimpute.save. Got one that skops cannot read "
-            f"({_line(error)}) instead: pickles and older files are not opened."
+            f"({_line(error)}) instead: pickles are not opened."
         ) from error
 
 

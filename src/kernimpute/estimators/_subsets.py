@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -25,9 +25,7 @@ from kernimpute.core.checks import Task, codes_and_weights, infer_task, plain_la
 from kernimpute.core.dual import make_dual
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status, Trace, overall
-
-if TYPE_CHECKING:
-    from kernimpute.methods.impute import ImputationResult
+from kernimpute.methods.impute import ImputationResult, impute
 
 __all__ = [
     "FilledSubset",
@@ -238,7 +236,7 @@ def _with_lent(rows: Rows, members: Rows, turn: int) -> Rows:
     return rows if np.isin(members, rows).sum() >= lent.size else np.union1d(rows, lent)
 
 
-def kept_subsets(n_subsets: int, most: int | None = MOST_KEPT) -> Rows:
+def kept_subsets(n_subsets: int, most: int = MOST_KEPT) -> Rows:
     """Return the places of the subsets from which new rows are filled and predicted.
 
     The first subsets hold the smallest target of each round of dealing, so the kept ones are the
@@ -247,7 +245,7 @@ def kept_subsets(n_subsets: int, most: int | None = MOST_KEPT) -> Rows:
     >>> kept_subsets(10, 2)
     array([2, 7])
     """
-    n_kept = n_subsets if most is None else min(n_subsets, most)
+    n_kept = min(n_subsets, most)
     return (2 * np.arange(n_kept) + 1) * n_subsets // (2 * n_kept)
 
 
@@ -264,8 +262,6 @@ class Settings:
     epsilon: float = 0.1
     tol: float | None = None
     max_iter: int | None = None
-    rho: float | None = None
-    radius: float | None = None
 
 
 @dataclass(frozen=True)
@@ -387,9 +383,6 @@ def fill_subset(
     """Fill the rows (n_rows, n_columns) of one subset, whose labels are coded as the table's."""
     if not (has_machine or np.isnan(matrix).any()):
         return FilledSubset(matrix, None, (), Status.NOTHING_MISSING, 0.0, Trace())
-    # Numba takes a third of a second to import, and only a fit needs it.
-    from kernimpute.methods.impute import impute
-
     if not isinstance(reference, str):
         matrix, reference = _with_own_codes(matrix, reference, kernel, labels.weights)
     result = impute(
@@ -418,8 +411,8 @@ def _with_own_codes(
     """Return rows and reference of a subset that observes every code of its reference.
 
     The table's most frequent code may be observed nowhere in a subset, and the solvers refuse it
-    there: the subset's own most frequent code is taken. A column of which the subset observes
-    nothing is the reference's, which all its rows have in common.
+    there: the subset's own most frequent code is taken. Where the subset observes nothing of a
+    column, all its rows take the reference's code, which is one and the same.
     """
     X, table = matrix.copy(), reference.copy()
     for column in kernel.categorical:
@@ -428,8 +421,8 @@ def _with_own_codes(
             X[:, column] = table[:, column]
             continue
         codes, shares = codes_and_weights(matrix[known, column], weights[known])
-        strange = ~np.isin(table[:, column], codes)
-        table[strange, column] = codes[shares.argmax()]
+        unobserved = ~np.isin(table[:, column], codes)
+        table[unobserved, column] = codes[shares.argmax()]
     return X, table
 
 

@@ -53,6 +53,7 @@ __all__ = [
     "impute_table",
     "kernel_text",
     "n_empty",
+    "share_of_cells",
     "unused_markers",
     "whole_as_integers",
 ]
@@ -258,9 +259,7 @@ def impute_table(
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     used = [*roles.features]
     encoded = imputer._coded(imputer._code, table[used], "missing")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        codes = imputer._filled(fitted.rows, encoded.matrix)
+    codes = imputer._filled(fitted.rows, encoded.matrix)
     cautions = [
         *fitted.warnings,
         *(
@@ -268,7 +267,6 @@ def impute_table(
             "are kept and not used"
             for name, categories, _ in encoded.unknown
         ),
-        *(str(each.message).removeprefix("KernelImputer: ") for each in caught),
     ]
     # 3. Writing back. Unknown categories are no gaps of the table.
     observed = fitted.observed[:, [at[name] for name in used]]
@@ -302,7 +300,7 @@ def impute_table(
             fitted.target,
             fitted.task,
             f"{n_unlabelled}, filled as new rows" if n_unlabelled else None,
-            ("filled", f"{sum(filled.values())} of {_share(sum(filled.values()), n_cells)}"),
+            ("filled", share_of_cells(sum(filled.values()), n_cells)),
             imputer,
             status,
             seconds,
@@ -335,6 +333,8 @@ def fit_table(
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     imputer = KernelImputer(
         missing_values=[*missing_values] or np.nan,
+        # Given once more by the caller, one of these is refused.
+        categorical_features="from_dtype",
         add_indicator=False,
         keep_empty_features=False,
         **parameters,
@@ -388,7 +388,7 @@ def fit_table(
             target,
             labels.task,
             f"{n_unlabelled}, not used" if n_unlabelled else None,
-            ("gaps", f"{n_gaps} of {_share(n_gaps, n_cells)} that are used"),
+            ("gaps", f"{share_of_cells(n_gaps, n_cells)} that are used"),
             imputer,
             imputer.status_,
             time.perf_counter() - start,
@@ -429,7 +429,7 @@ def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[
     return MappingProxyType(settings)
 
 
-# ------------------------------------------------------------------------------ what is said
+# --------------------------------------------------------------- facts and notes, for people
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -472,15 +472,20 @@ def _facts(
     known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
     facts += [
         ("solver", counted(imputer.n_iter_ - 1, "round") + known),
-        # The causes that some statuses list are among the warnings.
+        # The warnings list the causes that some statuses have.
         ("status", status.value.partition(" Causes:")[0]),
         ("seconds", f"{seconds:.2f}"),
     ]
     return tuple(facts)
 
 
-def _share(count: int, n_cells: int) -> str:
-    return f"{n_cells} cells ({100.0 * count / n_cells:.3g} %)"
+def share_of_cells(count: int, n_cells: int) -> str:
+    """Return how many of some cells these are, in words.
+
+    >>> share_of_cells(3, 12)
+    '3 of 12 cells (25 %)'
+    """
+    return f"{count} of {n_cells} cells ({100.0 * count / n_cells:.3g} %)"
 
 
 def _notes_of_fit(

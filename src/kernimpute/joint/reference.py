@@ -31,6 +31,9 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
+N_COMPLETIONS = 8
+"""Random completions whose mean kernel matrix is taken."""
+
 
 @runtime_checkable
 class FittedImputer(Protocol):
@@ -199,24 +202,22 @@ def _factors(kernel: Kernel, x: FloatArray, z: FloatArray, is_number: bool) -> F
     return kernel.link(terms)
 
 
-def mean_kernel_of_completions(
-    X: FloatArray, kernel: Kernel, *, n_completions: int = 8, seed: int = 0
-) -> FloatArray:
-    """Return the mean kernel matrix of random completions, uniform in [0, 1] or among the codes.
+def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
+    """Return the mean kernel matrix of eight random completions, uniform or among the codes.
 
     For a positive semidefinite kernel it lies between the bounds, strictly wherever something is
     unknown, and is the more positive definite the more is. `anchored` mixes it into a matrix that
     is between the bounds but not quite positive semidefinite.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     observed = observed_cells(X)
     mean = np.zeros((X.shape[0], X.shape[0]))
-    for _ in range(n_completions):
+    for _ in range(N_COMPLETIONS):
         drawn = generator.random(X.shape)
         for column in kernel.categorical:
             codes = np.unique(X[observed[:, column], column])
             drawn[:, column] = generator.choice(codes, size=X.shape[0])
         completion = np.where(observed, X, drawn)
         mean += kernel(completion, completion)
-    mean /= n_completions
+    mean /= N_COMPLETIONS
     return mean

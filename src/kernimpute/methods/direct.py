@@ -29,6 +29,7 @@ from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
 from kernimpute.core.checks import EPSILON
 from kernimpute.core.dual import coupling
+from kernimpute.core.kernels import BLOCK_CELLS
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 
@@ -44,30 +45,24 @@ SOLVER_TOL = 1e-8
 """Tolerance of an exact machine, as in `Dual.solve`."""
 LEAST_GAIN = 1e-3
 """Gain that all changes of codes must promise, relative to J, to be tried."""
-STEPS_LOOKED_BACK = 5
+FLAT_STEPS = 5
 FLAT_SHARE = 0.1
-"""J is flat once `STEPS_LOOKED_BACK` steps lowered it by less than this share of tol^2 times its
-fall so far. The square is there because what is left to fall goes with the square of the slope."""
+"""J is flat once `FLAT_STEPS` steps lowered it by less than this share of tol^2 times its fall so
+far. The square is there because what is left to fall goes with the square of the slope."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells have their turn."""
-BLOCK_CELLS = 2**16
-"""Entries of a matrix computed at a time: as many as a core's cache holds."""
 
 
 @dataclass(frozen=True)
 class DirectImputation:
-    """What `impute_directly` found: completed rows, and the exact machine on them.
-
-    `dual_coef` has shape (n_samples, n_problems). `objective` is J at the end, `gap` the slope
-    there, relative to that at the start.
-    """
+    """What `impute_directly` found: completed rows, and the exact machine on them."""
 
     X: FloatArray
-    dual_coef: FloatArray
+    dual_coef: FloatArray  # (n_samples, n_problems)
     intercept: FloatArray
     status: Status
-    objective: float
-    gap: float
+    objective: float  # J at the end
+    gap: float  # the slope at the end, relative to that at the start
     trace: Trace
 
 
@@ -161,34 +156,27 @@ def _result(
 
 @dataclass(frozen=True)
 class _Point:
-    """J and its gradient at completed rows, of shape (n_samples, n_features), 0 at codes.
-
-    `pull` gives a block of -2 times the derivative of the maximum in K, from rows and columns; it
-    is 0 but between `active` rows.
-    """
+    """J and its gradient at completed rows."""
 
     X: FloatArray
     dual_coef: FloatArray
+    # A block, by rows and columns, of -2 times the derivative of the maximum in K.
     pull: Callable[[Rows, Rows], FloatArray]
-    active: Rows
+    active: Rows  # the rows between which the pull is not 0
     objective: float
-    gradient: FloatArray
+    gradient: FloatArray  # (n_samples, n_features), 0 at codes
 
 
 @dataclass(frozen=True)
 class _Objective:
-    """J as a function of the completed rows.
-
-    `tol` is the tolerance of the machine; `twins`, if any, has the same number for rows that began
-    as the same.
-    """
+    """J as a function of the completed rows."""
 
     rows: LabelledRows
     X_reference: FloatArray
     eta: float
     numeric: BoolArray
-    tol: float
-    twins: NDArray[np.intp] | None = None
+    tol: float  # of the machine
+    twins: NDArray[np.intp] | None = None  # one number for all rows that began as the same
 
     def __call__(self, X: FloatArray) -> _Point:
         K, differential = self.machine_kernel(X)
@@ -205,8 +193,8 @@ class _Objective:
             sums = kernel.sums(X[part], X[active])
             slopes = kernel.link_gradient(sums) * pull(part, active)
             if kernel.is_distance:
-                # Rows that coincide do not move each other. Where the kernel is steep, rounding
-                # would make them.
+                # Rows that coincide do not move each other; where the kernel is steep, rounding
+                # would make them do so.
                 slopes[(sums == 0.0) | (part[:, None] == active)] = 0.0
             gradient[part] -= kernel.sums_gradient(X[part], X[active], slopes)
         return _Point(X, dual_coef, pull, active, objective, gradient)
@@ -242,7 +230,7 @@ class _Objective:
         """
         if self.twins is None:
             return dual_coef
-        # Twins whose codes differ by now are twins no longer.
+        # Rows with different codes are not twins.
         keys = np.column_stack([self.twins, X[:, ~self.numeric]])
         twins = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
         weights = self.rows.sample_weight
@@ -273,7 +261,7 @@ def _pull_of(
 ) -> tuple[Callable[[Rows, Rows], FloatArray], Rows]:
     """Return a function of rows and columns that gives blocks of the pull, and its nonzero rows."""
     if differential is None:
-        # Of many rows the whole matrix is never needed.
+        # A matrix of all rows is never needed.
         return (lambda rows, columns: dual_coef[rows] @ dual_coef[columns].T), np.flatnonzero(
             dual_coef.any(axis=1)
         )
@@ -354,11 +342,9 @@ class _Log:
 
     def is_flat(self, tol: float) -> bool:
         """Return whether the last steps brought next to nothing of the fall so far."""
-        if self.n_steps < 2 * STEPS_LOOKED_BACK:
+        if self.n_steps < 2 * FLAT_STEPS:
             return False
-        first, before, now = (
-            self.records[place].objective for place in (0, -1 - STEPS_LOOKED_BACK, -1)
-        )
+        first, before, now = (self.records[place].objective for place in (0, -1 - FLAT_STEPS, -1))
         return before - now <= FLAT_SHARE * tol**2 * (first - now)
 
     def write(self, point: _Point, step: float, n_evaluations: int) -> bool:
@@ -477,14 +463,14 @@ def _best_changes(
     rows, kernel, active = objective.rows, objective.rows.kernel, point.active
     gains, places = np.zeros(point.X.shape[0]), np.zeros(point.X.shape[0], dtype=np.intp)
     codes = np.zeros(point.X.shape[0])
-    # Only what the machine pulls on can gain.
+    # Only cells of rows that the machine pulls on can gain.
     pulled = np.zeros_like(is_open)
     pulled[active] = is_open[active]
     for part in _row_blocks(np.flatnonzero(pulled.any(axis=1)), active.size):
         sums = kernel.sums(point.X[part], point.X[active])
         pull = np.where(part[:, None] == active, 0.0, point.pull(part, active))
         for column in np.flatnonzero(pulled[part].any(axis=0)):
-            # A row of weight 0 offers no code, but a reference may have taken its.
+            # A row of weight 0 offers no code, but a reference may have put its code here.
             known = rows.observed[:, column] & (rows.sample_weight > 0.0)
             current = point.X[pulled[:, column], column]
             offered = np.union1d(rows.X[known, column], current)

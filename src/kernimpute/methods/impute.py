@@ -354,7 +354,7 @@ class _Options(NamedTuple):
         """Refuse weights, radius and stop rule outside their ranges."""
         for name in ("eta", "rho"):
             if getattr(self, name) is not None:
-                check_real(self.owner, name, getattr(self, name), 0.0, high_included=True)
+                check_real(self.owner, name, getattr(self, name), 0.0, inf_included=True)
         for name in ("radius", "tol"):
             if getattr(self, name) is not None:
                 check_real(self.owner, name, getattr(self, name), 0.0, low_included=True)

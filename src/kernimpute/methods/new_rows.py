@@ -1,4 +1,11 @@
-"""New rows, which have no label, filled from complete rows: each on its own, from similar ones."""
+"""New rows have no label: each is filled on its own, from the complete rows similar to it.
+
+Stage II cannot fill a new row well. Its target would be the distances that the row should have, in
+which a missing feature contributes the mean of ``g(x_kp, x_jp)``. For the gaussian kernel that is
+larger than ``g(mean, x_jp)`` by the variance of the feature, and a value can only be that far from
+all rows by leaving their middle. The kernel's own values are bad weights because its gamma is not
+chosen for them.
+"""
 
 from __future__ import annotations
 
@@ -21,42 +28,12 @@ def fill_from_similar(
     kernel: Kernel,
     sample_weight: FloatArray | None = None,
 ) -> FloatArray:
-    """Return new rows whose gaps are filled with the mean of similar complete rows.
+    """Return new rows with NaN replaced by the mean, or most frequent code, of similar rows.
 
-    A gap in a categorical column gets the most frequent code. Complete row k counts::
-
-        sample_weight_k exp(-8 share distance_k / mean distance)
-
-    where the distance is over the cells that the new row has, and share is their share of the
-    features: the fewer cells there are to compare, the less the comparison decides. A row without
-    any observed cell gets plain means.
-
-    Parameters
-    ----------
-    X_new : ndarray of shape (n_new, n_features)
-        The new rows with NaN at the gaps. Observed values may lie outside [0, 1], and observed
-        codes may be new.
-    X_train : ndarray of shape (n_train, n_features)
-        Complete rows; numeric columns in [0, 1].
-    kernel : Kernel
-        Says which columns are categorical. The distance is the sum of its feature terms, or of
-        squared differences if they are not distances.
-    sample_weight : ndarray of shape (n_train,) or None, default=None
-        How often each complete row counts, in [0, inf), not all 0. None counts each once.
-
-    Returns
-    -------
-    ndarray of shape (n_new, n_features)
-        The completed rows. The result for a row does not depend on the other new rows, to the last
-        bit.
-
-    Notes
-    -----
-    A row costs O(n_train n_features). This is Stage II's problem with the target in which every
-    missing feature contributes ``g(mean, x_jp)``. The expected contribution, the mean of
-    ``g(x_kp, x_jp)``, is a bad target: for the gaussian kernel it is larger by the variance of the
-    feature, and a single value can only be that far from all rows by leaving their middle.
-    The kernel's own values are bad weights because its gamma is not chosen for them.
+    Complete row k of `X_train` counts ``sample_weight_k exp(-8 share distance_k / mean distance)``.
+    The distance, a sum of feature terms, is over the cells that the new row has, and share is their
+    share of the features: the fewer cells there are to compare, the less the comparison decides. A
+    row does not depend on the other new rows, to the last bit.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Adjusted(NamedTuple):
     note: str = ""
 
 
-# A run that diverges overflows at some point; `Rounds.add` looks for what is not finite.
+# A run that diverges overflows at some point; `Rounds.add` notices what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
     rows: LabelledRows,

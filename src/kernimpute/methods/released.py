@@ -11,13 +11,15 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from kernimpute.core.checks import observed_cells
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import (
+    BETA_MEAN,
+    BETA_SQUARE,
+    GUARD,
     AdamMoments,
     adam_step,
     project_frobenius_ball,
@@ -28,6 +30,7 @@ from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
+from kernimpute.methods.sweep import compile_cached
 
 __all__ = ["Factors", "machine", "mask_bounds", "next_round", "stage_one", "stage_two", "start"]
 
@@ -45,8 +48,6 @@ RUNAWAY = 1e6
 projected products; at 1e6 an eigendecomposition's error of 1e-15 has become one of 1e-9."""
 OVERFLOW = 1e100
 """Largest entry of A, which may rightly be large where K_o is small, that can still be squared."""
-BETA_MEAN, BETA_SQUARE, GUARD = 0.9, 0.999, 1e-8
-"""Adam's constants in Stage II."""
 GRADIENT_FACTOR = 4.0
 """The true gradient of Stage II has 8; under Adam the factor matters through the guard only."""
 
@@ -60,7 +61,7 @@ class Factors(NamedTuple):
     moments: tuple[AdamMoments, AdamMoments, AdamMoments]
 
 
-# A run that runs away overflows at some point; `Rounds.add` looks for what is not finite.
+# A run that diverges overflows at some point; `Rounds.add` notices what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
     rows: LabelledRows,
@@ -102,7 +103,7 @@ def stage_one(
             now = before
         if status is not None:
             break
-    _, b, intercept = machine(dual, K_o * now.A * now.E)
+    b, intercept = machine(dual, K_o * now.A * now.E)
     # The target is -log(K) / gamma by way of the sums. Where K is above 1 it is negative.
     target = rows.kernel.observed_sums(rows.X, rows.observed) + rows.kernel.inverse_link(now.A)
     np.fill_diagonal(target, 0.0)
@@ -163,8 +164,8 @@ def _project_product(K: FloatArray) -> FloatArray:
     return np.maximum(scaled, FLOOR)
 
 
-def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the floored kernel, the exact machine on it, and the mean of ``y - K b``.
+def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the exact machine on the floored kernel, and the mean of ``y - K b``.
 
     The mean is over all support vectors, those at their bounds too. Without any it is the weighted
     mean of y, where the released code has NaN.
@@ -179,7 +180,7 @@ def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray, FloatArr
     means = np.where(support, residual, 0.0).sum(axis=0) / np.maximum(counts, 1)
     weights = np.maximum(dual.upper, -dual.lower) / dual.C
     intercept = np.where(counts > 0, means, np.average(dual.targets, 0, weights))
-    return K, b, intercept
+    return b, intercept
 
 
 def stage_two(
@@ -247,7 +248,7 @@ def _misfit(X: FloatArray, target: FloatArray) -> float:
     return misfit if math.isfinite(misfit) else math.nan
 
 
-@njit(cache=True)
+@compile_cached
 def _sweep(
     X: FloatArray,
     mean: FloatArray,

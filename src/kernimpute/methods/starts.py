@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from kernimpute.core.checks import (
+    as_floats,
     check_incomplete,
     check_matrix,
     observed_cells,
@@ -50,33 +51,15 @@ SMALLEST_WEIGHT = 1e-100
 
 @dataclass(frozen=True)
 class RecoveryProblem:
-    """A table with gaps and what its sums of feature terms should be.
+    """A table with gaps and what its sums of feature terms should be."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        The table, NaN at the gaps.
-    observed : ndarray of bool of shape (n_samples, n_features)
-        True where a cell is observed.
-    kernel : Kernel
-        Its feature term, with the categorical columns.
-    target : ndarray of shape (n_samples, n_samples)
-        Symmetric sums in link space.
-    weights : ndarray of shape (n_samples, n_samples) or (1, n_samples)
-        Symmetric weights whose largest is 1; one row of ones where they are uniform.
-    weight_scale : float
-        What the weights were divided by.
-    codes : tuple of ndarray
-        The observed codes of each column in ascending order; empty for a numeric column.
-    """
-
-    X: FloatArray
-    observed: NDArray[np.bool_]
-    kernel: Kernel
-    target: FloatArray
-    weights: FloatArray
-    weight_scale: float
-    codes: tuple[FloatArray, ...]
+    X: FloatArray  # (n_samples, n_features), NaN at the gaps
+    observed: NDArray[np.bool_]  # (n_samples, n_features), True where a cell is observed
+    kernel: Kernel  # with its categorical columns marked
+    target: FloatArray  # (n_samples, n_samples), symmetric sums in link space
+    weights: FloatArray  # (n_samples, n_samples), the largest 1; or one row of ones: uniform
+    weight_scale: float  # what the weights were divided by
+    codes: tuple[FloatArray, ...]  # the observed codes of each column; empty if it is numeric
 
     def rows(self, table: FloatArray) -> Rows:
         """Return a complete table as the compiled sweep takes it."""
@@ -110,15 +93,12 @@ def recovery_problem(
     categorical: ArrayLike | None = None,
     owner: str = "recovery_problem",
 ) -> RecoveryProblem:
-    """Return the checked problem of `recover_features`, whose parameters these are.
-
-    An asymmetry of the target that is rounding is averaged away.
-    """
+    """Return the checked problem of `recover_features`, whose parameters these are."""
     if not isinstance(kernel, Kernel) or kernel.cell not in CELLS:
         error = ValueError if isinstance(kernel, Kernel) else TypeError
         must_be = f"an instance of a kernel whose 'cell' is one of {', '.join(CELLS)}"
         raise error(refusal(owner, "kernel", must_be, kernel))
-    # In one memory layout, because compiled code is compiled anew for every other.
+    # In one memory layout, because numba compiles a function once for each layout.
     table = np.ascontiguousarray(check_matrix(X, owner))
     n_features = table.shape[1]
     kernel = kernel.with_categorical(categorical, n_features)
@@ -151,10 +131,7 @@ def recovery_problem(
 
 def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray:
     """Return the symmetric part of a finite matrix over pairs of n rows."""
-    try:
-        values = np.ascontiguousarray(matrix, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    values = np.ascontiguousarray(as_floats(matrix, owner, name))
     if values.shape != (n, n):
         must_be = f"a matrix of shape {(n, n)}"
         raise ValueError(refusal_in_words(owner, name, must_be, f"shape {values.shape}"))
@@ -170,6 +147,7 @@ def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray
     if asymmetry > SYMMETRY * largest:
         got = f"values that differ by {asymmetry:g} from those of the transpose"
         raise ValueError(refusal_in_words(owner, name, "symmetric", got))
+    # An asymmetry that is rounding is averaged away.
     return np.asarray(0.5 * (values + values.T))
 
 
@@ -212,10 +190,7 @@ def check_starts(
 def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: str) -> FloatArray:
     """Return a given start with the observed cells of the problem."""
     name = f"starts[{place}]"
-    try:
-        table = np.array(start, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"The {name!r} parameter of {owner} must be numeric: {error}.") from error
+    table = as_floats(start, owner, name)
     if table.shape != problem.X.shape:
         must_be = f"a table of shape {problem.X.shape}"
         raise ValueError(refusal_in_words(owner, name, must_be, f"shape {table.shape}"))

@@ -15,8 +15,8 @@ sums of feature terms less their targets, computed afresh from the columns: noth
 A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
 2 of `_minimise_row`, the best step of one cell.
 
-All compiled code is in this file because numba's cache only notices changes of the file that a
-compiled function is in.
+All compiled code of the exact sweep is in this file because numba's cache only notices changes of
+the file that a compiled function is in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CELLS", "Rows", "arrange", "objective", "sweep"]
+__all__ = ["CELLS", "Rows", "arrange", "compile_cached", "objective", "sweep"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -84,35 +84,28 @@ def _helper(function: _Function) -> _Function:
     return compiled
 
 
-def _entry(function: _Function) -> _Function:
-    """Compile a function that Python calls, and cache it."""
+def compile_cached(function: _Function, **options: Any) -> _Function:
+    """Compile a function that Python calls, and keep the result in a file where one can be kept."""
     try:
-        compiled: _Function = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled: _Function = numba.njit(cache=True, **options)(function)
     except RuntimeError:
         # Neither the package's directory nor the user's can be written to.
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     return compiled
 
 
+def _entry(function: _Function) -> _Function:
+    """Compile a function of this file that Python calls."""
+    return compile_cached(function, **_OPTIONS)
+
+
 class Rows(NamedTuple):
-    """A complete table as compiled code takes it.
+    """A complete table as compiled code takes it."""
 
-    Parameters
-    ----------
-    cell : int
-        The feature term, a value of `CELLS`.
-    columns : ndarray of shape (n_features, n_samples)
-        The table; indices of codes in categorical columns.
-    n_codes : ndarray of int of shape (n_features,)
-        Number of codes of a categorical column, 0 for a numeric one.
-    order : ndarray of int of shape (n_features, n_samples)
-        For the laplacian term, the rows in ascending order of each column; else empty.
-    """
-
-    cell: int
-    columns: FloatArray
-    n_codes: IntArray
-    order: IntArray
+    cell: int  # the feature term, a value of `CELLS`
+    columns: FloatArray  # (n_features, n_samples); indices of codes in categorical columns
+    n_codes: IntArray  # (n_features,): number of codes of a column, 0 for a numeric one
+    order: IntArray  # (n_features, n_samples): for the laplacian term, each column's argsort
 
 
 def arrange(cell: int, columns: FloatArray, n_codes: IntArray) -> Rows:
@@ -560,16 +553,10 @@ def _move_origin(
 def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> tuple[int, float]:
     """Write the steps of all cells that the gradient does not push out of [0, 1].
 
-    The direction is Newton's. A negative beta is left out of the curvature because it would make
-    it indefinite. Along the direction v, ``v t`` gives a quartic of t, whose minimum is taken.
-
-    Returns
-    -------
-    n_free : int
-        Number of steps; 0 where the curvature is singular or only one cell is free.
-    length : float
-        The t of the minimum; 1 where only one cell is free, since it is at its minimum, and 0
-        where the curvature is singular.
+    The direction v is Newton's. A negative beta is left out of the curvature because it would make
+    it indefinite. Along the direction the objective is a quartic of t, whose minimum is taken. The
+    result is the number of steps, 0 for a singular curvature or a single free cell, and t, which is
+    then 0 or, for a single cell, 1 because that is at its minimum.
     """
     values, linear = room.values, room.linear
     free, steps, curvature = room.free, room.steps, room.curvature
@@ -646,19 +633,7 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
 
 @_entry
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
-    """Minimise over the missing cells of every row in turn, in place.
-
-    Parameters
-    ----------
-    rows : Rows
-        The table; its columns are overwritten, and their order is kept up to date.
-    target : ndarray of shape (n_samples, n_samples)
-        Symmetric target sums.
-    weights : ndarray of shape (n_samples, n_samples) or (1, n_samples)
-        Symmetric weights, or one row of ones for uniform weights.
-    missing : ndarray of bool of shape (n_samples, n_features)
-        The cells that may move.
-    """
+    """Minimise over the missing cells of every row in turn, overwriting the table and its order."""
     n_features, n = rows.columns.shape
     n_codes = 0
     for p in range(n_features):

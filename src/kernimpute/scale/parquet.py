@@ -291,7 +291,7 @@ def _names(given: Iterable[Hashable]) -> tuple[Hashable, ...]:
 def _notes(plan: Plan, filled: Filled) -> list[str]:
     """Return what was done that one would not expect, in the words of `impute_table`."""
     notes = [
-        f"kept and not used, for it is the index: {name}"
+        f"kept and not used, because it is the index: {name}"
         for name in plan.source.index
         if name in plan.roles.ignored
     ]

@@ -121,7 +121,8 @@ class TableCode:
                 next(features)[:] = codes
         return EncodedTable(frame, self, observed, self.scale.to_unit(matrix), tuple(unknown))
 
-    # Every kernel and every imputer takes indicators, and fills a gap softly, with frequencies.
+    # Codes suit the kernels that have a term for categories; indicators suit every kernel and every
+    # imputer, and a gap may then be filled softly, with frequencies.
 
     @property
     def indicator_columns(self) -> tuple[IndicatorColumn, ...]:
@@ -447,12 +448,12 @@ _QUANTITY = re.compile(
     r"(?!0\d)(?:\d{1,3}(?:[,.' ]\d{3})+|\d+|(?=[.,]\d))(?:[.,]\d+)?"
     r" ?(?P<unit>(?:[^\W\d_]|[%‰°$€£¥])(?:\D|(?<=m)[23])*|)"
 )
-"""A number, its thousands apart or not, with a unit or without. Zeros in front make it a code,
-and further digits a date or a range."""
-_LOOKED_AT = 1000
-"""Categories of a column that are looked at for a unit."""
-_SAME_UNIT = 0.9
-"""Share of them that must be numbers, most of which have one and the same unit."""
+"""A number with or without a unit and separators of thousands. Leading zeros would make it a code,
+and more digits behind the unit a date or a range."""
+_MOST_CHECKED = 1000
+"""Categories of a column that are searched for a unit."""
+_NUMBER_SHARE = 0.9
+"""Share of them that must be numbers; most of these must have the same unit."""
 
 
 def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ...]:
@@ -485,12 +486,12 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
 
 
 def _are_quantities(categories: Sequence[object]) -> bool:
-    """Return whether nearly all are numbers, most of them with one and the same unit."""
-    looked_at = categories[:: -(-len(categories) // _LOOKED_AT)]
-    read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in looked_at]
+    """Return whether nearly all are numbers, most of them with the same unit."""
+    sample = categories[:: -(-len(categories) // _MOST_CHECKED)]
+    read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in sample]
     matches = [match for match in read if match]
     units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
     n_bare = units.pop("", 0)
     return (
-        len(units) == 1 and units.total() > n_bare and len(matches) >= _SAME_UNIT * len(looked_at)
+        len(units) == 1 and units.total() > n_bare and len(matches) >= _NUMBER_SHARE * len(sample)
     )

@@ -318,7 +318,7 @@ def read_column(
                 f"{the_column(name)} must hold numbers for its range to be declared. Got "
                 f"{series.dtype} values."
             )
-        # An unordered dictionary lists its values as they came, which says nothing.
+        # An unordered dictionary lists its values in order of appearance, which means nothing.
         values = _sorted_values(present, levels if ordered or not is_dictionary else ())
         kind: Kind = "constant" if len(values) == 1 else "category"
         return Column(name, kind, values, family, True, levels, ordered)
@@ -370,7 +370,7 @@ def _is_category(
     flags = {kind for kind in types if issubclass(kind, (bool, np.bool_))}
     numbers = {kind for kind in types if issubclass(kind, Real)} - flags
     if types == text:
-        # A date that is frequent says nothing about the date that is missing.
+        # The frequent dates say nothing about the missing one.
         if not (as_category or dates_pass) and all(
             _ISO_DATE.match(str(cell).strip()) for cell in present
         ):
@@ -384,7 +384,7 @@ def _is_category(
         return as_category
     got = " and ".join(sorted(kind.__name__ for kind in types)) + " values"
     if types != text | flags | numbers:
-        # The clause is the one by which scikit-learn's checks know this refusal.
+        # scikit-learn's own checks recognise this refusal by its clause.
         got = f"{got}, where the argument must be a string or a real number,"
         raise TableTypeError(_refused_values(name, got))
     if as_category:

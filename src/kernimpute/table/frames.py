@@ -40,7 +40,7 @@ _EXACT = 2**53
 
 def is_frame(X: object) -> bool:
     """Return whether X is an eager table with named columns; arrays and lists are none."""
-    # narwhals refuses repeated column names, for which we have a sentence of our own.
+    # narwhals would refuse repeated column names with a message of its own.
     if isinstance(X, (pd.DataFrame, pa.Table)):
         return True
     return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
@@ -91,7 +91,7 @@ def _matrix(X: Any) -> NDArray[Any]:
     """Return a matrix of floats, booleans or objects."""
     array = np.asarray(X)
     if array.dtype.kind in "US":
-        # From the cells themselves: NumPy has turned numbers among the text of a list into text.
+        # Once more from X itself, because NumPy has turned numbers beside text into text.
         array = np.asarray(X, dtype=object)
     if array.ndim != 2:
         raise ValueError(

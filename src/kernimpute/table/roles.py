@@ -6,7 +6,7 @@ not used) or dropped (left out of the result). A row whose label is a gap is unl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.core.checks import MOST_CLASSES, Task, task_of_numbers
-from kernimpute.table.code import TableCode, encode_table
+from kernimpute.table.code import encode_table
 from kernimpute.table.columns import Column, TableError, check_column_names, check_table
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "has_few_values",
     "infer_task",
     "left_as_found",
-    "looks_like_codes",
     "plain",
     "table_labels",
 ]
@@ -83,7 +82,7 @@ def column_roles(
 def infer_task(labels: pd.Series) -> Task:
     """Return what labels without gaps are taken for when the caller does not say.
 
-    Text, booleans and categories are classes; numbers are as `core.checks.infer_task` says.
+    Text, booleans and categories are classes; for numbers see `core.checks.infer_task`.
 
     Examples
     --------
@@ -140,7 +139,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
         )
     names = np.array(classes)
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
-        # The solver takes fractions for a quantity, and sorts no objects; as text they are names.
+        # The solver takes fractions for a quantity and cannot sort objects, but it takes text.
         names = np.array([str(name) for name in classes])
     return TableLabels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
 
@@ -156,19 +155,6 @@ def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     columns = "column" if len(names) == 1 else "columns"
     listed = ", ".join(repr(name) for name in names)
     return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
-
-
-def looks_like_codes(
-    code: TableCode, frame: pd.DataFrame, names: Collection[Hashable]
-) -> list[str]:
-    """Return `codes_note` of those of some columns that hold few whole numbers."""
-    return codes_note(
-        [
-            column.name
-            for column in code.columns
-            if column.name in names and has_few_values(column, frame[column.name])
-        ]
-    )
 
 
 def has_few_values(column: Column, series: pd.Series) -> bool:

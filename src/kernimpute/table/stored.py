@@ -25,7 +25,7 @@ class StoredValue:
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value as it is written; lists, tuples and mappings are looked into.
+    """Return a value as it is written; so are the values in lists, tuples and mappings.
 
     Examples
     --------
