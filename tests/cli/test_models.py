@@ -51,8 +51,8 @@ class Opened:
     [
         ("none", "none: there is no such file."),
         (".", "is a directory, not a model."),
-        ("t.csv", "t.csv must be a file of kernimpute.save"),
-        ("pickle.skops", "pickle.skops must be a file of kernimpute.save"),
+        ("t.csv", "t.csv must be a model that kernimpute.save"),
+        ("pickle.skops", "pickle.skops must be a model that kernimpute.save"),
         ("array.skops", "fitted to a table with names of columns"),
         ("unfitted.skops", "Got KernelImputer."),
         ("half.skops", "fitted to a table with names of columns. Got KernelImputer"),

@@ -185,7 +185,7 @@ def test_a_pickle_is_never_opened(tmp_path):
     path = tmp_path / "model.skops"
     path.write_bytes(pickle.dumps(Runs(tmp_path / "run")))
     for trust in (False, True):
-        with pytest.raises(ValueError, match=r"must be a file of kernimpute.save. .*pickles"):
+        with pytest.raises(ValueError, match=r"must be a model that kernimpute.save .*pickles"):
             kernimpute.load(path, trust=trust)
     assert not (tmp_path / "run").exists()
 
@@ -194,11 +194,11 @@ def test_a_pickle_is_never_opened(tmp_path):
 def test_what_is_no_model_is_refused(content, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"model must be a file of kernimpute.save"):
+    with pytest.raises(ValueError, match=r"model must be a model that kernimpute.save"):
         kernimpute.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", content)
-    with pytest.raises(ValueError, match=r"model must be a file of kernimpute.save"):
+    with pytest.raises(ValueError, match=r"model must be a model that kernimpute.save"):
         kernimpute.load(path)
 
 

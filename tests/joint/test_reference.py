@@ -39,7 +39,7 @@ def table_for(kernel, n_samples, seed=0, missing=0.5):
 
 def kernel_bounds(kernel, X):
     ends = [kernel.link(sums) for sums in kernel.bounds(X, ~np.isnan(X))]
-    return ends[::-1] if kernel.is_exponential else ends
+    return np.minimum(*ends), np.maximum(*ends)
 
 
 # ------------------------------------------------------------------------------- tables

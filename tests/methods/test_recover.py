@@ -272,7 +272,7 @@ INFINITE = np.array([[0.0, np.inf, 0.0], [np.inf, 0.0, 0.0], [0.0, 0.0, 0.0]])
         ({"target": ASYMMETRIC}, ValueError, r"'target' .* symmetric. Got values that differ"),
         ({"target": INFINITE}, ValueError, r"'target' .* finite. Got inf in row 0, column 1"),
         ({"target": [["a"] * 3] * 3}, TypeError, r"'target' .* must be numeric"),
-        ({"kernel": "gaussian"}, TypeError, r"'kernel' .* instance of a kernel .* Got 'gaussian'"),
+        ({"kernel": "gaussian"}, TypeError, r"'kernel' .* a Kernel .* Got 'gaussian'"),
         ({"weights": -np.ones((3, 3))}, ValueError, r"'weights' .* nonnegative"),
         ({"weights": np.zeros((3, 3))}, ValueError, r"'weights' .* positive for one pair"),
         ({"weights": ASYMMETRIC}, ValueError, r"'weights' .* symmetric"),

@@ -435,6 +435,8 @@ def _print(
         print_warnings(map(in_options, cautions))
         if not quiet:
             summary["notes"] = map(in_options, summary["notes"])
-            print_summary(facts, outputs, **summary)
+            # A status tells which parameter to change.
+            said = [(name, in_options(text) if name == "status" else text) for name, text in facts]
+            print_summary(said, outputs, **summary)
 
     print_or_ignore(print_all)

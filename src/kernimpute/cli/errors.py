@@ -98,14 +98,15 @@ _OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown"} | {
 """From a parameter of the library to the option that sets it."""
 _NAMED = re.compile(
     # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "in drop",
-    # "max_memory".
+    # "(b) tol is below", "max_memory".
     rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
     rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
     rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
     r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
+    r"|(?<=\) )(?P<cause>tol|eta)(?= is )"
     rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
 )
-_GROUPS = ("parameter", "assigned", "first", "listed", "bare")
+_GROUPS = ("parameter", "assigned", "first", "listed", "cause", "bare")
 
 
 def in_options(message: str) -> str:

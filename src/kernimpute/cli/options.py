@@ -71,8 +71,9 @@ _is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.in
 Table = Annotated[
     Path,
     typer.Argument(
+        metavar="TABLE",
         help="The table: .csv, .tsv (also .gz) or .parquet; for impute with --subset-size also a "
-        "folder of .parquet."
+        "folder of .parquet.",
     ),
 ]
 Model = Annotated[

@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernimpute.core.checks import SMALLEST_SUBSET, free_memory
+from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.core.rows import (
     SMOOTH,
@@ -104,7 +104,8 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     Parameters
     ----------
     prefix : str, default=""
-        What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline.
+        What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline; empty, or
+        with two underscores at its end.
 
     Returns
     -------
@@ -114,6 +115,11 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
         which is the reference imputation without guidance by labels, stands first, so that
         `GridSearchCV` prefers it among equal scores.
 
+    Raises
+    ------
+    ValueError
+        If the prefix does not end with two underscores.
+
     Examples
     --------
     >>> from kernimpute import default_grid
@@ -121,6 +127,9 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     >>> len(ParameterGrid(default_grid()))
     72
     """
+    if prefix and not prefix.endswith("__"):
+        must_be = "empty, or end with '__'"
+        raise ValueError(refusal("default_grid", "prefix", must_be, prefix))
     shared: dict[str, list[Any]] = {
         "C": [4.0**power for power in range(-2, 4)],
         "eta": [math.inf, *ETA_PARTS],

@@ -191,9 +191,9 @@ def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Pro
     then every matrix of the set is singular; or where the kernel is not positive semidefinite.
     """
     kernel = rows.kernel
-    lower, upper = (kernel.link(sums) for sums in kernel.bounds(rows.X, rows.observed))
-    if kernel.is_exponential:
-        lower, upper = upper, lower
+    # A link may fall or rise.
+    ends = [kernel.link(sums) for sums in kernel.bounds(rows.X, rows.observed)]
+    lower, upper = np.minimum(*ends), np.maximum(*ends)
     # The rounding of a matrix product may put the reference outside by the last digits.
     anchor = np.clip(K_reference, lower, upper)
     interior = mean_kernel_of_completions(rows.X, kernel)

@@ -1,6 +1,7 @@
 """Stage I as the paper prints it (`paper`), and as its appendix B has it (`appendix`).
 
-Stage II follows in `recover`; the two together are the paper's Algorithm 1.
+`finish` turns the learned kernel into the sums that Stage II, in `recover`, fits the features to.
+The two stages are the paper's Algorithm 1.
 """
 
 from __future__ import annotations
@@ -71,15 +72,16 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn the adjustment A = K_Delta of the observed kernel by Stage I of Algorithm 1.
 
-    With E the perturbation and b = alpha o y the signed coefficients, eq. (Stage1) is
+    With E the perturbation and b = alpha * y the signed coefficients, eq. (5) is
 
         min over A, max over b and E of
-            y'b - b'(K_o o A o E)b / 2 + eta ||A - 11'||^2 - rho ||E - 11'||^2
+            y'b - b'(K_o * A * E)b / 2 + eta ||A - 11'||^2 - rho ||E - 11'||^2
 
-    for lower <= A <= upper, A and E positive semidefinite, and b feasible in the dual. The term
-    with rho is eq. (SVM_S2_nost), which replaces the ball around E. A regression subtracts
-    epsilon ||b||_1 (appendix E). Each round takes the three steps, and the run ends where the
-    largest relative change of A, E and b is at most the tolerance.
+    where * is elementwise and ' transposes, for lower <= A <= upper, A and E positive
+    semidefinite, and b feasible in the dual. The term with rho replaces the paper's ball around E,
+    as in its eq. (SVM_S2_nost). A regression subtracts epsilon ||b||_1 (appendix E). Each round
+    takes the three steps, and the run ends where the largest relative change of A, E and b is at
+    most the tolerance.
     """
     dual = rows.dual
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=appendix)
@@ -87,18 +89,20 @@ def stage_one(
     # only. So it is projected.
     A = E = np.ones_like(lower)
     K, step_1 = K_o, Adjusted(A)
+    # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
     moments = AdamMoments.zeros(b)
     rounds, status = Rounds(stop.tol, callback), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
         # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
-        #    bounds by eq. (UtoK) to (OptKD). Appendix B: the projection P_1 of eq. (s1).
+        #    bounds by eq. (8) to (11). Appendix B: the projection P_1 of eq. (s1). The coupling
+        #    is bb', summed over the classes if there are more than two.
         closed_form = 1.0 + K_o * E * coupling(b) / (4.0 * eta)
         adjust = project_exactly if appendix else adjust_eigenvalues
         step_1 = adjust(closed_form, lower, upper, step_1)
         A = step_1.adjustment
-        # 2) Eq. (OptE): the maximiser in E, projected on the cone.
+        # 2) Eq. (14): the maximiser in E, projected on the cone.
         E = project_psd(1.0 - coupling(b) * K_o * A / (4.0 * rho))
         # 3) One Adam step, clipped and centred. Appendix B: the projection P_3 of eq. (s3). The
         #    theorem needs steps that vanish; 1 / sqrt(t) vanishes and still travels any distance.
@@ -106,7 +110,8 @@ def stage_one(
         gradient = dual.gradient(K, b) - dual.epsilon * np.sign(b)
         ascent, moments = adam_step(gradient, moments, LEARNING_RATE * dual.C / math.sqrt(t))
         b = dual.proximal_point(b + ascent, 0.0) if appendix else _centred(dual, b + ascent)
-        # 4) The objective and the stop rule; a round that diverged is undone.
+        # 4) The objective, with eta ||A - 11'||^2 - rho ||E - 11'||^2, and the stop rule; a round
+        #    that diverged is undone.
         status = rounds.add(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
             inner_iterations=step_1.n_iter + 1,
@@ -119,7 +124,7 @@ def stage_one(
             A, E, b, K = before
         if status is not None:
             break
-    # Line 9: K = K_o o K_Delta, without the perturbation. A round's Step 1 is inexact, so the last
+    # Line 9: K = K_o * K_Delta, without the perturbation. A round's Step 1 is inexact, so the last
     # adjustment is projected to the end and then put between the bounds to the last bit. The
     # coefficients and the intercept belong to the perturbed kernel.
     exact = project_box_psd(A, lower, upper, tol=1e-8, max_iter=1000)
@@ -140,8 +145,8 @@ def adjustment_bounds(
         lower = kernel.link(most - least)
         upper = np.ones_like(lower)
     else:
-        upper = kernel.link(most) / K_o
-        lower = np.ones_like(upper)
+        other_end = kernel.link(most) / K_o
+        lower, upper = np.minimum(other_end, 1.0), np.maximum(other_end, 1.0)
     if kernel.is_distance and not exact_diagonal:
         # The paper gives [0, 1] to the term of a feature that is unknown in both rows. For a row
         # against itself the term is 0, and the exact lower bound is 1.

@@ -96,7 +96,7 @@ def recovery_problem(
     """Return the checked problem of `recover_features`, whose parameters these are."""
     if not isinstance(kernel, Kernel) or kernel.cell not in CELLS:
         error = ValueError if isinstance(kernel, Kernel) else TypeError
-        must_be = f"an instance of a kernel whose 'cell' is one of {', '.join(CELLS)}"
+        must_be = "a Kernel whose cells Stage II can move, such as Gaussian(gamma=1.0)"
         raise error(refusal(owner, "kernel", must_be, kernel))
     # In one memory layout, because numba compiles a function once for each layout.
     table = np.ascontiguousarray(check_matrix(X, owner))

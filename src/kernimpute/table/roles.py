@@ -167,7 +167,7 @@ def codes_note(names: Sequence[Hashable]) -> list[str]:
     if not names:
         return []
     return [
-        "few whole numbers are filled as quantities; name the columns of codes as categorical: "
+        "columns of few whole numbers are filled as quantities; name codes as categorical: "
         + ", ".join(map(str, names))
     ]
 
