@@ -70,8 +70,8 @@ for rate, errors in zip(rates, feature_error, strict=True):
 # %%
 # Up to 90 % missing every cell comes back to rounding or nearly so. From 95 % on the features are
 # wrong although the kernel matrix is right: another table agrees with the observed cells and has
-# the same distances, so nothing could tell the two apart. More rows go further, for each brings its
-# distances to all others: the :doc:`benchmarks <../benchmarks>` have a table of 270 rows.
+# the same distances, so nothing could tell the two apart. More rows go further, because each brings
+# its distances to all others: the :doc:`benchmarks <../benchmarks>` have a table of 270 rows.
 #
 # This is what Stage II can do with a *right* matrix. Stage I's learned matrix is one that no table
 # has exactly; the fit is then a compromise, and the :doc:`benchmarks <../benchmarks>` say what it

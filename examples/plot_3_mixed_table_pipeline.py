@@ -94,8 +94,8 @@ scores["one estimator"] = [
 # The comparison
 # --------------
 #
-# Twenty folds are not twenty experiments, for their training rows overlap. The standard error is
-# therefore the corrected one (Nadeau and Bengio, 2003): the variance of the differences times
+# Twenty folds are not twenty experiments, because their training rows overlap. The standard error
+# is therefore the corrected one (Nadeau and Bengio, 2003): the variance of the differences times
 # 1/n + (test rows)/(training rows), in place of 1/n.
 
 

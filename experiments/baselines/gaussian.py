@@ -68,7 +68,7 @@ class GaussianClassifier:
             fit = fit_gaussian(X, groups, prior_rows)
             self.means, self.covariances = fit.means, [fit.covariance] * len(self.classes_)
         else:
-            # Variances of the whole table, for a class may have next to no cells in a column.
+            # Variances of the whole table, because a class may have almost no cells in a column.
             variances = spread(X, groups)
             parts = [X[groups == group] for group in range(self.classes_.size)]
             fits = [

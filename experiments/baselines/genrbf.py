@@ -116,7 +116,7 @@ def log_expectations(left: RowGaussians, right: RowGaussians, gammas: FloatArray
     gappy_left, gappy_right = np.flatnonzero(~left.complete), np.flatnonzero(~right.complete)
     if whole_left.size and whole_right.size:
         rows = left.means[whole_left]
-        # One and the same array, for the distances are symmetric to the last bit then.
+        # One and the same array, because the distances are then symmetric to the last bit.
         distances = Gaussian().sums(rows, rows if right is left else right.means[whole_right])
         logs[:, whole_left[:, None], whole_right] = -gammas[:, None, None] * distances
     if whole_right.size:

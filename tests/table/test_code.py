@@ -192,7 +192,8 @@ def test_whole_numbers_are_rounded_inside_their_observed_domain():
             "int16": np.array([5, 9, -1], dtype="int16"),
         }
     )
-    encoded = encode_table(frame, missing_values=[-1])
+    code = learn_code(frame, missing_values=[-1])
+    encoded = code.encode(frame, missing_values=[-1])
     filled = encoded.decode(np.array([[0] * 4, [1] * 4, [0.26, 0.9, 1.0, 0.4]], dtype=float))
     assert [filled[name].iloc[2] for name in frame] == [3.0, 5, 2**63 - 1, 7]
     assert (filled.dtypes == frame.dtypes).all()

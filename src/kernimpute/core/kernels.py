@@ -6,7 +6,7 @@ Each of the other features adds something between 0 and a largest term, which gi
 Both live in link space: they are arguments of `link`.
 
 To add a kernel, write a class here and put it into `KERNELS`. Its `cell` says how Stage II moves
-one cell; for a feature term that is not there yet, `kernimpute.methods.sweep` needs it too.
+one cell; a new feature term must be added to `kernimpute.methods.sweep`, too.
 """
 
 from __future__ import annotations

@@ -48,6 +48,8 @@ RUNAWAY = 1e6
 projected products; at 1e6 an eigendecomposition's error of 1e-15 has become one of 1e-9."""
 OVERFLOW = 1e100
 """Largest entry of A, which may rightly be large where K_o is small, that can still be squared."""
+LEAST_CHANGE, MAX_SWEEPS = 1e-5, 20_000
+"""Stage II's stop rule: the change of the objective, and the number of sweeps."""
 GRADIENT_FACTOR = 4.0
 """The true gradient of Stage II has 8; under Adam the factor matters through the guard only."""
 
@@ -187,22 +189,20 @@ def stage_two(
     X: FloatArray,
     target: FloatArray,
     *,
-    tol: float = 1e-5,
-    max_sweeps: int = 20_000,
     callback: Callback | None = None,
 ) -> RecoveredFeatures:
     """Recover the missing cells from squared distances, by one Adam step a row and sweep.
 
     The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order,
     each given the newest values of all others, and are then clipped to [0, 1]. The sweeps start at
-    1/2 and stop where the objective changes by less than tol. A target that is not finite, or whose
-    squares are not, leaves the start.
+    1/2 and stop where the objective changes by less than `LEAST_CHANGE`. A target that is not
+    finite, or whose squares are not, leaves the start.
     """
     began = time.perf_counter()
     observed = observed_cells(X)
     filled = np.where(observed, X, 0.5)
     mean, square = np.zeros_like(filled), np.zeros_like(filled)
-    status = Status.MAX_ITER
+    status, max_sweeps = Status.MAX_ITER, MAX_SWEEPS
     if observed.all():
         status, max_sweeps = Status.NOTHING_MISSING, 0
     elif not np.isfinite(target).all():
@@ -226,7 +226,7 @@ def stage_two(
         )
         records.append(record)
         asked_to_stop = callback is not None and bool(callback(record))
-        if sweep > 1 and abs(previous - objective) < tol:
+        if sweep > 1 and abs(previous - objective) < LEAST_CHANGE:
             status = Status.CONVERGED
             break
         if asked_to_stop:

@@ -226,12 +226,7 @@ def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCo
     return TableCode(tuple(columns), scale, _cautions(columns, n_observed))
 
 
-def encode_table(
-    frame: pd.DataFrame,
-    *,
-    categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
-) -> EncodedTable:
+def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
     """Return a table with the matrix that stands for it, by a code learned from it.
 
     Examples
@@ -248,8 +243,7 @@ def encode_table(
     1  40.0  dog
     2  25.0  dog
     """
-    code = learn_code(frame, categorical=categorical, missing_values=missing_values)
-    return code.encode(frame, missing_values=missing_values)
+    return learn_code(frame, categorical=categorical).encode(frame)
 
 
 def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
