@@ -283,7 +283,7 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
 def test_few_whole_numbers_get_a_note():
     table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
     notes = impute_table(table, "y").notes
-    assert any("name the columns of codes as categorical" in note for note in notes)
+    assert any("name codes as categorical" in note for note in notes)
 
 
 @pytest.mark.parametrize("name", ["categorical_features", "add_indicator", "keep_empty_features"])

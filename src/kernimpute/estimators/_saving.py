@@ -212,8 +212,8 @@ def load(path: str | Path, trust: bool = False) -> Any:
         return skops_io.load(path, trusted=found)
     except _UNREADABLE as error:
         raise ValueError(
-            f"{path} must be a model that kernimpute.save or 'kernimpute fit' wrote. Got a file that "
-            f"skops cannot read ({_line(error)}) instead: pickles are not opened."
+            f"{path} must be a model that kernimpute.save or 'kernimpute fit' wrote. Got a file "
+            f"that skops cannot read ({_line(error)}) instead: pickles are not opened."
         ) from error
 
 
