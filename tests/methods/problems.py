@@ -114,6 +114,16 @@ def lowest_by_cell(problem, table, row, column):
     return lowest
 
 
+class Cauchy(Gaussian):
+    """A kernel whose link falls without being an exponential."""
+
+    is_exponential = False
+
+    def link(self, sums):
+        """Return ``1 / (1 + gamma s)``."""
+        return 1.0 / (1.0 + self.gamma * np.asarray(sums))
+
+
 def labelled(X, y, kernel=GAUSSIAN, **options) -> LabelledRows:
     """Return checked rows with the usual options but those given."""
     usual = {"C": 1.0, "task": "classification", "epsilon": 0.1, "categorical": None}

@@ -16,6 +16,7 @@ from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.methods import anchored
 from tests.methods.problems import (
     KERNELS,
+    Cauchy,
     completions,
     feasible_coefficients,
     labels_of,
@@ -66,7 +67,7 @@ def test_the_saddle_is_that_of_a_conic_solver(kernel, eta):
     assert value == pytest.approx(saddle_value_by_cone(problem), rel=2e-5)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", [*KERNELS, Cauchy()], ids=repr)
 def test_the_kernel_of_every_completion_is_in_the_set(kernel):
     rows = small_rows(20, kernel=kernel)
     problem = problem_of(rows)

@@ -21,6 +21,7 @@ from kernimpute.methods.paper import (
 )
 from tests.methods.problems import (
     KERNELS,
+    Cauchy,
     completions,
     feasible_coefficients,
     labels_of,
@@ -35,7 +36,7 @@ def closed_form_of(rows, eta, *, exact_diagonal):
     return 1.0 + K_o * coupling(b) / (4.0 * eta), lower, upper
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", [*KERNELS, Cauchy()], ids=repr)
 @pytest.mark.parametrize("exact_diagonal", [True, False])
 def test_the_adjustment_of_every_completion_is_within_the_bounds(kernel, exact_diagonal):
     rows = small_rows(kernel=kernel)
