@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kernimpute
+from kernimpute.table.columns import GAP_MARKERS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -95,3 +96,9 @@ def test_guide_and_front_page_run(tmp_path, monkeypatch):
         exec(compile(block, "guide.md", "exec"), namespace)
     namespace.update(X_train=namespace["X"], y_train=namespace["y"], X_new=namespace["X"].head(2))
     exec(compile(python_blocks("index.md")[0], "index.md", "exec"), namespace)
+
+
+def test_the_command_lines_page_lists_every_gap_marker():
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    listed = re.search(r"is a gap if it is empty or (.*?)\.\n", page, flags=re.DOTALL)
+    assert {"", *re.findall(r"`([^`]+)`", listed[1])} == GAP_MARKERS
