@@ -88,7 +88,10 @@ ETA = "The eta of direct must be a positive number, inf or select"
         ("direct[gamma=nan]+own", f"The gamma of direct {POSITIVE}; got nan."),
         ("paper[max_iter=0]+own", f"The max_iter of paper {COUNT}; got 0."),
         ("direct[C=1,width=3]+own", "An option of direct must be one of: C, gamma, eta, labels"),
-        ("median+svc", f"The filler of the method 'median+svc' must be one of: {', '.join(FILLERS)}"),
+        (
+            "median+svc",
+            f"The filler of the method 'median+svc' must be one of: {', '.join(FILLERS)}",
+        ),
         ("mean+forest", "The classifier of the method 'mean+forest' must be one of: svc"),
         ("mean+own", "The classifier of the method 'mean+own' must be one of: svc, svc_near"),
         ("direct+indicators+own", "The classifier of the method 'direct+indicators+own' must be"),
