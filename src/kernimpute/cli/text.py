@@ -290,9 +290,10 @@ def _number_series(
 ) -> tuple[pd.Series, int | None]:
     """Return a column of integers if all its cells are, else of floats; and their decimals."""
     present = texts[~gaps]
-    if all(map(_is_whole, present)) and all(abs(int(text)) <= _LARGEST_INTEGER for text in present):
+    if all(map(_is_whole, present)):
+        is_large = any(abs(int(text)) > _LARGEST_INTEGER for text in present)
         whole = [pd.NA if gap else int(text) for text, gap in zip(texts, gaps, strict=True)]
-        return pd.Series(whole, dtype="Int64"), 0
+        return pd.Series(whole, dtype=object if is_large else "Int64"), 0
     decimals = max((len(text.partition(".")[2]) for text in present), default=0)
     in_full = decimals > _MOST_DECIMALS or any("e" in text.lower() for text in present)
     return pd.Series(np.where(gaps, np.nan, numbers)), None if in_full else decimals
