@@ -169,7 +169,7 @@ def test_case_22_so_does_the_command_line(tmp_path, monkeypatch, base, output):
         assert base <= int(written[40].split(",")[0]) <= base + 76
     else:
         ids = pd.read_parquet(output)["id"].tolist()
-        assert base <= ids[39] <= base + 76
+        assert float(base) <= ids[39] <= float(base + 76)
 
 
 TABLES_OF_CONSTANTS = {

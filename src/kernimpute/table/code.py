@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kernimpute.core.checks import ObservedRange, observed_range
 from kernimpute.table.columns import (
-    EXACT,
+    LARGEST_WHOLE,
     Column,
     Family,
     TableError,
@@ -324,11 +324,14 @@ class EncodedTable:
         if np.isnan(X[np.isnan(self.matrix)]).any():
             raise ValueError("A filled matrix must hold no NaN at a gap. Got NaN at one.")
         filled = self.frame.copy()
-        numbers = iter(self.code.scale.from_unit(X).T)
+        features = iter(zip(X.T, self.code.scale.minimum, self.code.scale.width, strict=True))
         for position, column in enumerate(self.code.columns):
-            values = next(numbers) if column.in_matrix else None
             series = self.frame.iloc[:, position]
             gaps = ~self.observed[:, position]
+            values = None
+            if column.in_matrix:
+                shares, minimum, width = next(features)
+                values = ObservedRange(minimum, width).from_unit(shares[gaps])
             written = _filled(series, gaps, column, values, fill_empty)
             if written is not series:
                 filled.isetitem(position, written)  # type: ignore[arg-type]
@@ -342,7 +345,10 @@ def _filled(
     values: FloatArray | None,
     fill_empty: bool,
 ) -> pd.Series:
-    """Return a column with its gaps written; the column itself where there is nothing to write."""
+    """Return a column with its gaps written; the column itself where there is nothing to write.
+
+    `values` of shape (n_gaps,) are the numbers or codes at its gaps; None for a constant.
+    """
     came = series.dtype
     if isinstance(came, pd.CategoricalDtype):
         series = _with_categories(series, column)
@@ -351,7 +357,7 @@ def _filled(
         return series
     series = plain_series(series)
     if values is not None:
-        fills = _fills(column, values[gaps], series.dtype)
+        fills = _fills(column, values, series.dtype)
     else:
         one = _constant(series, gaps, column) if column.kind == "empty" else column.values[0]
         fills = _repeated(one, int(gaps.sum()))
@@ -403,7 +409,7 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
         smallest, largest = (min(max(end, info.min), info.max) for end in (smallest, largest))
         few = tuple(value for value in few if smallest <= value <= largest)
     # Python's integers elsewhere, because a float does not hold every one of 64 bits.
-    is_exact = max(-smallest, largest) <= EXACT
+    is_exact = max(-smallest, largest) <= LARGEST_WHOLE
     dtype = (np.int64 if is_exact else object) if as_integers else float
     if few:
         numbers = np.array([float(value - column.origin) for value in few])
@@ -460,8 +466,8 @@ def _holds(dtype: Any, column: Column, fills: Fills) -> bool:
 
 def _are_all(fills: Fills, is_such: Callable[[object], bool]) -> bool:
     """Return whether all fills are of some type; one of a type speaks for the others."""
-    kinds = {type(fill): fill for fill in fills} if fills.dtype == object else {None: fills[0]}
-    return all(map(is_such, kinds.values()))
+    some = fills.tolist() if fills.dtype == object else [fills[0]]
+    return all(map(is_such, dict(zip(map(type, some), some, strict=True)).values()))
 
 
 def _integer_info(dtype: Any) -> Any:

@@ -43,8 +43,8 @@ from kernimpute.core.checks import MOST_CLASSES
 from kernimpute.table.stored import as_given, as_stored
 
 __all__ = [
-    "EXACT",
     "GAP_MARKERS",
+    "LARGEST_WHOLE",
     "POSSIBLE_GAP_MARKERS",
     "Column",
     "Family",
@@ -71,7 +71,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-EXACT = 2**53
+LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number."""
 
 # ---------------------------------------------------------------------- errors and their words
@@ -167,9 +167,11 @@ def plain_series(series: pd.Series) -> pd.Series:
 
 # ---------------------------------------------------------------------- gaps
 
-GAP_MARKERS = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
+GAP_MARKERS = frozenset(
+    {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL"}
+)
 """Texts that are a gap in every column of a text file."""
-POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*")
+POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*", "na", "none", "Null")
 """Texts that often mean a gap and may be a category; the user decides."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -302,7 +304,7 @@ class Column:
         if self.kind != "whole" or not all(isinstance(end, Integral) for end in self.values):
             return 0
         low, high = map(int, self.values)
-        return low if max(-low, high) > EXACT else 0
+        return low if max(-low, high) > LARGEST_WHOLE else 0
 
     @property
     def in_matrix(self) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kernimpute.table.columns import (
-    EXACT,
+    LARGEST_WHOLE,
     TableError,
     check_distinct_names,
     family_of,
@@ -101,7 +101,7 @@ def _matrix(X: Any) -> NDArray[Any]:
             f"The table must be an array of two dimensions. Got an array of shape {array.shape}."
         )
     if array.dtype.kind in "iu":
-        for row, column in np.argwhere((array > EXACT) | (array < -EXACT)):
+        for row, column in np.argwhere((array > LARGEST_WHOLE) | (array < -LARGEST_WHOLE)):
             value = int(array[row, column])
             if int(float(value)) != value:
                 raise TableError(
