@@ -277,7 +277,7 @@ def apply(
     model: options.Model,
     new: options.NewRows,
     output: options.FilledTable,
-    unknown: options.Unknown = options.UnknownName.ERROR,
+    unknown: options.Unknown = options.UnknownName.KEEP,
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -319,20 +319,13 @@ def apply(
     values = read_as_fitted(file, fitted.kinds, fitted.decimals, fitted.missing_values)
     start = time.perf_counter()
     with Progress(quiet=quiet) as progress, refusals():
-        rows = fill_rows(fitted, values.frame.drop(columns=dropped))
+        rows = fill_rows(fitted, values.frame.drop(columns=dropped), unknown.value)
     seconds = time.perf_counter() - start
-    unknowns = [
-        f"{name!r}: {listed(list(found.unique()))} in {len(found)} of its cells"
-        for name, found in rows.unknown.items()
-    ]
-    if unknowns and unknown is options.UnknownName.ERROR:
-        raise RefusedError(
-            f"{new} holds categories that the model does not know ({'; '.join(unknowns)}): correct "
-            "them, or pass --unknown missing to fill these cells like gaps."
+    cautions = []
+    if rows.unknown:
+        cautions.append(
+            f"categories that the model does not know are kept, and not used: {rows.unknown}"
         )
-    cautions = [
-        f"categories that the model does not know are filled like gaps: {one}" for one in unknowns
-    ]
     known = {*fitted.features, *fitted.ignored, *fitted.dropped, fitted.target}
     others = [name for name in file.names if name not in known]
     if others:

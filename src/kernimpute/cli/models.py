@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.estimators import KernelImputer, load, save
 from kernimpute.table.code import TableCode
-from kernimpute.table.columns import Column, observed_in_table
+from kernimpute.table.columns import Column
 
 BoolArray = NDArray[np.bool_]
 
@@ -57,35 +56,26 @@ class FilledRows:
 
     table: pd.DataFrame
     cells: Mapping[Hashable, BoolArray]  # Where each column was filled that was, shape (n_rows,).
-    unknown: Mapping[str, pd.Series]  # The cells of each column that the model does not know.
+    unknown: str  # The cells whose categories the model does not know, in words; "" for none.
 
 
-def fill_rows(model: Model, table: pd.DataFrame) -> FilledRows:
-    """Return new rows filled; categories that the model does not know count as gaps."""
-    table = table.copy()
-    cells: dict[Hashable, BoolArray] = {}
-    unknown = {}
-    for name, kind in model.kinds.items():
-        gaps = ~observed_in_table(table[[name]])[:, 0]
-        known = set(kind.values)
-        if kind.categorical:
-            values = table[name].astype(object)
-            is_unknown = ~gaps & [not isinstance(v, Hashable) or v not in known for v in values]
-            if is_unknown.any():
-                unknown[name] = values[is_unknown]
-                # Unknown text in a column of booleans would be refused by `transform`; values that
-                # are no text may be of a wrong kind, and must be.
-                if all(isinstance(value, str) for value in unknown[name]):
-                    table[name] = table[name].mask(is_unknown)
-                gaps |= is_unknown
-        if gaps.any():
-            cells[name] = gaps
-    with warnings.catch_warnings():
-        # The caller reports them, with the number of their cells.
-        warnings.filterwarnings("ignore", ".*categories that fit did not see", UserWarning)
-        imputer = model.imputer.set_params(handle_unknown="missing")
-        filled = imputer.set_output(transform="default").transform(table[list(model.features)])
-    return FilledRows(table.assign(**{str(name): filled[name] for name in cells}), cells, unknown)
+def fill_rows(model: Model, table: pd.DataFrame, handle_unknown: str) -> FilledRows:
+    """Return new rows filled; categories that the model does not know are kept, or refused."""
+    imputer = model.imputer
+    rows = imputer._coded(imputer._code, table[[*model.features]], handle_unknown)
+    filled = rows.decode(imputer._filled_new(rows.matrix))
+    kinds = model.kinds
+    cells: dict[Hashable, BoolArray] = {
+        name: ~seen
+        for name, seen in zip(model.features, rows.observed.T, strict=True)
+        if name in kinds and not seen.all()
+    }
+    written = {str(name): filled[name] for name in cells}
+    for name, *_ in rows.unknown:
+        if filled[name].dtype == object:
+            # Of a text file: Parquet holds no text beside booleans or numbers.
+            written[str(name)] = filled[name].map(str)
+    return FilledRows(table.assign(**written), cells, rows.unknown_cells if rows.unknown else "")
 
 
 def model_path(path: Path) -> Path:

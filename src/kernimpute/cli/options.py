@@ -35,8 +35,8 @@ class VariantName(StrEnum):
 class UnknownName(StrEnum):
     """What is done with a category that the model does not know."""
 
+    KEEP = "keep"
     ERROR = "error"
-    MISSING = "missing"
 
 
 def _must_be(
@@ -196,7 +196,7 @@ Scheduler = Annotated[
 ]
 Unknown = Annotated[
     UnknownName,
-    typer.Option(help="Categories that the model does not know: refuse, or fill like gaps."),
+    typer.Option(help="Categories that the model does not know: keep and not use, or refuse."),
 ]
 Trust = Annotated[
     bool,

@@ -38,7 +38,6 @@ from kernimpute.table.roles import (
     ColumnRoles,
     codes_note,
     column_roles,
-    has_few_values,
     left_as_found,
     plain,
     table_labels,
@@ -230,9 +229,9 @@ def impute_table(
 
     Notes
     -----
-    A column of floats whose observed values are all whole is filled with whole numbers. An
-    observed category that only rows without a label have stays as it is; the imputer does not
-    know it.
+    A column of floats whose observed values are all whole is filled with whole numbers; with the
+    nearest observed one where these are at most ten that each occur twice on average. An observed
+    category that only rows without a label have stays as it is; the imputer does not know it.
 
     Examples
     --------
@@ -258,7 +257,7 @@ def impute_table(
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     used = [*roles.features]
-    encoded = imputer._coded(imputer._code, table[used], "missing")
+    encoded = imputer._coded(imputer._code, table[used])
     codes = imputer._filled(fitted.rows, encoded.matrix)
     cautions = [
         *fitted.warnings,
@@ -268,9 +267,8 @@ def impute_table(
             for name, categories, _ in encoded.unknown
         ),
     ]
-    # 3. Writing back. Unknown categories are no gaps of the table.
-    observed = fitted.observed[:, [at[name] for name in used]]
-    decoded = replace(encoded, observed=observed).decode(codes)
+    # 3. Writing back.
+    observed, decoded = encoded.observed, encoded.decode(codes)
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = {
         name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
@@ -393,7 +391,7 @@ def fit_table(
             imputer.status_,
             time.perf_counter() - start,
         ),
-        notes=tuple(_notes_of_fit(table, imputer, used)),
+        notes=tuple(_notes_of_fit(imputer, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
 
@@ -488,15 +486,11 @@ def share_of_cells(count: int, n_cells: int) -> str:
     return f"{count} of {n_cells} cells ({100.0 * count / n_cells:.3g} %)"
 
 
-def _notes_of_fit(
-    table: pd.DataFrame, imputer: KernelImputer, names: Iterable[Hashable]
-) -> list[str]:
+def _notes_of_fit(imputer: KernelImputer, names: Iterable[Hashable]) -> list[str]:
     """Return what a fit did that one would not expect, of columns whose gaps may be filled."""
     columns: Sequence[Column] = imputer._code.columns
     constant = [f"{one.name} = {plain(one.values[0])}" for one in columns if one.kind == "constant"]
-    few = [
-        one.name for one in columns if one.name in names and has_few_values(one, table[one.name])
-    ]
+    few = [one.name for one in columns if one.name in names and one.few]
     notes = []
     if constant:
         notes.append(f"columns with one observed value were not used: {', '.join(constant)}")
@@ -524,7 +518,7 @@ def _notes_of_filling(
         notes.append(
             f"rows without a label: {n_unlabelled}, filled as new rows; the label is left missing"
         )
-    notes += _notes_of_fit(table, fitted.imputer, filled)
+    notes += _notes_of_fit(fitted.imputer, filled)
     rounded = [
         str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
     ]

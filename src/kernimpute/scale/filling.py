@@ -13,7 +13,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -45,7 +45,7 @@ from kernimpute.scale.schedulers import interrupts_blocked, running_on
 from kernimpute.scale.source import Plan, slices
 from kernimpute.scale.work_folder import WorkFolder
 from kernimpute.table.code import EncodedTable
-from kernimpute.table.columns import listed, observed_in_table
+from kernimpute.table.columns import listed
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 __all__ = ["BLOCK_SUBSETS", "Filled", "SubsetsDone", "fill_table"]
@@ -194,9 +194,9 @@ def _coded_on_disk(
 
 
 def _encoded(plan: Plan, piece: pa.Table) -> EncodedTable:
-    """Return some rows in the table's code; a category that no labelled row has is a gap."""
+    """Return some rows in the table's code."""
     frame = as_frame(piece.select(plan.used))
-    return plan.code.encode(frame, missing_values=plan.missing_values, handle_unknown="missing")
+    return plan.code.encode(frame, missing_values=plan.missing_values)
 
 
 # ------------------------------------------------------------------------------------ 2. blocks
@@ -401,10 +401,8 @@ def _filled(
     codes = np.empty_like(rows.matrix)
     codes[labelled] = imputer._coding.codes(training, matrix, anchor)
     codes[~labelled] = imputer._filled_new(rows.matrix[~labelled])
-    # An unknown category is no gap of the table.
-    observed = observed_in_table(rows.frame, plan.missing_values)
-    gappy = [name for name, known in zip(plan.used, observed.T, strict=True) if not known.all()]
-    return with_filled_columns(piece, replace(rows, observed=observed).decode(codes), gappy)
+    gappy = [name for name, seen in zip(plan.used, rows.observed.T, strict=True) if not seen.all()]
+    return with_filled_columns(piece, rows.decode(codes), gappy)
 
 
 def _n_empty(column: pa.ChunkedArray) -> int:

@@ -29,7 +29,6 @@ from kernimpute.table.frames import as_frame
 from kernimpute.table.roles import (
     ColumnRoles,
     column_roles,
-    has_few_values,
     left_as_found,
     table_labels,
 )
@@ -254,7 +253,7 @@ def make_plan(
         columns.append(code.columns[0])
         counts.append(int(observed[labelled].sum()))
         n_gaps = int((~observed).sum())
-        has_few = n_gaps > 0 and has_few_values(code.columns[0], series)
+        has_few = n_gaps > 0 and bool(code.columns[0].few)
         facts.append(ColumnFacts(code.columns[0], n_gaps, is_float_dtype(series.dtype), has_few))
     if not columns:
         raise TableError(
