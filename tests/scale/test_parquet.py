@@ -38,7 +38,7 @@ def assert_same(got, source, expected):
         {"categorical": ["count"]},
         {"random_state": 3, "C": 0.5, "gamma": "scale", "eta": "auto/4"},
         {"eta": np.inf},
-        {"variant": "anchored", "reference": "expected", "max_iter": 5},
+        {"guidance": "anchored", "reference": "expected", "max_iter": 5},
     ],
 )
 def test_a_file_is_filled_as_in_memory(paths, tmp_path, options):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +31,18 @@ Columns = dict[str, list[str] | None]
 
 def impute(
     table: options.Table,
-    target: options.Target,
     output: options.FilledTable,
+    target: options.Target = None,
     task: options.Task = options.TaskName.AUTO,
     ignore: options.Ignore = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
-    variant: options.Variant = options.VariantName.DIRECT,
-    kernel: options.Kernel = "gaussian",
-    C: options.Penalty = 1.0,
+    guidance: options.Guidance = None,
+    reference: options.Reference = None,
+    seed: options.Seed = None,
+    kernel: options.Kernel = None,
+    C: options.Penalty = None,
     gamma: options.Gamma = None,
     eta: options.Eta = None,
     tol: options.Tol = None,
@@ -52,14 +55,14 @@ def impute(
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fill the gaps of TABLE, guided by its label column, and write the result to OUT.
+    """Fill the gaps of TABLE by what its columns know of each other, and write the result to OUT.
 
-    Rows without a label are filled as new rows. Observed cells keep their text. In a CSV or TSV
-    a column is numeric if more than half of its cells look like numbers; codes with leading
-    zeros are categories.
+    Labels are used with --guidance only, which leaks them into the filled cells of their rows.
+    Observed cells keep their text. In a CSV or TSV a column is numeric if more than half of its
+    cells look like numbers; codes with leading zeros are categories.
 
-    With --subset-size, a Parquet file or a folder of them is filled without being read into memory
-    if the output is Parquet, too. Start an interrupted run again and it continues.
+    With --guidance and --subset-size, a Parquet file or a folder of them is filled without being
+    read into memory if the output is Parquet, too. Start an interrupted run again and it continues.
 
     Example: `kernimpute impute patients.csv --target outcome -o filled.csv --ignore patient_id`
     """
@@ -69,7 +72,8 @@ def impute(
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
-    method = _method(variant, kernel, gamma, C=C, eta=eta, **stop, **limits)
+    chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
+    method = _method(kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     if subset_size is not None and _is_parquet(table) and (_is_parquet(output) or table.is_dir()):
         for option, given in {"--report": report, "--max-memory": max_memory}.items():
             if given is not None:
@@ -77,6 +81,8 @@ def impute(
                     f"{option} is for tables in memory, and with --subset-size Parquet is not "
                     "read into memory: leave one of them out."
                 )
+        if target is None:
+            raise RefusedError("--subset-size is for --guidance, which needs a --target.")
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
         _impute_out_of_core(table, target, output, columns, missing_values or (), quiet, method)
         return
@@ -102,7 +108,9 @@ def impute(
     file = open_table(table)
     for path in outputs:
         check_new_file(path, force=force)
-    values, roles = _read(file, target, task, columns, missing_values or ())
+    # A label that is not used is kept as it is, and never refused for what it holds.
+    read_as = "classification" if guidance is None else task.value
+    values, roles = _read(file, target, read_as, columns, missing_values or ())
     check_storable(output, file, roles["drop"])
     with Progress(quiet=quiet) as progress, refusals():
         imputation = impute_table(
@@ -202,16 +210,18 @@ def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str])
 
 def fit(
     table: options.Table,
-    target: options.Target,
     output: options.NewModel,
+    target: options.Target = None,
     task: options.Task = options.TaskName.AUTO,
     ignore: options.Ignore = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
-    variant: options.Variant = options.VariantName.DIRECT,
-    kernel: options.Kernel = "gaussian",
-    C: options.Penalty = 1.0,
+    guidance: options.Guidance = None,
+    reference: options.Reference = None,
+    seed: options.Seed = None,
+    kernel: options.Kernel = None,
+    C: options.Penalty = None,
     gamma: options.Gamma = None,
     eta: options.Eta = None,
     tol: options.Tol = None,
@@ -224,8 +234,9 @@ def fit(
 ) -> None:
     """Learn from TABLE how to fill tables of its kind, and keep that in the file MODEL.
 
-    `kernimpute apply` then fills further tables, without their labels. Rows of TABLE without a
-    label are not used. Columns are read as by `kernimpute impute`. MODEL holds rows of TABLE.
+    `kernimpute apply` then fills further tables, without their labels. With --guidance, rows of
+    TABLE without a label are not used. Columns are read as by `kernimpute impute`. MODEL holds rows
+    of TABLE where --guidance starts from column means.
 
     Example: `kernimpute fit patients.csv --target outcome -o patients.skops --ignore patient_id`
     """
@@ -236,14 +247,17 @@ def fit(
 
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
-    method = _method(variant, kernel, gamma, C=C, eta=eta, **stop, **limits)
+    chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
+    method = _method(kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
     file = open_table(table)
     check_new_file(path, force=force)
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
-    values, roles = _read(file, target, task, columns, missing_values or ())
+    # A label that is not used is kept as it is, and never refused for what it holds.
+    read_as = "classification" if guidance is None else task.value
+    values, roles = _read(file, target, read_as, columns, missing_values or ())
     with Progress(quiet=quiet) as progress, refusals():
         fitted = fit_table(
             values.frame, target, **roles, task=task.value, **method, callback=progress.callback
@@ -336,7 +350,8 @@ def apply(
     cautions += progress.warnings_but()
     n_rows, n_columns = rows.table.shape
     by = f", of kernimpute {fitted.version}" if fitted.version else ""
-    label = f", fitted to the label {fitted.target}" if fitted.target else ""
+    is_used = fitted.target is not None and fitted.imputer._uses_labels
+    label = f", fitted to the label {fitted.target}" if is_used else ""
     counts = {name: int(gaps.sum()) for name, gaps in rows.cells.items()}
     facts = [
         size_fact(n_rows, n_columns),
@@ -363,30 +378,33 @@ def _is_parquet(path: Path) -> bool:
     return path.is_dir() or path.name.lower().endswith(".parquet")
 
 
-def _method(
-    variant: options.VariantName, kernel: str, gamma: float | None, **given: float | None
-) -> dict[str, Any]:
+def _method(kernel: str | None, gamma: float | None, **given: object) -> dict[str, Any]:
     """Return the parameters of the method that are given; the library has the defaults."""
     from kernimpute.core.kernels import make_kernel
 
     try:
-        # A kernel by its name takes its gamma from the table.
-        made = kernel if gamma is None else make_kernel(kernel, gamma)
+        if gamma is not None:
+            make_kernel(kernel or "gaussian", gamma)
     except ValueError as error:
         raise typer.BadParameter(
             f"the {kernel} kernel has no gamma.", param_hint="--gamma"
         ) from error
-    parameters = {name: value for name, value in given.items() if value is not None}
-    return {"variant": variant.value, "kernel": made, **parameters}
+    parameters = {"kernel": kernel, "gamma": gamma, **given}
+    # Names of choices are text to the library, and to its messages.
+    return {
+        name: str(value) if isinstance(value, StrEnum) else value
+        for name, value in parameters.items()
+        if value is not None
+    }
 
 
-def _column_roles(names: Sequence[str], target: str, columns: Columns) -> dict[str, Any]:
+def _column_roles(names: Sequence[str], target: str | None, columns: Columns) -> dict[str, Any]:
     """Return the columns that the options name, each value one name or several with commas."""
     from kernimpute.table.columns import check_column_names
 
     roles = {}
     with refusals():
-        check_column_names("target", [target], names)
+        check_column_names("target", [] if target is None else [target], names)
         for role, values in columns.items():
             chosen: list[str] = []
             for value in values or ():
@@ -398,19 +416,19 @@ def _column_roles(names: Sequence[str], target: str, columns: Columns) -> dict[s
 
 def _read(
     file: TableFile,
-    target: str,
-    task: options.TaskName,
+    target: str | None,
+    task: str,
     columns: Columns,
     missing_values: Sequence[str],
 ) -> tuple[TextValues, dict[str, Any]]:
-    """Return the values of a labelled table and the roles of its columns."""
+    """Return the values of a table and the roles of its columns."""
     from kernimpute.cli.files import read_labelled
 
     roles = _column_roles(file.names, target, columns)
     values = read_labelled(
         file,
         target,
-        task.value,
+        task,
         missing_values=missing_values,
         categorical=roles["categorical"],
         unused=(*roles["drop"], *roles["ignore"]),

@@ -87,10 +87,19 @@ def _ended(code: int, message: str) -> int:
 
 # ------------------------------------------------------- Python's words, and the command line's
 
-_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown"} | {
+_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown", "random_state": "--seed"} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        *("target", "task", "ignore", "drop", "categorical", "missing_values", "variant"),
+        *(
+            "target",
+            "task",
+            "ignore",
+            "drop",
+            "categorical",
+            "missing_values",
+            "guidance",
+            "reference",
+        ),
         *("kernel", "C", "gamma", "eta", "tol", "max_iter", "subset_size", "max_memory"),
         *("scheduler", "report", "output", "force", "trust"),
     )

@@ -147,7 +147,7 @@ def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
         facts.append(("rows without a label", str(run.n_unlabelled)))
     facts.append(("filled", share_of_cells(run.n_filled, run.n_rows * run.n_columns)))
     if run.n_subsets:
-        variant, kernel = run.settings["variant"], cast(Kernel, run.settings["kernel"])
+        variant, kernel = run.settings["guidance"], cast(Kernel, run.settings["kernel"])
         reused = f", {run.n_reused} of an earlier run" if run.n_reused else ""
         measure = "slope" if variant == "direct" else "gap"
         known = "" if math.isnan(run.gap) else f", {measure} {run.gap:.3g}"

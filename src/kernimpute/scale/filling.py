@@ -121,7 +121,7 @@ def fill_table(
     typical = typical_row(X, kernel, labels.weights)
     reference: Reference = "expected" if imputer.reference == "expected" else typical
     settings = Settings(
-        variant=imputer.variant,
+        variant=str(imputer.guidance),
         C=float(imputer.C),
         eta=eta,
         epsilon=float(imputer.epsilon),
@@ -145,7 +145,7 @@ def fill_table(
     kept = np.unique(np.concatenate([subsets[place] for place in kept_subsets(len(subsets))]))
     imputer._code, imputer._coding = plan.code, coding
     training = None if eta == math.inf else X[kept]
-    imputer._new_rows = NewRows(training, labels.weights[kept], coding.categorical, typical)
+    imputer._new_rows = NewRows(typical, coding.categorical, training, labels.weights[kept])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _write(plan, imputer, reference, X, output, filled.ignored_gaps)

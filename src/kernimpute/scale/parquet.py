@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kernimpute.core.checks import Task, check_choice, refusal, refusal_in_words
+from kernimpute.core.checks import Task, check_choice, refusal
 from kernimpute.core.status import Status, overall
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import TableWarning, ignored_note
@@ -44,7 +44,7 @@ __all__ = [
 
 OWNER = "impute_parquet"
 
-_METHOD = ("variant", "kernel", "C", "gamma", "eta", "reference", "epsilon", "tol", "max_iter")
+_METHOD = ("guidance", "kernel", "C", "gamma", "eta", "reference", "epsilon", "tol", "max_iter")
 _TAKEN = (*_METHOD, "random_state", "n_jobs")
 """The parameters of `KernelImputer` that a run over Parquet takes."""
 
@@ -164,7 +164,7 @@ def impute_parquet(
     callback : callable or None, default=None
         Called with `SubsetsDone` before the first block of subsets and after each.
     **parameters : object
-        Further parameters of `KernelImputer`: `variant`, `kernel`, `C`, `gamma`, `eta`,
+        Further parameters of `KernelImputer`: `guidance`, `kernel`, `C`, `gamma`, `eta`,
         `reference` ("mean" or "expected"), `epsilon`, `tol`, `max_iter`, `random_state`, `n_jobs`.
 
     Returns
@@ -346,13 +346,10 @@ def imputer_with(
         subset_size=subset_size,
         task=task,
         missing_values=[*missing_values] or np.nan,
-        **parameters,
+        **{"guidance": "direct", "reference": "mean", **parameters},
     )
     imputer._validate_params()
     check_choice(owner, "reference", imputer.reference, ("mean", "expected"))
-    if imputer.variant == "direct" and imputer.reference == "expected":
-        must_be = "'mean' for variant='direct', which moves a table"
-        raise ValueError(refusal_in_words(owner, "reference", must_be, "'expected', a kernel,"))
     return imputer
 
 
