@@ -315,7 +315,12 @@ def apply(
     from kernimpute.cli.models import fill_rows, read_model
     from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
-    from kernimpute.estimators.impute_table import ignored_note, n_empty, share_of_cells
+    from kernimpute.estimators.impute_table import (
+        ignored_note,
+        n_empty,
+        share_of_cells,
+        unknown_caution,
+    )
     from kernimpute.table.columns import listed
 
     extension = table_extension(output)
@@ -335,11 +340,7 @@ def apply(
     with Progress(quiet=quiet) as progress, refusals():
         rows = fill_rows(fitted, values.frame.drop(columns=dropped), unknown.value)
     seconds = time.perf_counter() - start
-    cautions = []
-    if rows.unknown:
-        cautions.append(
-            f"categories that the model does not know are kept, and not used: {rows.unknown}"
-        )
+    cautions = unknown_caution(rows.unknown)
     known = {*fitted.features, *fitted.ignored, *fitted.dropped, fitted.target}
     others = [name for name in file.names if name not in known]
     if others:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.estimators import KernelImputer, load, save
-from kernimpute.table.code import TableCode
+from kernimpute.table.code import TableCode, Unknown
 from kernimpute.table.columns import Column
 
 BoolArray = NDArray[np.bool_]
@@ -56,7 +56,7 @@ class FilledRows:
 
     table: pd.DataFrame
     cells: Mapping[Hashable, BoolArray]  # Where each column was filled that was, shape (n_rows,).
-    unknown: str  # The cells whose categories the model does not know, in words; "" for none.
+    unknown: tuple[Unknown, ...]  # The categories that the model does not know.
 
 
 def fill_rows(model: Model, table: pd.DataFrame, handle_unknown: str) -> FilledRows:
@@ -75,7 +75,7 @@ def fill_rows(model: Model, table: pd.DataFrame, handle_unknown: str) -> FilledR
         if filled[name].dtype == object:
             # Of a text file: Parquet holds no text beside booleans or numbers.
             written[str(name)] = filled[name].map(str)
-    return FilledRows(table.assign(**written), cells, rows.unknown_cells if rows.unknown else "")
+    return FilledRows(table.assign(**written), cells, rows.unknown)
 
 
 def model_path(path: Path) -> Path:

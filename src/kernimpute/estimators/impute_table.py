@@ -27,12 +27,12 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows
 from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.table.code import Unknown, unknown_cells
 from kernimpute.table.columns import (
     Column,
     TableError,
     counted,
     family_of,
-    listed,
     observed_in_table,
 )
 from kernimpute.table.roles import (
@@ -55,6 +55,7 @@ __all__ = [
     "method_text",
     "n_empty",
     "share_of_cells",
+    "unknown_caution",
     "unused_markers",
     "whole_as_integers",
 ]
@@ -267,11 +268,7 @@ def impute_table(
     codes = imputer._filled(fitted.rows, encoded.matrix)
     cautions = [
         *fitted.warnings,
-        *(
-            f"the categories {listed(categories)} of {name!r}, which no row with a label has, "
-            "are kept and not used"
-            for name, categories, _ in encoded.unknown
-        ),
+        *unknown_caution(encoded.unknown),
     ]
     # 3. Writing back.
     observed, decoded = encoded.observed, encoded.decode(codes)
@@ -412,6 +409,13 @@ def fit_table(
         notes=tuple(_notes_of_fit(imputer, target, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
+
+
+def unknown_caution(unknown: Sequence[Unknown]) -> list[str]:
+    """Return a caution on the categories that an imputer does not know, if there are any."""
+    if not unknown:
+        return []
+    return [f"categories that fit did not see are kept, and not used: {unknown_cells(unknown)}"]
 
 
 def whole_as_integers(column: pd.Series) -> pd.Series:

@@ -12,7 +12,7 @@ import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,12 @@ from kernimpute.estimators._subsets import (
     runs_alone,
     stratified_subsets,
 )
+from kernimpute.estimators.impute_table import unknown_caution
 from kernimpute.joint.reference import typical_row
 from kernimpute.scale.schedulers import interrupts_blocked, running_on
 from kernimpute.scale.source import Plan, slices
 from kernimpute.scale.work_folder import WorkFolder
-from kernimpute.table.code import EncodedTable
-from kernimpute.table.columns import listed
+from kernimpute.table.code import EncodedTable, Unknown
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 __all__ = ["BLOCK_SUBSETS", "Filled", "SubsetsDone", "fill_table"]
@@ -156,11 +156,7 @@ def fill_table(
             else f"{stage}: {status.value}"
             for (stage, status), count in filled.unfinished.items()
         ),
-        *(
-            f"the categories {listed(list(categories))} of {name!r}, which no row with a label "
-            "has, are kept and not used"
-            for name, categories in unknown.items()
-        ),
+        *unknown_caution(unknown),
         *(str(each.message).removeprefix("KernelImputer: ") for each in caught),
     ]
     return filled
@@ -171,14 +167,14 @@ def fill_table(
 
 def _coded_on_disk(
     plan: Plan, coding: Coding, work: WorkFolder
-) -> tuple[FloatArray, Mapping[Hashable, dict[object, None]]]:
+) -> tuple[FloatArray, tuple[Unknown, ...]]:
     """Return the rows that have a label as the kernel takes them, and the others' new categories.
 
     The matrix has the shape (n_labelled, n_columns), NaN at the gaps.
     """
     n_columns = coding.matrix(np.empty((0, len(plan.code.features)))).shape[1]
     X = work.matrix((plan.labels.values.size, n_columns))
-    unknown: dict[Hashable, dict[object, None]] = {}
+    unknown: dict[Hashable, Unknown] = {}
     first = done = 0
     for file in plan.source.files:
         for group in plan.source.row_groups(file, plan.used):
@@ -188,9 +184,11 @@ def _coded_on_disk(
                 n_labelled = int(labelled.sum())
                 X[done : done + n_labelled] = coding.matrix(rows.matrix[labelled])
                 first, done = first + piece.num_rows, done + n_labelled
-                for name, categories, _ in rows.unknown:
-                    unknown.setdefault(name, {}).update(dict.fromkeys(categories))
-    return X, unknown
+                for name, categories, count in rows.unknown:
+                    _, before, n_before = unknown.get(name, (name, (), 0))
+                    both = tuple(dict.fromkeys([*before, *categories]))
+                    unknown[name] = name, both, n_before + count
+    return X, tuple(unknown.values())
 
 
 def _encoded(plan: Plan, piece: pa.Table) -> EncodedTable:
