@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ Settings = Annotated[
 Tables = Annotated[Names, typer.Option("--table", help="Only this table; may be repeated.")]
 Repetitions = Annotated[int, typer.Option(min=1, max=REPETITIONS, help="Of the splits.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes, one thread of linear algebra each.")]
-Folder = Annotated[Path, typer.Option(help="Where the rows are.")]
+Folder = Annotated[Path, typer.Option(help="Where rows, or tables, are written.")]
 CORES = joblib.cpu_count(only_physical_cores=True)
 
 
@@ -94,7 +95,16 @@ def _run(
         pass
 
 
-def _check(what: str, names: object, known: object) -> None:
+@app.command("summary")
+def summary_command(results: Folder = RESULTS, tables: Folder = TABLES_FOLDER) -> None:
+    """Write the tables that docs/panel_a.md includes."""
+    from experiments.panel_a.summary import write_tables
+
+    for path in write_tables(results, tables):
+        typer.echo(f"Written: {path}.")
+
+
+def _check(what: str, names: Iterable[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
             raise typer.BadParameter(f"A {what} must be one of {', '.join(known)}; got {name!r}.")
