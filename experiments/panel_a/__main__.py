@@ -81,8 +81,9 @@ def _run(
     if data_folder() is None:
         typer.echo("The tables must be installed first, by `make panel-data`.", err=True)
         raise typer.Exit(1)
-    if redo:
-        forget(kind, results, redo)
+    forget(kind, results, redo or [], only_failed=False)
+    # What failed may have been mended.
+    forget(kind, results, methods, only_failed=True)
     chosen = [by_name[name] for name in settings or by_name]
     runs = runs_left(kind, results, chosen, methods, tables or TABLES, repetitions)
     typer.echo(f"{counted(len(runs), 'run')} to do; rows go to {results}.")

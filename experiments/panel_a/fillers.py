@@ -145,12 +145,14 @@ def _iterative(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame,
 
 def _ridge_tuned(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
     matrix = coding_of(train, False).matrix(train)
+    # The slack lets constant columns through, whose bounds may not be equal.
     imputers = [
         IterativeImputer(
             Ridge(alpha),
-            min_value=np.nanmin(matrix, axis=0),
-            max_value=np.nanmax(matrix, axis=0),
+            min_value=np.nanmin(matrix, axis=0) - 1e-9,
+            max_value=np.nanmax(matrix, axis=0) + 1e-9,
             random_state=_small(seed),
+            keep_empty_features=True,
         )
         for alpha in RIDGES
     ]

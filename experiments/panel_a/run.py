@@ -42,12 +42,10 @@ class Run(NamedTuple):
 def read(kind: Kind, folder: Path) -> pd.DataFrame:
     """Return what is measured."""
     path = folder / f"{kind}.csv"
-    columns = [*COLUMNS[kind], *ENDING]
-    return (
-        pd.read_csv(path, keep_default_na=False, na_values=[""])
-        if path.exists()
-        else (pd.DataFrame(columns=columns))
-    )
+    if not path.exists():
+        return pd.DataFrame(columns=[*COLUMNS[kind], *ENDING])
+    counts = {"n_numbers": "Int64", "n_categories": "Int64"}
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=counts)
 
 
 def runs_left(
@@ -71,12 +69,14 @@ def runs_left(
     return [run for run in asked if tuple(run) not in done]
 
 
-def forget(kind: Kind, folder: Path, methods: Sequence[str]) -> None:
-    """Take the rows of methods out of what is measured."""
+def forget(kind: Kind, folder: Path, methods: Sequence[str], only_failed: bool) -> None:
+    """Take the rows of methods, or of their failed runs, out of what is measured."""
     rows = read(kind, folder)
-    if len(rows):
-        rows = rows[~rows["method"].isin(methods)]
-        rows.to_csv(folder / f"{kind}.csv", index=False, lineterminator="\n")
+    lost = rows["method"].isin(methods)
+    if only_failed:
+        lost &= rows["reason"].notna()
+    if lost.any():
+        rows[~lost].to_csv(folder / f"{kind}.csv", index=False, lineterminator="\n")
 
 
 def measure(kind: Kind, folder: Path, runs: Sequence[Run], jobs: int) -> Iterator[Run]:

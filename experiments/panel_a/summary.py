@@ -63,7 +63,7 @@ def wide(rows: pd.DataFrame, value: str, method: str = "method") -> pd.DataFrame
 
 def by_setting(readings: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
     """Return the means of some methods in each setting, over the problems that all have."""
-    common = readings[list(methods)].dropna()
+    common = readings[list(dict.fromkeys(methods))].dropna()
     return common.groupby(level=SETTING, sort=False).mean()
 
 
@@ -373,7 +373,8 @@ def tables(results: Path) -> list[Table]:
     fills, prediction = read("fills", results), read("prediction", results)
     made = [errors_table(fills, "error"), errors_table(fills, "wrong")]
     made += [aims_table(fills, ours) for ours in OURS if (fills["method"] == ours).any()]
-    made += [prediction_table(prediction, rows) for rows in ("gaps", "complete")]
+    if len(prediction):
+        made += [prediction_table(prediction, rows) for rows in ("gaps", "complete")]
     made += [
         pairs_table(prediction, ours)
         for ours in ("kernimpute", "kernimpute 0.1")
