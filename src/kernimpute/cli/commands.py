@@ -298,7 +298,7 @@ def apply(
         table_extension,
         write_table,
     )
-    from kernimpute.cli.models import fill_rows, read_model
+    from kernimpute.cli.models import fill_by_model, read_model
     from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import ignored_note, n_empty, share_of_cells
@@ -319,11 +319,13 @@ def apply(
     values = read_as_fitted(file, fitted.kinds, fitted.decimals, fitted.missing_values)
     start = time.perf_counter()
     with Progress(quiet=quiet) as progress, refusals():
-        rows = fill_rows(fitted, values.frame.drop(columns=dropped))
+        table = values.frame.drop(columns=dropped)
+        rows, not_known = fill_by_model(fitted, table)
+        table = table.assign(**{str(name): rows.table[name] for name in rows.cells})
     seconds = time.perf_counter() - start
     unknowns = [
         f"{name!r}: {listed(list(found.unique()))} in {len(found)} of its cells"
-        for name, found in rows.unknown.items()
+        for name, found in not_known.items()
     ]
     if unknowns and unknown is options.UnknownName.ERROR:
         raise RefusedError(
@@ -340,24 +342,24 @@ def apply(
             f"columns that the model does not know are kept as they are: {listed(others)}"
         )
     cautions += progress.warnings_but()
-    n_rows, n_columns = rows.table.shape
+    n_rows, n_columns = table.shape
     by = f", of kernimpute {fitted.version}" if fitted.version else ""
     label = f", fitted to the label {fitted.target}" if fitted.target else ""
-    counts = {name: int(gaps.sum()) for name, gaps in rows.cells.items()}
+    counts = rows.counts
     facts = [
         size_fact(n_rows, n_columns),
         ("model", f"{model}{by}{label}"),
         ("filled", share_of_cells(sum(counts.values()), n_rows * n_columns)),
         ("seconds", f"{seconds:.2f}"),
     ]
-    ignored = [name for name in fitted.ignored if name in rows.table.columns]
-    notes = ignored_note(n_empty(rows.table[ignored]))
+    ignored = [name for name in fitted.ignored if name in table.columns]
+    notes = ignored_note(n_empty(table[ignored]))
     if fitted.target in file.names:
         notes.append(f"the label column {fitted.target} is kept as it is and not used")
     if dropped:
         notes.append(f"left out, as the model says: {', '.join(dropped)}")
     with replacing(output) as (temporary,):
-        write_table(temporary, extension, file, rows.table, rows.cells, values.decimals)
+        write_table(temporary, extension, file, table, rows.cells, values.decimals)
     _print(quiet, cautions, facts, [output], filled=counts, n_rows=n_rows, notes=notes)
 
 

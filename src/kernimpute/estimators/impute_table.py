@@ -26,6 +26,7 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import FittedRows
 from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.table.code import LARGEST_WHOLE, Unknown
 from kernimpute.table.columns import (
     Column,
     TableError,
@@ -45,15 +46,19 @@ from kernimpute.table.roles import (
 )
 
 __all__ = [
+    "FilledRows",
     "FittedTable",
     "TableImputation",
     "TableWarning",
+    "fill_rows",
     "fit_table",
     "ignored_note",
     "impute_table",
     "kernel_text",
     "n_empty",
+    "notes_of_filling",
     "share_of_cells",
+    "unknown_caution",
     "unused_markers",
     "whole_as_integers",
 ]
@@ -63,8 +68,6 @@ Facts = tuple[tuple[str, str], ...]
 
 _MOST_NAMED = 10
 """Ignored columns that a note names."""
-_LARGEST_WHOLE = 2.0**53
-"""Up to here a float holds every whole number."""
 
 
 class TableWarning(UserWarning):
@@ -86,6 +89,20 @@ class FittedTable:
     facts: Facts  # size, label, gaps, method and how the solver ended, for people
     notes: tuple[str, ...]  # what was done that one would not expect
     warnings: tuple[str, ...]  # what one should look at
+
+
+@dataclass(frozen=True)
+class FilledRows:
+    """Rows with their gaps filled by an imputer that was fitted to a table."""
+
+    table: pd.DataFrame  # the columns of the imputer
+    cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
+    unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+
+    @property
+    def counts(self) -> dict[Hashable, int]:
+        """How many cells were filled in each column with gaps."""
+        return {name: int(gaps.sum()) for name, gaps in self.cells.items()}
 
 
 @dataclass(frozen=True)
@@ -257,31 +274,20 @@ def impute_table(
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
-    used = [*roles.features]
-    encoded = imputer._coded(imputer._code, table[used], "missing")
-    codes = imputer._filled(fitted.rows, encoded.matrix)
-    cautions = [
-        *fitted.warnings,
-        *(
-            f"the categories {listed(categories)} of {name!r}, which no row with a label has, "
-            "are kept and not used"
-            for name, categories, _ in encoded.unknown
-        ),
-    ]
-    # 3. Writing back. Unknown categories are no gaps of the table.
-    observed = fitted.observed[:, [at[name] for name in used]]
-    decoded = replace(encoded, observed=observed).decode(codes)
+    # 3. Writing back.
+    rows = fill_rows(imputer, table, fitted.rows)
+    cautions = [*fitted.warnings, *map(unknown_caution, rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
-    filled = {
-        name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
-    }
+    filled = rows.counts
     written = table[kept].copy()
     for place, name in enumerate(kept):
         if name in filled:
-            written.isetitem(place, decoded[name])  # type: ignore[arg-type]
+            written.isetitem(place, rows.table[name])  # type: ignore[arg-type]
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
-    if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
+    if status is Status.NOTHING_MISSING and any(
+        column.in_matrix for column in imputer._code.columns if column.name in filled
+    ):
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
@@ -305,7 +311,9 @@ def impute_table(
             status,
             seconds,
         ),
-        notes=tuple(_notes_of_filling(table, fitted, filled)),
+        notes=tuple(
+            notes_of_filling(table, fitted, filled, n_empty(table[[*roles.ignored]]), n_unlabelled)
+        ),
         warnings=tuple(dict.fromkeys(cautions)),
         status=status,
         seconds=seconds,
@@ -398,6 +406,48 @@ def fit_table(
     )
 
 
+def fill_rows(
+    imputer: KernelImputer,
+    table: pd.DataFrame,
+    fitted: FittedRows | None = None,
+    *,
+    handle_unknown: str = "keep",
+) -> FilledRows:
+    """Return the columns of an imputer from a table that has them, with their gaps filled.
+
+    Each row is filled as a new row, except those that are `fitted`. A category that the imputer
+    does not know is kept ("keep"), filled like a gap ("missing") or refused ("error").
+    """
+    frame = table[[column.name for column in imputer._code.columns]]
+    how = "error" if handle_unknown == "error" else "missing"
+    encoded = imputer._coded(imputer._code, frame, how)
+    codes = (
+        imputer._filled_new(encoded.matrix)
+        if fitted is None
+        else imputer._filled(fitted, encoded.matrix)
+    )
+    if encoded.unknown and handle_unknown == "keep":
+        # Unknown categories are no gaps of the table.
+        observed = observed_in_table(frame, imputer._markers())
+        encoded = replace(encoded, observed=observed)
+    gaps = {
+        column.name: ~encoded.observed[:, place]
+        for place, column in enumerate(imputer._code.columns)
+        if column.kind != "empty"
+    }
+    cells = {name: where for name, where in gaps.items() if where.any()}
+    return FilledRows(encoded.decode(codes), cells, encoded.unknown)
+
+
+def unknown_caution(unknown: Unknown) -> str:
+    """Return a caution on the categories of a column that an imputer does not know."""
+    name, categories, n_cells = unknown
+    return (
+        f"the categories {listed(categories)} of {name!r}, which no fitted row has, are kept in "
+        f"{counted(n_cells, 'cell')} and not used"
+    )
+
+
 def whole_as_integers(column: pd.Series) -> pd.Series:
     """Return a float column as nullable integers where all its values are whole."""
     # pandas makes floats of integers with gaps; as integers they get whole fills.
@@ -406,7 +456,7 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
     numbers = column.to_numpy(dtype=float, na_value=np.nan)
     gaps = np.isnan(numbers)
     present = numbers[~gaps]
-    if (present != np.rint(present)).any() or (np.abs(present) >= _LARGEST_WHOLE).any():
+    if (present != np.rint(present)).any() or (np.abs(present) >= LARGEST_WHOLE).any():
         return column
     whole = pd.arrays.IntegerArray(np.where(gaps, 0.0, numbers).astype(np.int64), gaps)
     return pd.Series(whole, index=column.index, name=column.name)
@@ -503,13 +553,16 @@ def _notes_of_fit(
     return [*notes, *codes_note(few), *imputer.trace_.notes]
 
 
-def _notes_of_filling(
-    table: pd.DataFrame, fitted: FittedTable, filled: Mapping[Hashable, int]
+def notes_of_filling(
+    table: pd.DataFrame,
+    fitted: FittedTable,
+    filled: Mapping[Hashable, int],
+    ignored_gaps: Mapping[Hashable, int],
+    n_unlabelled: int,
 ) -> list[str]:
-    """Return what was done to a table that one would not expect."""
+    """Return what was done that one would not expect; `table` is what was fitted, or more."""
     notes = []
     gappy = [column for column in fitted.imputer._code.columns if column.name in filled]
-    ignored_gaps = n_empty(table[[*fitted.roles.ignored]])
     if not gappy:
         other = " other" if fitted.unseen or any(ignored_gaps.values()) else ""
         notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
@@ -519,7 +572,6 @@ def _notes_of_filling(
             f"which fills them: {', '.join(str(column.name) for column in gappy)}"
         )
     notes += ignored_note(ignored_gaps)
-    n_unlabelled = int((~fitted.labelled).sum())
     if n_unlabelled:
         notes.append(
             f"rows without a label: {n_unlabelled}, filled as new rows; the label is left missing"

@@ -41,9 +41,11 @@ from kernimpute.table.columns import (
 from kernimpute.table.frames import arrow_column
 
 __all__ = [
+    "LARGEST_WHOLE",
     "EncodedTable",
     "IndicatorColumn",
     "TableCode",
+    "Unknown",
     "checked_range",
     "encode_table",
     "joined_code",
@@ -264,6 +266,8 @@ def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
 
 # ---------------------------------------------------------------------- matrix to table
 
+LARGEST_WHOLE = 2**53
+"""Up to here a float holds every whole number."""
 _CONSTANTS: dict[Family, object] = {
     "integer": 0,
     "float": 0.0,
@@ -320,6 +324,7 @@ def _filled(
     if is_left or not gaps.any():
         return series
     series = plain_series(series)
+    fills: Sequence[Any] | NDArray[Any]
     if values is not None:
         fills = _fills(column, values[gaps], series.dtype)
     else:
@@ -344,14 +349,14 @@ def _constant(series: pd.Series, gaps: BoolArray, column: Column) -> object:
     return next(value for value in constants if _holds(series.dtype, column, [value]))
 
 
-def _fills(column: Column, values: FloatArray, dtype: Any) -> list[Any]:
-    """Return what the numbers or codes at the gaps of a column stand for."""
+def _fills(column: Column, values: FloatArray, dtype: Any) -> Sequence[Any] | NDArray[Any]:
+    """Return what the numbers or codes at the gaps of a column stand for; floats as an array."""
     if column.kind == "category":
-        return [column.values[code] for code in np.rint(values).astype(int)]
+        return [column.values[code] for code in np.rint(values).astype(int).tolist()]
     low, high = column.values
     to_integers = family_of(dtype) == "integer"
     if column.kind != "whole" and not to_integers:
-        return np.clip(values, float(low), float(high)).tolist()  # type: ignore[no-any-return]
+        return np.clip(values, float(low), float(high))
     # Python's integers from here on, because a float does not hold every one of 64 bits.
     ends = [
         int(low) if isinstance(low, Integral) else math.ceil(low),
@@ -362,11 +367,17 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> list[Any]:
     if to_integers:
         info = _integer_info(dtype)
         smallest, largest = (min(max(end, info.min), info.max) for end in (smallest, largest))
-    whole = [min(max(int(value), smallest), largest) for value in np.rint(values)]
-    return whole if to_integers or isinstance(low, Integral) else [float(one) for one in whole]
+    as_integers = to_integers or isinstance(low, Integral)
+    if max(-smallest, largest) <= LARGEST_WHOLE:
+        clipped = np.clip(np.rint(values), smallest, largest)
+        return clipped.astype(np.int64) if as_integers else clipped
+    whole = [min(max(int(value), smallest), largest) for value in np.rint(values).tolist()]
+    return whole if as_integers else [float(one) for one in whole]
 
 
-def _written(series: pd.Series, gaps: BoolArray, fills: list[Any], column: Column) -> pd.Series:
+def _written(
+    series: pd.Series, gaps: BoolArray, fills: Sequence[Any] | NDArray[Any], column: Column
+) -> pd.Series:
     """Return a copy of a column with its gaps written; index and other cells as before."""
     if not _holds(series.dtype, column, fills):
         if gaps.all():
@@ -382,16 +393,26 @@ def _written(series: pd.Series, gaps: BoolArray, fills: list[Any], column: Colum
     if isinstance(series.dtype, np.dtype):
         # pandas refuses Python's integers for NumPy's narrow ones, and sequences for objects.
         array = series.to_numpy(copy=True)
-        array[gaps] = np.fromiter(fills, dtype=array.dtype, count=len(fills))
+        if array.dtype.kind == "O" and isinstance(fills, np.ndarray):
+            # Objects are Python's numbers.
+            fills = fills.tolist()
+        if not isinstance(fills, np.ndarray):
+            fills = np.fromiter(fills, dtype=array.dtype, count=len(fills))
+        array[gaps] = fills
     else:
         array = series.array.copy()
         array[gaps] = fills
     return pd.Series(array, index=series.index, dtype=series.dtype, name=series.name)
 
 
-def _holds(dtype: Any, column: Column, fills: Sequence[Any]) -> bool:
+def _holds(dtype: Any, column: Column, fills: Sequence[Any] | NDArray[Any]) -> bool:
     """Return whether a dtype holds the fills of a column as they are."""
     family = family_of(dtype)
+    if isinstance(fills, np.ndarray):
+        if family != "integer":
+            return family in ("float", "object")
+        info = _integer_info(dtype)
+        return bool(info.min <= fills.min() and fills.max() <= info.max)
     if family == "category":
         return column.categorical or column.kind == "empty"
     if family == "boolean":
