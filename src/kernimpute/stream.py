@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,7 @@ from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
+    FittedTable,
     TableWarning,
     fill_rows,
     fit_table,
@@ -213,26 +214,16 @@ def impute_parquet(
     5
     """
     start = time.perf_counter()
+    owner = "impute_parquet"
     # 1. What can't be done is refused before a row is read.
-    imputer = KernelImputer(**parameters)
-    imputer._validate_params()
-    check_integer("impute_parquet", "max_fit_rows", max_fit_rows, 2)
+    imputer = _checked_imputer(owner, max_fit_rows, parameters)
     table = ParquetSource(Path(source))
-    place = _checked_output("impute_parquet", output, table, force=force)
-    roles = _roles(table.names, table.index, target, drop, ignore, categorical)
-    used = [name for name in table.names if name == target or name in roles.features]
-    with _engine("impute_parquet", scheduler, imputer.n_jobs) as client:
+    place = _checked_output(owner, output, table, force=force)
+    roles = _roles(table, target, drop, ignore, categorical)
+    with _engine(owner, scheduler, imputer.n_jobs) as client:
         # 2. The sample is drawn and fitted.
-        column = None if target is None else table.column(target)
-        rows = _sampled(table.n_rows, max_fit_rows, imputer._seed(), column, missing_values, task)
-        sample = as_frame(table.take(rows, used))
-        fitted = fit_table(
-            sample,
-            target,
-            categorical=[name for name in roles.categorical if name in used],
-            missing_values=missing_values,
-            task=task,
-            **parameters,
+        sample, fitted = _fit_sample(
+            table, target, roles, max_fit_rows, imputer, missing_values, task, **parameters
         )
         # 3. The blocks are filled and written.
         rare = [one for one in missing_values if unused_markers(sample, [one])]
@@ -240,30 +231,26 @@ def impute_parquet(
             fitted.imputer,
             kept=tuple(name for name in table.names if name not in roles.dropped),
             ignored=tuple(name for name in table.names if name in roles.ignored),
-            rare=tuple(rare),
             target=target,
+            rare=tuple(rare),
         )
         found = _write(table, place, filler, batch_rows, client, callback)
     facts = dict(fitted.facts)
     for name in ("gaps", "rows without a label"):
         facts.pop(name, None)
     share = "all rows" if len(sample) == table.n_rows else f"{len(sample)} rows, drawn at random"
-    of_index = (
+    notes = [
         f"kept and not used, because it is the index: {name}"
         for name in table.index
         if name in roles.ignored
-    )
-    notes = notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
+    ]
+    notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
+    # The blocks say which missing values no cell of the whole table holds.
     unused = unused_markers(sample, rare)
-    return _imputation(
-        place,
-        filler,
-        found,
-        {"table": "", "fitted": share, "filled": "", **facts},
-        [*of_index, *notes],
-        [caution for caution in fitted.warnings if caution not in unused],
-        start,
-    )
+    cautions = [caution for caution in fitted.warnings if caution not in unused]
+    label = {"label": facts["label"]} if "label" in facts else {}
+    facts = {"table": "", **label, "fitted": share, "filled": "", **facts}
+    return _imputation(place, filler, found, facts, notes, cautions, start)
 
 
 def transform_parquet(
@@ -390,89 +377,102 @@ def impute_dask(
         frame = dask.dataframe.read_parquet("s3://bucket/big")
         impute_dask(frame).to_parquet("s3://bucket/filled")
     """
-    import dask
-    from dask.dataframe.methods import concat
+    imputer = _checked_imputer("impute_dask", max_fit_rows, parameters)
+    table = _DaskSource(frame)
+    roles = _roles(table, target, drop, ignore, categorical)
+    _, fitted = _fit_sample(
+        table, target, roles, max_fit_rows, imputer, missing_values, task, **parameters
+    )
+    for caution in fitted.warnings:
+        warnings.warn(caution, TableWarning, stacklevel=2)
+    kept = frame[[name for name in table.names if name not in roles.dropped]]
+    return kept.map_partitions(_filled_partition, fitted.imputer, meta=kept._meta)
 
+
+# ------------------------------------------------------------------------------ the sample
+
+
+class _Source(Protocol):
+    """A table of which some rows or columns can be had."""
+
+    @property
+    def names(self) -> Sequence[Hashable]: ...
+
+    @property
+    def index(self) -> Sequence[Hashable]: ...
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def take(self, rows: Rows, names: list[Any]) -> pd.DataFrame: ...
+
+
+def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) -> KernelImputer:
+    """Return an imputer with checked parameters, or refuse what no stream can do."""
+    check_integer(owner, "max_fit_rows", max_fit_rows, 2)
     imputer = KernelImputer(**parameters)
     imputer._validate_params()
-    check_integer("impute_dask", "max_fit_rows", max_fit_rows, 2)
-    names = list(frame.columns)
-    roles = _roles(names, (), target, drop, ignore, categorical)
-    used = [name for name in names if name == target or name in roles.features]
-    sizes = np.asarray(frame.map_partitions(len).compute(), dtype=np.intp)
-    column = None if target is None else frame[[target]].compute()
-    rows = _sampled(int(sizes.sum()), max_fit_rows, imputer._seed(), column, missing_values, task)
-    starts = np.cumsum(sizes) - sizes
-    parts = [
-        dask.delayed(pd.DataFrame.take)(part, chosen - start)
-        for part, start, chosen in zip(
-            frame[used].to_delayed(),
-            starts,
-            np.split(rows, np.searchsorted(rows, starts[1:])),
-            strict=True,
-        )
-    ]
+    if imputer.guidance is not None:
+        must_be = "None, because each row is filled as a new row, without guidance"
+        raise ValueError(refusal(owner, "guidance", must_be, imputer.guidance))
+    if imputer.use_labels == "own":
+        must_be = "None or 'posterior', because each row is filled as if it had no label"
+        raise ValueError(refusal(owner, "use_labels", must_be, "own"))
+    return imputer
+
+
+def _roles(
+    table: _Source,
+    target: Hashable | None,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+) -> ColumnRoles:
+    """Return the roles of a table's columns; the index that pandas wrote is ignored."""
+    names = pd.DataFrame(index=range(1), columns=list(table.names))
+    roles = column_roles(names, target, drop, ignore, categorical)
+    index = [name for name in table.index if name not in {target, *roles.dropped, *roles.ignored}]
+    return column_roles(names, target, roles.dropped, [*roles.ignored, *index], categorical)
+
+
+def _fit_sample(
+    table: _Source,
+    target: Hashable | None,
+    roles: ColumnRoles,
+    most: int,
+    imputer: KernelImputer,
+    missing_values: Sequence[object],
+    task: str,
+    **parameters: Any,
+) -> tuple[pd.DataFrame, FittedTable]:
+    """Return a sample of a table's rows and what was fitted to it.
+
+    Where labels are used, rows that have one are drawn, evenly over the labels.
+    """
+    n_rows = table.n_rows
+    rows = np.arange(n_rows)
+    generator = np.random.default_rng(imputer._seed())
+    if n_rows > most and imputer._uses_labels and target is not None:
+        column = table.take(rows, [target])
+        labelled = observed_in_table(column, missing_values)[:, 0]
+        codes = pd.factorize(table_labels(column, labelled, task).values, sort=True)[0]
+        order = generator.permutation(codes.size)
+        order = order[np.argsort(codes[order], kind="stable")]
+        spread = np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.intp)
+        rows = np.sort(np.flatnonzero(labelled)[order[spread]])
+    elif n_rows > most:
+        rows = np.sort(generator.choice(n_rows, most, replace=False))
+    used = [name for name in table.names if name == target or name in roles.features]
+    sample = table.take(rows, used)
     fitted = fit_table(
-        concat(dask.compute(*parts)),
+        sample,
         target,
         categorical=[name for name in roles.categorical if name in used],
         missing_values=missing_values,
         task=task,
         **parameters,
     )
-    for caution in fitted.warnings:
-        warnings.warn(caution, TableWarning, stacklevel=2)
-    kept = frame[[name for name in names if name not in roles.dropped]]
-    return kept.map_partitions(_filled_partition, fitted.imputer, meta=kept._meta)
-
-
-def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
-    """Return a partition with its gaps filled."""
-    rows = fill_rows(imputer, frame)
-    filled = frame.copy(deep=False)
-    for name in rows.cells:
-        filled[name] = rows.table[name]
-    return filled
-
-
-# ------------------------------------------------------------------------------ the sample
-
-
-def _roles(
-    names: Sequence[Hashable],
-    index: Sequence[str],
-    target: Hashable | None,
-    drop: Iterable[Hashable],
-    ignore: Iterable[Hashable],
-    categorical: Iterable[Hashable],
-) -> ColumnRoles:
-    """Return the roles of columns with these names; pandas' index is ignored."""
-    table = pd.DataFrame(index=range(1), columns=list(names))
-    roles = column_roles(table, target, drop, ignore, categorical)
-    more = [name for name in index if name not in {target, *roles.dropped, *roles.ignored}]
-    return column_roles(table, target, roles.dropped, [*roles.ignored, *more], categorical)
-
-
-def _sampled(
-    n_rows: int,
-    most: int,
-    seed: int,
-    column: pd.DataFrame | None,
-    missing_values: Sequence[object],
-    task: str,
-) -> Rows:
-    """Return the rows to fit, in order; given the labels, labelled ones, evenly over the labels."""
-    if n_rows <= most:
-        return np.arange(n_rows)
-    generator = np.random.default_rng(seed)
-    if column is None:
-        return np.sort(generator.choice(n_rows, most, replace=False))
-    observed = observed_in_table(column, missing_values)[:, 0]
-    labels = table_labels(column, observed, task)
-    order = generator.permutation(labels.values.size)
-    order = order[np.argsort(pd.factorize(labels.values, sort=True)[0][order], kind="stable")]
-    spread = np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.intp)
-    return np.sort(np.flatnonzero(observed)[order[spread]])
+    return sample, fitted
 
 
 # ------------------------------------------------------------------------------ the blocks
@@ -652,7 +652,9 @@ def _imputation(
     cautions = tuple(dict.fromkeys([*cautions, *unknown, *(found.unused or ())]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
-    filled = {name: found.filled[name] for name in filler.kept if found.filled[name]}
+    filled: dict[Hashable, int] = {
+        name: found.filled[name] for name in filler.kept if found.filled[name]
+    }
     return ParquetImputation(
         output=output,
         n_rows=found.n_rows,
@@ -666,7 +668,56 @@ def _imputation(
     )
 
 
-# ------------------------------------------------------------------------------ Dask's workers
+# ------------------------------------------------------------------------------ Dask
+
+
+@dataclass(frozen=True)
+class _DaskSource:
+    """A Dask DataFrame as a source of samples."""
+
+    frame: Any
+
+    @property
+    def names(self) -> list[Hashable]:
+        """The columns' names."""
+        return list(self.frame.columns)
+
+    @property
+    def index(self) -> tuple[str, ...]:
+        """No column is an index."""
+        return ()
+
+    @cached_property
+    def sizes(self) -> Rows:
+        """How many rows each partition has."""
+        return np.asarray(self.frame.map_partitions(len).compute(), dtype=np.intp)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.sizes.sum())
+
+    def take(self, rows: Rows, names: list[Any]) -> pd.DataFrame:
+        """Return some rows, in order, with some columns."""
+        from dask.base import compute
+        from dask.dataframe.methods import concat  # type: ignore[attr-defined]
+        from dask.delayed import delayed
+
+        first = np.cumsum(self.sizes) - self.sizes
+        shares = np.split(rows, np.searchsorted(rows, first[1:]))
+        parts = zip(self.frame[names].to_delayed(), shares, first, strict=True)
+        take = delayed(pd.DataFrame.take)
+        taken = compute(*(take(part, share - start) for part, share, start in parts))
+        return concat(taken)  # type: ignore[no-any-return]
+
+
+def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
+    """Return a partition with its gaps filled."""
+    rows = fill_rows(imputer, frame)
+    filled = frame.copy(deep=False)
+    for name in rows.cells:
+        filled[name] = rows.table[name]
+    return filled
 
 
 def import_distributed() -> ModuleType:
@@ -802,11 +853,7 @@ class ParquetSource:
         """Number of rows."""
         return sum(_opened(file).metadata.num_rows for file in self.files)
 
-    def column(self, name: str) -> pd.DataFrame:
-        """Return one whole column, of shape (n_rows, 1)."""
-        return as_frame(self.take(np.arange(self.n_rows), [name]))
-
-    def take(self, rows: Rows, names: list[str]) -> pa.Table:
+    def take(self, rows: Rows, names: list[str]) -> pd.DataFrame:
         """Return some rows, in order, with some columns."""
         taken = []
         first = 0
@@ -817,7 +864,7 @@ class ParquetSource:
                 # A name with a dot may be read for that of a nested column too.
                 taken.append(block.select(names).take(chosen - first))
                 first = last
-        return pa.concat_tables(taken)
+        return as_frame(pa.concat_tables(taken))
 
 
 def _opened(file: Path) -> pq.ParquetFile:

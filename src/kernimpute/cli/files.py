@@ -68,8 +68,7 @@ def open_table(path: Path) -> TableFile:
     """Return the cells of a table file; its extension says the format."""
     if path.is_dir():
         raise RefusedError(
-            f"{path} is a directory, not a table: only `impute` with --subset-size takes one, of "
-            "Parquet files."
+            f"{path} is a directory, not a table: give a folder of Parquet files, for Parquet."
         )
     extension = table_extension(path)
     if not path.exists():
@@ -97,14 +96,14 @@ def open_table(path: Path) -> TableFile:
 
 def read_labelled(
     file: TableFile,
-    target: str,
+    target: str | None,
     task: str,
     *,
     missing_values: Collection[str],
     categorical: Collection[str],
     unused: Collection[str],
 ) -> TextValues:
-    """Return the values of a table whose label column is read as what it is there for."""
+    """Return the values of a table; the label column is read as what it is there for."""
     unused = {name for name in unused if name != target}
     if not isinstance(file.cells, TextTable):
         return _parquet_values(file, missing_values, unused)
@@ -112,7 +111,10 @@ def read_labelled(
         file.cells,
         str(file.path),
         missing_values=missing_values,
-        categorical=[*categorical, *([target] if task == "classification" else [])],
+        categorical=[
+            *categorical,
+            *([target] if target is not None and task == "classification" else []),
+        ],
         unused=unused,
     )
 

@@ -41,12 +41,21 @@ def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
 class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     """Fill the gaps of labelled rows and learn to classify, gaps allowed in both.
 
-    The training rows are filled with the help of their labels, jointly with a support vector
-    machine; new rows without labels, each on its own. Categories enter as indicator columns,
-    whose gaps are filled softly, with frequencies.
+    All rows are filled by the reference, each on its own, and a support vector machine is learned
+    on the filled training rows. With `guidance` training rows are filled with the help of their
+    labels, jointly with the machine. Categories enter as indicator columns, whose gaps are filled
+    softly, with frequencies.
 
     Parameters
     ----------
+    guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
+        How labels guide the fills of training rows: not at all, or by a variant of the paper's
+        method; see `kernimpute.impute`. Only with guidance are `eta`, `new_rows`, `tol` and
+        `max_iter` used; otherwise all but `max_iter` must be left out.
+    reference : {"joint", "mean", "expected"} or imputer, default="joint"
+        The imputation, which guidance starts from, as in `KernelImputer`.
+    use_labels : {None, "posterior", "own"}, default=None
+        Whether the joint normal knows of labels, as in `KernelImputer`.
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=4.0
@@ -57,12 +66,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
-        number of classes if there are more than two; for the other variants the norm of the
+        number of classes if there are more than two; for other guidance the norm of the
         machine's coefficients. With inf: the machine on the reference imputation.
-    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
-        The method; see `kernimpute.impute`.
-    reference : {"mean", "expected"} or imputer, default="mean"
-        The imputation that fills start from and are held at, as in `KernelImputer`.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     cv : int, splitter, iterable of splits or None, default=5
@@ -85,11 +90,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol : float or None, default=None
-        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
     max_iter : int or None, default=None
-        Most rounds, in [1, inf); None takes the variant's default.
+        Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the dealing into subsets; None is 0. Nothing else is random.
+        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
+        into subsets; None is 0. A fit with the same seed gives the same predictions.
     n_jobs : int or None, default=None
         Subsets or folds fitted at the same time, as joblib counts; None takes what
         ``joblib.parallel_config`` says. The result is the same.
@@ -150,12 +156,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     def __init__(
         self,
         *,
+        guidance: str | None = None,
+        reference: Any = "joint",
+        use_labels: str | None = None,
         kernel: Any = "gaussian",
         C: float = CLASSIFIER_C,
         gamma: Any = "auto",
         eta: Any = "auto",
-        variant: str = "direct",
-        reference: Any = "mean",
         class_weight: Any = None,
         cv: Any = 5,
         missing_values: Any = np.nan,
@@ -171,12 +178,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
+        self.guidance = guidance
+        self.reference = reference
+        self.use_labels = use_labels
         self.kernel = kernel
         self.C = C
         self.gamma = gamma
         self.eta = eta
-        self.variant = variant
-        self.reference = reference
         self.class_weight = class_weight
         self.cv = cv
         self.missing_values = missing_values

@@ -54,26 +54,31 @@ class TableLabels:
 
 def column_roles(
     table: pd.DataFrame,
-    target: Hashable,
+    target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
     categorical: Iterable[Hashable],
 ) -> ColumnRoles:
-    """Return the roles of a table's columns; refuse names that do not exist or contradict."""
+    """Return the roles of a table's columns; refuse names that do not exist or contradict.
+
+    Without a target every column that is not named is a feature.
+    """
     check_table(table)
     names = list(table.columns)
-    check_column_names("target", [target], names)
+    labels = [] if target is None else [target]
+    check_column_names("target", labels, names)
     dropped = check_column_names("drop", drop, names)
     ignored = check_column_names("ignore", ignore, names)
     for option, chosen in (("drop", dropped), ("ignore", ignored)):
-        if target in chosen:
+        if {*labels} & {*chosen}:
             raise TableError(f"{option}: the label column {target!r} is needed.")
     both = [name for name in dropped if name in ignored]
     if both:
         raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
-    features = tuple(name for name in names if name not in {target, *dropped, *ignored})
+    features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
     if not features:
-        raise TableError("The table must have a column besides the label to use. Got none.")
+        besides = " besides the label" if labels else ""
+        raise TableError(f"The table must have a column{besides} to use. Got none.")
     return ColumnRoles(
         features, dropped, ignored, check_column_names("categorical", categorical, names)
     )
