@@ -215,6 +215,7 @@ def impute_parquet(
     """
     start = time.perf_counter()
     owner = "impute_parquet"
+    check_integer(owner, "batch_rows", batch_rows, 1)
     # 1. What can't be done is refused before a row is read.
     imputer = _checked_imputer(owner, max_fit_rows, parameters)
     table = ParquetSource(Path(source))
@@ -309,6 +310,7 @@ def transform_parquet(
     """
     start = time.perf_counter()
     check_is_fitted(imputer)
+    check_integer("transform_parquet", "batch_rows", batch_rows, 1)
     table = ParquetSource(Path(source))
     place = _checked_output("transform_parquet", output, table, force=force)
     dropped = check_column_names("drop", drop, table.names)
