@@ -13,15 +13,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
+import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from multiprocessing import resource_tracker
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -236,9 +239,6 @@ def impute_parquet(
             rare=tuple(rare),
         )
         found = _write(table, place, filler, batch_rows, client, callback)
-    facts = dict(fitted.facts)
-    for name in ("gaps", "rows without a label"):
-        facts.pop(name, None)
     share = "all rows" if len(sample) == table.n_rows else f"{len(sample)} rows, drawn at random"
     notes = [
         f"kept and not used, because it is the index: {name}"
@@ -246,11 +246,12 @@ def impute_parquet(
         if name in roles.ignored
     ]
     notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
-    # The blocks say which missing values no cell of the whole table holds.
-    unused = unused_markers(sample, rare)
-    cautions = [caution for caution in fitted.warnings if caution not in unused]
-    label = {"label": facts["label"]} if "label" in facts else {}
-    facts = {"table": "", **label, "fitted": share, "filled": "", **facts}
+    # A missing value that the sample does not hold may be elsewhere.
+    held = {*unused_markers(sample, rare)} - {*(found.unused or ())}
+    cautions = [caution for caution in fitted.warnings if caution not in held]
+    of_sample = dict(fitted.facts)
+    label = {"label": of_sample["label"]} if target is not None else {}
+    facts = {"table": "", **label, "fitted": share, "filled": "", "method": of_sample["method"]}
     return _imputation(place, filler, found, facts, notes, cautions, start)
 
 
@@ -394,21 +395,6 @@ def impute_dask(
 # ------------------------------------------------------------------------------ the sample
 
 
-class _Source(Protocol):
-    """A table of which some rows or columns can be had."""
-
-    @property
-    def names(self) -> Sequence[Hashable]: ...
-
-    @property
-    def index(self) -> Sequence[Hashable]: ...
-
-    @property
-    def n_rows(self) -> int: ...
-
-    def take(self, rows: Rows, names: list[Any]) -> pd.DataFrame: ...
-
-
 def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) -> KernelImputer:
     """Return an imputer with checked parameters, or refuse what no stream can do."""
     check_integer(owner, "max_fit_rows", max_fit_rows, 2)
@@ -424,7 +410,7 @@ def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) 
 
 
 def _roles(
-    table: _Source,
+    table: ParquetSource | _DaskSource,
     target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
@@ -438,7 +424,7 @@ def _roles(
 
 
 def _fit_sample(
-    table: _Source,
+    table: ParquetSource | _DaskSource,
     target: Hashable | None,
     roles: ColumnRoles,
     most: int,
@@ -595,8 +581,8 @@ def _write(
                 batch_rows=batch_rows,
                 pure=False,
             )
-            done = import_distributed().as_completed(tasks, with_results=True)
-            found = (result for _, result in done)
+            stack.enter_context(client.as_current())
+            found = (task.result() for task in import_distributed().as_completed(tasks))
         for one in found:
             total.add(one)
             if callback is not None:
@@ -651,7 +637,7 @@ def _imputation(
         "seconds": f"{seconds:.2f}",
     }
     unknown = map(unknown_caution, found.unknown.values())
-    cautions = tuple(dict.fromkeys([*cautions, *unknown, *(found.unused or ())]))
+    cautions = tuple(dict.fromkeys([*cautions, *unknown]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
     filled: dict[Hashable, int] = {
@@ -746,14 +732,14 @@ def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[A
     with contextlib.ExitStack() as stack:
         address: Any = scheduler
         if scheduler == "local":
-            address = stack.enter_context(
-                distributed.LocalCluster(
+            with _interrupts_blocked():
+                address = distributed.LocalCluster(
                     n_workers=cpu_count() if n_jobs is None else effective_n_jobs(n_jobs),
                     threads_per_worker=1,
                     dashboard_address="127.0.0.1:0",
                     silence_logs=logging.ERROR,
                 )
-            )
+            stack.enter_context(address)
         try:
             client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
             stack.enter_context(client)
@@ -762,6 +748,21 @@ def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[A
             must_be = "the address of a scheduler of Dask's that answers and has a worker"
             raise ConnectionError(refusal(owner, "scheduler", must_be, scheduler)) from error
         yield client
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that never see Ctrl-C, because workers print a traceback at it."""
+    if sys.platform == "win32":
+        yield
+        return
+    # Starting the tracker unblocks interrupts, so start it before they are blocked.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ------------------------------------------------------------------------------ the files
