@@ -410,7 +410,7 @@ def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) 
 
 
 def _roles(
-    table: ParquetSource | _DaskSource,
+    table: Any,
     target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
@@ -424,7 +424,7 @@ def _roles(
 
 
 def _fit_sample(
-    table: ParquetSource | _DaskSource,
+    table: Any,
     target: Hashable | None,
     roles: ColumnRoles,
     most: int,

@@ -25,7 +25,9 @@ from kernimpute import (
     default_grid,
 )
 from kernimpute.estimators._base import estimated_memory
+from kernimpute.kernels import Gaussian
 from tests.estimators.problems import (
+    GUIDED,
     assert_table_filled,
     mixed_table,
     related_rows,
@@ -159,7 +161,7 @@ def test_fills_stay_in_the_declared_range_and_follow_it():
     limits = np.column_stack([np.full(5, -20.0), np.full(5, 40.0)])
     forms = [(-20.0, 40.0), {name: (-20.0, 40.0) for name in "abcde"}, limits]
     filled = [
-        np.asarray(KernelImputer(feature_range=form, eta=1.0).fit_transform(frame, y))
+        np.asarray(KernelImputer(**GUIDED, feature_range=form, eta=1.0).fit_transform(frame, y))
         for form in forms
     ]
     for one in filled:
@@ -271,17 +273,19 @@ def test_a_number_far_outside_is_taken_to_be_far_with_a_warning(kernel):
         probabilities = classifier.predict_proba(row)
     assert np.isfinite(probabilities).all()
     with pytest.warns(UserWarning, match="farther than"):
-        filled = KernelImputer(kernel=kernel).fit(X, y).transform(row)
+        filled = KernelImputer(guidance="direct", kernel=kernel).fit(X, y).transform(row)
     assert np.isfinite(filled).all()
     assert filled[0, 0] == 1e300
 
 
 def test_a_refit_leaves_nothing_of_the_fit_before():
     X, y = related_rows()
-    imputer = KernelImputer().fit(X, y)
-    imputer.set_params(variant="anchored", task="regression").fit(X, y + 0.25)
+    imputer = KernelImputer(guidance="direct").fit(X, y)
+    imputer.set_params(guidance="anchored", task="regression").fit(X, y + 0.25)
     assert not hasattr(imputer, "eta_")
     assert not hasattr(imputer, "classes_")
+    plain = imputer.set_params(guidance=None, task="auto").fit(X)
+    assert vars(plain).keys() == vars(KernelImputer().fit(X)).keys()
     classifier = KernelImputationClassifier().fit(X, y)
     classifier.set_params(cv=None).fit(X, y)
     classifier.set_params(cv=5)
@@ -314,12 +318,12 @@ def test_a_category_of_weightless_rows_is_refused_before_the_fit():
 @pytest.mark.parametrize(
     ("n_samples", "n_columns", "options"),
     [
-        (200, 8, {}),
-        (60, 200, {}),
-        (200, 8, {"kernel": "laplacian"}),
-        (80, 8, {"variant": "anchored"}),
-        (60, 8, {"variant": "paper", "max_iter": 1}),
-        (60, 8, {"variant": "released", "max_iter": 1}),
+        (200, 8, GUIDED),
+        (60, 200, GUIDED),
+        (200, 8, {**GUIDED, "kernel": "laplacian"}),
+        (80, 8, {"guidance": "anchored", "reference": "mean"}),
+        (60, 8, {"guidance": "paper", "reference": "mean", "max_iter": 1}),
+        (60, 8, {"guidance": "released", "reference": "mean", "max_iter": 1}),
     ],
     ids=str,
 )
@@ -334,20 +338,20 @@ def test_a_fit_stays_below_the_estimate_of_its_memory(n_samples, n_columns, opti
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= estimated_memory(n_samples, n_columns, imputer.variant, imputer.kernel_)
+    assert peak <= estimated_memory(n_samples, n_columns, imputer.guidance, imputer.kernel_)
 
 
 def test_the_refusal_counts_jobs_and_its_advice_is_followed():
     X, y = uniform_rows(600, 8)
-    need = estimated_memory(600, 8, "direct", KernelImputer().fit(X, y).kernel_)
+    need = estimated_memory(600, 8, "direct", Gaussian())
     machine = KernelImputationClassifier(cv=4, n_jobs=2, max_memory=int(1.5 * need))
     with pytest.raises(ValueError, match="N = 600 rows, 600 at once in each of 2 jobs") as refusal:
         machine.fit(X, y)
     size = int(re.search(r"subset_size=(\d+)", str(refusal.value))[1])
     with joblib.parallel_config("threading"):
-        machine.set_params(subset_size=size, tol=0.9).fit(X, y)
+        machine.set_params(subset_size=size).fit(X, y)
     with pytest.raises(ValueError, match="allows .* GiB: raise max_memory"):
-        KernelImputer(max_memory=1000).fit(X, y)
+        KernelImputer(guidance="direct", max_memory=1000).fit(X, y)
 
 
 def test_a_prefix_of_the_grid_ends_as_scikit_learn_has_it():
@@ -372,6 +376,7 @@ def test_named_gammas_and_etas_are_parts_of_the_scaled_ones(name):
     X, y = uniform_rows()
     parts = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
     for estimator in (KernelImputer(), *MACHINES):
+        estimator = clone(estimator).set_params(guidance="direct")
         scaled = clone(estimator).set_params(gamma="scale").fit(X, y)
         named = clone(estimator).set_params(gamma=name, eta="auto/4").fit(X, y)
         assert named.kernel_.gamma == pytest.approx(parts[name] * scaled.kernel_.gamma)
@@ -397,10 +402,11 @@ def test_weights_are_routed_through_a_pipeline_and_its_cross_validation():
         X, y = related_rows()
         weights = np.where(np.arange(len(y)) % 3 == 0, 4.0, 1.0)
         pipeline = make_pipeline(
-            KernelImputer(tol=1e-4, max_iter=1000).set_fit_request(sample_weight=True),
+            KernelImputer(**GUIDED, tol=1e-4, max_iter=1000).set_fit_request(sample_weight=True),
             SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
         )
-        filled = KernelImputer(tol=1e-4, max_iter=1000).fit_transform(X, y, sample_weight=weights)
+        imputer = KernelImputer(**GUIDED, tol=1e-4, max_iter=1000)
+        filled = imputer.fit_transform(X, y, sample_weight=weights)
         machine = SVC().fit(filled, y, sample_weight=weights)
         pipeline.fit(X, y, sample_weight=weights)
         np.testing.assert_array_equal(pipeline[-1].dual_coef_, machine.dual_coef_)

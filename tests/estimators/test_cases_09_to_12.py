@@ -12,7 +12,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from kernimpute import KernelImputationClassifier, KernelImputer
-from tests.estimators.problems import assert_table_filled, read_only, uniform_rows
+from tests.estimators.problems import GUIDED, assert_table_filled, read_only, uniform_rows
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_case_11_memory_mapped_read_only_and_fortran_arrays(rows, tmp_path):
 def test_case_11_cross_validation_in_processes_on_5000_rows_by_subsets():
     X, y = uniform_rows(5000, 40)
     before = X.tobytes()
-    machine = KernelImputationClassifier(subset_size=250, new_rows="reference", cv=None)
+    machine = KernelImputationClassifier(reference="mean", subset_size=250, cv=None)
     folds = [*StratifiedKFold(2).split(X, y)]
     scores = cross_val_score(machine, X, y, cv=folds, n_jobs=2, error_score="raise")
     assert X.tobytes() == before
@@ -140,7 +140,7 @@ def test_case_12_more_memory_than_allowed_is_refused_before_any_is_taken(
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="subset_size") as refusal:
-            estimator(max_memory=allowed).fit(X, y)
+            estimator(guidance="direct", max_memory=allowed).fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -155,16 +155,18 @@ def test_case_12_subsets_bring_it_under_the_limit():
     X, y = uniform_rows(600, 8)
     limit = 8 * 600**2
     with pytest.raises(ValueError, match="subset_size"):
-        KernelImputer(max_memory=limit).fit(X, y)
-    imputer = KernelImputer(max_memory=limit, subset_size=60)
+        KernelImputer(guidance="direct", max_memory=limit).fit(X, y)
+    imputer = KernelImputer(guidance="direct", max_memory=limit, subset_size=60)
     assert np.isfinite(imputer.fit_transform(X, y)).all()
     assert imputer.n_subsets_ == 10
 
 
-@pytest.mark.parametrize("new_rows", ["auto", "similar", "reference"])
-def test_case_12_new_rows_are_filled_in_chunks(new_rows):
+@pytest.mark.parametrize(
+    "options", [{}, GUIDED, {**GUIDED, "new_rows": "reference"}, {"reference": "mean"}], ids=str
+)
+def test_case_12_new_rows_are_filled_in_chunks(options):
     X, y = uniform_rows(200, 8)
-    imputer = KernelImputer(new_rows=new_rows).fit(X, y)
+    imputer = KernelImputer(**options).fit(X, y)
     peaks = {}
     for n_new in (1000, 4000):
         X_new = uniform_rows(n_new, 8, seed=1)[0]

@@ -14,6 +14,7 @@ from kernimpute import (
     KernelImputer,
 )
 from tests.estimators.problems import (
+    GUIDED,
     amputed,
     collected_warnings,
     global_generators,
@@ -27,11 +28,13 @@ def rows():
     return uniform_rows()
 
 
-@pytest.mark.parametrize(("variant", "stage"), [("direct", "direct"), ("anchored", "Stage I")])
-def test_case_13_one_warning_names_the_stage_and_the_history_is_there(rows, variant, stage):
+@pytest.mark.parametrize(("guidance", "stage"), [("direct", "direct"), ("anchored", "Stage I")])
+def test_case_13_one_warning_names_the_stage_and_the_history_is_there(rows, guidance, stage):
     X, y = rows
     for max_iter in (1, 2):
-        imputer = KernelImputer(variant=variant, max_iter=max_iter, tol=1e-9, eta=1.0)
+        imputer = KernelImputer(
+            guidance=guidance, reference="mean", max_iter=max_iter, tol=1e-9, eta=1.0
+        )
         with collected_warnings() as collected:
             imputer.fit(X, y)
         assert [warning.category for warning in collected] == [ConvergenceWarning]
@@ -41,7 +44,7 @@ def test_case_13_one_warning_names_the_stage_and_the_history_is_there(rows, vari
         rounds = [record for record in imputer.trace_.records if record.stage == stage]
         assert 1 <= len(rounds) <= max_iter + 1
         assert not imputer.status_.success
-    assert KernelImputer(variant=variant, max_iter=500).fit(X, y).status_.success
+    assert KernelImputer(guidance=guidance, max_iter=500).fit(X, y).status_.success
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 500])
@@ -50,7 +53,8 @@ def test_case_13_the_stopping_round_does_not_depend_on_a_columns_unit(rows, max_
     scaled = X * np.array([1.0, 1e6, 1.0, 1.0, 1.0])
     with collected_warnings():
         plain, other = (
-            KernelImputer(max_iter=max_iter, tol=1e-2).fit(part, y) for part in (X, scaled)
+            KernelImputer(**GUIDED, max_iter=max_iter, tol=1e-2).fit(part, y)
+            for part in (X, scaled)
         )
     assert other.n_iter_ == plain.n_iter_
     np.testing.assert_allclose(other.gap_, plain.gap_, rtol=1e-6)
@@ -77,7 +81,9 @@ def test_case_14_a_rare_class_has_fewer_folds_or_the_documented_fallback(rows, n
 
 
 @pytest.mark.parametrize(
-    "estimator", [KernelImputer(task="classification"), KernelImputationClassifier()], ids=repr
+    "estimator",
+    [KernelImputer(guidance="direct", task="classification"), KernelImputationClassifier()],
+    ids=repr,
 )
 def test_case_14_labels_that_cannot_be_used_are_refused(rows, estimator):
     X, y = rows
@@ -102,16 +108,19 @@ def test_case_14_five_classes_of_eight(rows):
 def test_case_14_a_gap_in_the_target_of_a_regression_is_refused(rows):
     X, y = rows[0], np.linspace(0.0, 1.0, 40)
     y[3] = np.nan
-    for estimator in (KernelImputationRegressor(), KernelImputer(task="regression")):
+    imputer = KernelImputer(guidance="direct", task="regression")
+    for estimator in (KernelImputationRegressor(), imputer):
         with pytest.raises(ValueError, match=r"(?i)y.*NaN|NaN.*y"):
             estimator.fit(X, y)
 
 
-@pytest.mark.parametrize("subset_size", [None, 12])
-def test_case_15_threads_jobs_and_saving_change_nothing(rows, tmp_path, subset_size):
+@pytest.mark.parametrize(
+    "options", [{}, {"guidance": "direct"}, {**GUIDED, "subset_size": 12}], ids=str
+)
+def test_case_15_threads_jobs_and_saving_change_nothing(rows, tmp_path, options):
     X, y = rows
     X_new = amputed(np.random.default_rng(5).random((10, 5)), 0.3, np.random.default_rng(6))
-    options = {"random_state": 0, "subset_size": subset_size}
+    options = {"random_state": 0, **options}
 
     def results(n_jobs):
         imputer = KernelImputer(n_jobs=n_jobs, **options)

@@ -21,7 +21,7 @@ from kernimpute import (
     KernelImputer,
     Status,
 )
-from tests.estimators.problems import amputed, related_rows, uniform_rows
+from tests.estimators.problems import GUIDED, amputed, related_rows, uniform_rows
 
 AGREE = 1e-5
 """Two exact solvers, each to a tolerance of its own."""
@@ -45,13 +45,13 @@ def complete_rows(n_classes=2, seed=0):
     return X * np.array([1.0, 50.0, 0.1, 3.0]) + np.array([0.0, 7.0, -2.0, 100.0]), y
 
 
-@pytest.mark.parametrize("variant", ["direct", "anchored"])
+@pytest.mark.parametrize("guidance", [None, "direct", "anchored"])
 @pytest.mark.parametrize("C", [0.3, 10.0])
 @pytest.mark.parametrize("kernel", MACHINES)
-def test_without_gaps_it_is_scikit_learns_machine(kernel, C, variant):
+def test_without_gaps_it_is_scikit_learns_machine(kernel, C, guidance):
     X, y = complete_rows()
     X_new = 1.2 * complete_rows(seed=1)[0]
-    ours = KernelImputationClassifier(kernel=kernel, C=C, variant=variant, cv=None).fit(X, y)
+    ours = KernelImputationClassifier(kernel=kernel, C=C, guidance=guidance, cv=None).fit(X, y)
     theirs = scaled_machine(MACHINES[kernel](getattr(ours.kernel_, "gamma", None)), C).fit(X, y)
     for rows in (X, X_new):
         expected = theirs.decision_function(rows)
@@ -71,27 +71,39 @@ def test_without_gaps_more_classes_are_one_against_the_rest():
     np.testing.assert_array_equal(ours.predict(X), expected.argmax(axis=1))
 
 
-@pytest.mark.parametrize("variant", ["direct", "anchored"])
-def test_an_infinite_anchor_is_mean_imputation_and_a_machine(variant):
+@pytest.mark.parametrize("guidance", [None, "direct", "anchored"])
+def test_without_guidance_or_with_an_infinite_anchor_it_is_the_reference_and_a_machine(guidance):
     X, y = related_rows()
     X_new = related_rows(seed=1)[0]
+    held = {} if guidance is None else {"eta": np.inf, "new_rows": "reference"}
     ours = KernelImputationClassifier(
-        eta=np.inf, gamma=0.8, C=3.0, new_rows="reference", variant=variant, cv=None
+        guidance=guidance, reference="mean", gamma=0.8, C=3.0, cv=None, **held
     ).fit(X, y)
     theirs = make_pipeline(SimpleImputer(), MinMaxScaler(), SVC(gamma=0.8, C=3.0, tol=1e-9))
     expected = theirs.fit(X, y).decision_function(X_new)
     np.testing.assert_allclose(ours.decision_function(X_new), expected, atol=AGREE, rtol=AGREE)
-    assert ours.eta_ == np.inf
+    assert getattr(ours, "eta_", np.inf) == np.inf
 
 
-def test_its_decisions_are_those_of_its_imputers_fill():
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"reference": "mean"},
+        {"use_labels": "own"},
+        {"guidance": "direct", "gamma": 0.8, "C": 1.0, "eta": 4.0},
+        {**GUIDED, "gamma": 0.8, "C": 1.0, "eta": 4.0},
+    ],
+    ids=str,
+)
+def test_its_decisions_are_those_of_its_imputers_fill(options):
     """Numbers only: the classifier is the machine on the rows that the imputer fills."""
     X, y = related_rows()
     complete = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    options = {"gamma": 0.8, "C": 1.0, "eta": 4.0}
     imputer = KernelImputer(**options)
     filled = imputer.fit_transform(X, y)
-    ours = KernelImputationClassifier(**options, cv=None).fit(X, y)
+    machine = {"gamma": 0.8, "C": 1.0}
+    ours = KernelImputationClassifier(**{**options, **machine}, cv=None).fit(X, y)
     scaler = MinMaxScaler().fit(X)
     theirs = SVC(gamma=0.8, tol=1e-9).fit(scaler.transform(filled), y)
     expected = theirs.decision_function(scaler.transform(complete))
@@ -104,7 +116,7 @@ def test_its_decisions_are_those_of_its_imputers_fill():
 @pytest.mark.parametrize(("n_classes", "part", "factor"), [(2, 0.25, 32.0), (3, 0.5, 96.0)])
 def test_the_defaults_are_those_of_the_documentation(n_classes, part, factor):
     X, y = related_rows(n_classes=n_classes)
-    plain = KernelImputationClassifier(cv=None).fit(X, y)
+    plain = KernelImputationClassifier(guidance="direct", cv=None).fit(X, y)
     scaled = KernelImputationClassifier(gamma="scale", cv=None).fit(X, y)
     assert plain.C == 4.0
     assert plain.kernel_.gamma == pytest.approx(part * scaled.kernel_.gamma)
@@ -112,8 +124,6 @@ def test_the_defaults_are_those_of_the_documentation(n_classes, part, factor):
     values = plain.decision_function(X)
     chosen = values > 0.0 if n_classes == 2 else values.argmax(axis=1)
     np.testing.assert_array_equal(plain.predict(X), chosen)
-    with pytest.raises(ValueError, match="'reference' parameter of .* use variant='anchored'"):
-        plain.set_params(reference="expected").fit(X, y)
 
 
 def noisy_rows(n_samples, seed):

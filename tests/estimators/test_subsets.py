@@ -23,7 +23,7 @@ from kernimpute.estimators._subsets import (
     read_labels,
     stratified_subsets,
 )
-from tests.estimators.problems import regression_rows, related_rows
+from tests.estimators.problems import GUIDED, regression_rows, related_rows
 
 
 def problem(n_rows=200, seed=0):
@@ -57,18 +57,21 @@ def test_complete_subsets_do_not_say_that_nothing_was_missing():
     X, y = problem()
     X = np.nan_to_num(X)
     X[-1, 0] = np.nan
-    assert KernelImputer(subset_size=20).fit(X, y).status_ is Status.CONVERGED
-    assert KernelImputer(subset_size=20).fit(X[:-1], y[:-1]).status_ is Status.NOTHING_MISSING
+    assert KernelImputer(**GUIDED, subset_size=20).fit(X, y).status_ is Status.CONVERGED
+    assert (
+        KernelImputer(**GUIDED, subset_size=20).fit(X[:-1], y[:-1]).status_
+        is Status.NOTHING_MISSING
+    )
 
 
 @pytest.mark.parametrize(("backend", "n_jobs"), [("threading", 2), ("loky", None)])
 def test_jobs_and_backends_give_the_same_bits(backend, n_jobs):
     X, y = problem()
     target = np.nansum(X, axis=1)
-    expected = KernelImputer(subset_size=50).fit_transform(X, y)
+    expected = KernelImputer(**GUIDED, subset_size=50).fit_transform(X, y)
     predicted = KernelImputationRegressor(subset_size=50).fit(X, target).predict(X)
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        filled = KernelImputer(subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
+        filled = KernelImputer(**GUIDED, subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
         regressor = KernelImputationRegressor(subset_size=50, n_jobs=n_jobs).fit(X, target)
     assert np.array_equal(filled, expected)
     assert np.array_equal(regressor.predict(X), predicted)
@@ -79,26 +82,26 @@ def test_progress_is_told_only_where_subsets_take_turns():
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     told = []
     with joblib.parallel_config(backend="threading"):
-        impute_table(table, "y", subset_size=20, n_jobs=2, callback=told.append)
+        impute_table(table, "y", **GUIDED, subset_size=20, n_jobs=2, callback=told.append)
         assert not told
-        impute_table(table, "y", subset_size=20, n_jobs=1, callback=told.append)
+        impute_table(table, "y", **GUIDED, subset_size=20, n_jobs=1, callback=told.append)
     assert told
 
 
-@pytest.mark.parametrize("variant", ["direct", "anchored"])
-def test_a_subset_may_lack_a_category_or_all_of_them(variant):
+@pytest.mark.parametrize("guidance", ["direct", "anchored"])
+def test_a_subset_may_lack_a_category_or_all_of_them(guidance):
     generator = np.random.default_rng(0)
     X = pd.DataFrame({"a": generator.normal(size=60), "b": generator.choice(["u", "v", "w"], 60)})
     y = np.arange(60) % 2
     X["b"] = X["b"].where(generator.random(60) > 0.9).astype("category")
-    filled = KernelImputer(variant=variant, subset_size=10).fit_transform(X, y)
+    filled = KernelImputer(guidance=guidance, reference="mean", subset_size=10).fit_transform(X, y)
     assert filled.notna().all(axis=None)
     kept = X["b"].notna()
     assert filled["b"][kept].equals(X["b"][kept])
     assert set(filled["b"]) <= set(X["b"].cat.categories)
 
 
-TIGHT = {"tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
+TIGHT = {**GUIDED, "tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
 """A descent near its end: what remains is below what the tests allow."""
 
 AGREE = 1e-3
@@ -123,8 +126,8 @@ def test_labels_come_in_any_container(container):
     got = KernelImputationClassifier(cv=None).fit(X, container(labels))
     assert got.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(got.predict(X), expected.predict(X))
-    filled = KernelImputer().fit_transform(X, container(labels))
-    np.testing.assert_array_equal(filled, KernelImputer().fit_transform(X, y))
+    filled = KernelImputer(**GUIDED).fit_transform(X, container(labels))
+    np.testing.assert_array_equal(filled, KernelImputer(**GUIDED).fit_transform(X, y))
 
 
 def weighted_and_repeated(estimator_class, X, y, **options):
@@ -244,7 +247,7 @@ def test_weights_of_rows_and_classes_that_cannot_be_are_refused(estimator_class,
     X, y = related_rows(N_ROWS)
     of_classes, of_rows = (None, weights) if isinstance(weights, np.ndarray) else (weights, None)
     with pytest.raises((ValueError, TypeError), match=r"(?i)weight"):
-        estimator_class(class_weight=of_classes).fit(X, y, sample_weight=of_rows)
+        estimator_class(guidance="direct", class_weight=of_classes).fit(X, y, sample_weight=of_rows)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 5.0}], ids=str)
@@ -267,7 +270,7 @@ def test_balanced_is_the_dict_that_it_stands_for(estimator_class):
     np.testing.assert_allclose(compute_sample_weight("balanced", y), [named[c] for c in y])
     results = []
     for class_weight in ("balanced", named):
-        fitted = estimator_class(class_weight=class_weight)
+        fitted = estimator_class(guidance="direct", class_weight=class_weight)
         filled = getattr(fitted, "fit_transform", fitted.fit)(X, y)
         results.append(filled if isinstance(filled, np.ndarray) else fitted.decision_function(X))
     np.testing.assert_allclose(*results, rtol=0.0, atol=1e-10)
@@ -277,6 +280,8 @@ def test_the_default_anchor_holds_against_the_machines_of_all_classes():
     X, _ = related_rows(N_ROWS)
     observed = float((~np.isnan(X)).mean())
     y = np.arange(X.shape[0]) % 5
-    assert KernelImputer().fit(X, y).eta_ == pytest.approx(16.0 * 5 / observed)
-    assert KernelImputer().fit(X, y % 2).eta_ == pytest.approx(16.0 / observed)
-    assert KernelImputer(task="regression").fit(X, y).eta_ == pytest.approx(256.0 / observed)
+    assert KernelImputer(**GUIDED).fit(X, y).eta_ == pytest.approx(16.0 * 5 / observed)
+    assert KernelImputer(**GUIDED).fit(X, y % 2).eta_ == pytest.approx(16.0 / observed)
+    assert KernelImputer(**GUIDED, task="regression").fit(X, y).eta_ == pytest.approx(
+        256.0 / observed
+    )
