@@ -216,8 +216,8 @@ def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
     done = impute_parquet(*paths, **options)
     assert done.warnings == (
         "no cell holds the missing value -98",
-        "the categories 'newt', 'eel' of 'pet', which no fitted row has, are kept in 2 cells and "
-        "not used",
+        "the categories 'newt', 'eel' of 'pet', which no fitted row has, are kept and not used "
+        "(2 cells)",
     )
     got = read(paths[1])
     assert got["pet"].equals(source["pet"])

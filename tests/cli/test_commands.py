@@ -142,7 +142,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
     for given in (
         IMPUTE,
         ("impute", "t.parquet", "-t", "y", "-o", "o.parquet"),
-        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--subset-size", "20"),
+        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--force"),
     ):
         code, out, _ = program(*given, "--ignore", "id")
         assert (code, said in out.splitlines()) == (0, True)
@@ -158,7 +158,7 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
         ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
-        (["d.csv", *HERE[1:]], "d.csv is a directory, not a table:"),
+        (["d.csv", *HERE[1:]], "a folder gives a folder of Parquet files"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
@@ -177,7 +177,7 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
         (["only.csv", *HERE[1:]], "must have a column besides the label to use"),
         (["gaps.csv", *HERE[1:]], "with an observed value in a row that has a label"),
         ([*HERE, "--max-memory", "1e-9"], "--max-memory"),
-        ([*HERE, "--scheduler", "local"], "--scheduler is for subsets: give --subset-size, too."),
+        ([*HERE, "--scheduler", "local"], "--scheduler is for Parquet that is written as Parquet"),
     ],
 )
 def test_impute_refuses(refused, table, arguments, message):

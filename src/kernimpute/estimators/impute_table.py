@@ -460,8 +460,8 @@ def unknown_caution(unknown: Unknown) -> str:
     """Return a caution on the categories of a column that an imputer does not know."""
     name, categories, n_cells = unknown
     return (
-        f"the categories {listed(categories)} of {name!r}, which no fitted row has, are kept in "
-        f"{counted(n_cells, 'cell')} and not used"
+        f"the categories {listed(categories)} of {name!r}, which no fitted row has, are kept and "
+        f"not used ({counted(n_cells, 'cell')})"
     )
 
 
