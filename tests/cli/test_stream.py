@@ -122,6 +122,18 @@ def test_streams_refuse(refused, table, folder, arguments, said):
     assert sorted(folder.rglob("*")) == before
 
 
+def test_a_text_file_beyond_the_memory_becomes_parquet_by_the_command_that_is_named(
+    program, refused, table, folder, monkeypatch
+):
+    with monkeypatch.context() as patched:
+        patched.setattr("kernimpute.cli.files.free_memory", lambda: 1000)
+        said = refused("impute", "t.csv", "-o", "o.csv")
+    command = said.rpartition(" by python -c ")[2].strip().strip('"')
+    subprocess.run([sys.executable, "-c", command], check=True)
+    assert program("impute", "parts", *GIVEN, "-o", "out", "-q") == (0, "", "")
+    assert len(pd.read_parquet("out")) == 60
+
+
 def test_without_dask_the_extra_is_named(refused, table, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refused("impute", "t.parquet", "-o", "o.parquet", "--scheduler", "local")
