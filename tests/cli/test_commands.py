@@ -227,7 +227,7 @@ def test_apply_refuses_tables(refused, fitted, text, message):
         ({"height": [np.inf, 1.0]}, "The 'height' column of the table must hold finite numbers"),
     ],
 )
-@pytest.mark.parametrize("unknown", ["error", "missing"])
+@pytest.mark.parametrize("unknown", ["error", "keep"])
 def test_apply_refuses_changed_kinds_of_columns(refused, fitted, columns, message, unknown):
     frame = example_frame("new.csv").head(2).assign(**columns)
     frame.to_parquet("new.parquet")
@@ -330,31 +330,32 @@ def test_missing_values_are_those_of_the_model(program, fitted):
 
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
-def test_unknown_categories_are_refused_or_filled(program, refused, fitted, extension):
+def test_unknown_categories_are_kept_or_refused(program, refused, fitted, extension):
     frame = example_frame("new.csv").fillna({"pet": "cat"})
     frame.loc[[1, 4], "pet"] = "fish"
     frame.to_csv("odd.csv", index=False) if extension == "csv" else frame.to_parquet("odd.parquet")
     given = ("apply", "m", f"odd.{extension}", "-o", "o.csv")
-    err = refused(*given)
-    assert "does not know ('pet': 'fish' in 2 of its cells): correct them, or pass --unknown" in err
-    code, _, err = program(*given, "--unknown", "missing")
+    err = refused(*given, "--unknown", "error")
+    assert "Got 'fish' besides, in 2 cells: correct it, or pass --unknown keep, which" in err
+    code, _, err = program(*given)
     assert code == 0
-    assert err.endswith("are filled like gaps: 'pet': 'fish' in 2 of its cells\n")
-    assert set(pd.read_csv("o.csv")["pet"]) <= {"cat", "dog, big"}
+    assert err.endswith("are kept, and not used: 2 cells of 1 column ('pet': 'fish' in 2 cells)\n")
+    assert pd.read_csv("o.csv")["pet"].tolist() == frame["pet"].tolist()
 
 
-def test_booleans_of_a_parquet_model_have_names_in_text(program, folder):
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_booleans_of_a_parquet_model_have_names_in_text(program, folder, extension):
     frame = pd.DataFrame({"a": [1, 2, 3, None] * 4, "c": [True, False, True, None] * 4})
     frame["c"] = frame["c"].astype("boolean")
     frame.assign(y=[0, 1, 0, 1] * 4).to_parquet("t.parquet")
     assert program("fit", "t.parquet", "-t", "y", "-o", "m", "-q") == (0, "", "")
     (folder / "new.csv").write_text("a,c\n1,yes\n2,\n3,False\n")
-    code, _, err = program("apply", "m", "new.csv", "-o", "o.csv", "--unknown", "missing")
+    code, _, err = program("apply", "m", "new.csv", "-o", f"o.{extension}")
     assert code == 0
     assert "'c': 'yes' in 1" in err
-    written = pd.read_csv("o.csv")["c"]
-    assert written.dtype == bool
-    assert not written[2]
+    written = getattr(pd, f"read_{extension}")(f"o.{extension}")["c"].tolist()
+    assert (written[0], written[2]) == ("yes", "False")
+    assert written[1] in ("True", "False")
 
 
 def test_far_numbers_are_told_of(program, fitted):

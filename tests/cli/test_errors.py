@@ -20,7 +20,7 @@ from kernimpute.cli.errors import in_options
         ("for variant='released', which has none", "for --variant released, which has none"),
         ("pass trust=True if you trust it", "pass --trust if you trust it"),
         ("is both in drop and in ignore", "is both in --drop and in --ignore"),
-        ("pass handle_unknown='missing'", "pass --unknown missing"),
+        ("pass handle_unknown='keep'", "pass --unknown keep"),
         ("The 'target' column must hold numbers", "The 'target' column must hold numbers"),
         (
             "drop it, or ignore it; the kernel is a task",

@@ -193,3 +193,14 @@ def test_missing_values_match_text_and_every_spelling_of_a_number():
     values, _, _, cautions = column(cells, missing_values=["-999", "?", "-1"])
     assert values.tolist() == [pd.NA, pd.NA, -99, pd.NA, 5]
     assert cautions == ("no cell holds the missing value '-1'",)
+
+
+def test_text_columns_in_which_a_marker_is_taken_for_a_gap_are_named():
+    text = "country,name,n\nDE,Null,1\nNA,Smith,NA\n,Smith,3\nn/a,None,2\nFR,Null,\n"
+    values = infer_values(parse_text(text, ",", "t.csv"), "t.csv")
+    assert values.frame["country"].isna().tolist() == [False, True, True, True, False]
+    assert values.notes == (
+        "taken for gaps in the text column 'country': 'NA', 'n/a'",
+        "taken for gaps in the text column 'name': 'None'",
+    )
+    assert any("holds 'Null' in 2 cells, as a category" in caution for caution in values.cautions)

@@ -160,7 +160,8 @@ def test_codes_may_come_in_any_dtype_of_numbers():
         ({"n": ["x"]}, "'n' column.*must hold numbers, as it did before"),
         ({"t": [1.0]}, "'t' column.*must hold categories, as it did before"),
         ({"n": [-np.inf]}, "'n' column.*finite numbers. Got -inf"),
-        ({"t": ["y"]}, r"'t' column.*before \('x'\). Got 'y' besides.*handle_unknown='missing'"),
+        ({"t": ["y"]}, r"'t' column.*before \('x'\). Got 'y' besides, in 1 cell: .*='keep'"),
+        ({"t": pd.Series([True], dtype="boolean")}, "'t' column.*must hold categories, as it did"),
         ({"more": [1]}, "must have the columns .* in this order. Got .*'more'"),
     ],
 )
@@ -168,19 +169,33 @@ def test_rows_that_do_not_fit_are_refused_by_the_column(rows, message):
     table = {"n": [0.0, 1.0], "k": [7.0, 7.0], "t": ["x", "x"], "c": ["a", "b"]}
     code = learn_code(pd.DataFrame(table))
     with pytest.raises(TableError, match=message):
-        code.encode(pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows}))
+        code.encode(
+            pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows}),
+            handle_unknown="error",
+        )
 
 
-def test_unknown_categories_may_count_as_gaps():
+def test_unknown_categories_are_gaps_of_the_matrix_alone():
     code = learn_code(pd.DataFrame({"c": ["a", "b"], "k": ["x", "x"], "n": [0.0, 1.0]}))
     rows = pd.DataFrame({"c": ["q", "a", "r", "q"], "k": ["x", "y", "x", None], "n": [0.5] * 4})
-    encoded = code.encode(rows, handle_unknown="missing")
+    encoded = code.encode(rows)
     assert encoded.unknown == (("c", ("q", "r"), 3), ("k", ("y",), 1))
     np.testing.assert_array_equal(encoded.matrix[:, 0], [NAN, 0.0, NAN, NAN])
-    assert encoded.observed[:, 0].tolist() == [False, True, False, False]
+    assert encoded.observed[:, 0].all()
+    assert (
+        encoded.unknown_cells
+        == "4 cells of 2 columns ('c': 'q', 'r' in 3 cells; 'k': 'y' in 1 cell)"
+    )
     filled = encoded.decode(np.nan_to_num(encoded.matrix, nan=1.0))
-    assert filled["c"].tolist() == ["b", "a", "b", "b"]
-    assert filled["k"].tolist() == ["x"] * 4
+    assert filled["c"].tolist() == ["q", "a", "r", "q"]
+    assert filled["k"].tolist() == ["x", "y", "x", "x"]
+
+
+def test_text_beside_booleans_is_unknown_and_kept():
+    code = learn_code(pd.DataFrame({"c": [True, False, None]}))
+    encoded = code.encode(pd.DataFrame({"c": pd.Series(["maybe", False, None], dtype=object)}))
+    np.testing.assert_array_equal(encoded.matrix[:, 0], [NAN, 0.0, NAN])
+    assert encoded.decode(np.ones((3, 1)))["c"].tolist() == ["maybe", False, True]
 
 
 def test_whole_numbers_are_rounded_inside_their_observed_domain():

@@ -264,7 +264,7 @@ def apply(
     model: options.Model,
     new: options.NewRows,
     output: options.FilledTable,
-    unknown: options.Unknown = options.UnknownName.ERROR,
+    unknown: options.Unknown = options.UnknownName.KEEP,
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -304,21 +304,15 @@ def apply(
     start = time.perf_counter()
     with Progress(quiet=quiet) as progress, refusals():
         table = values.frame.drop(columns=dropped)
-        rows, not_known = fill_by_model(fitted, table)
-        table = table.assign(**{str(name): rows.table[name] for name in rows.cells})
+        rows = fill_rows(fitted.imputer, table, handle_unknown=unknown.value)
+        written = {str(name): rows.table[name] for name in rows.cells}
+        for name, *_ in rows.unknown:
+            if rows.table[name].dtype == object:
+                # Of a text file: Parquet holds no text beside booleans or numbers.
+                written[str(name)] = rows.table[name].map(str)
+        table = table.assign(**written)
     seconds = time.perf_counter() - start
-    unknowns = [
-        f"{name!r}: {listed(list(found.unique()))} in {len(found)} of its cells"
-        for name, found in not_known.items()
-    ]
-    if unknowns and unknown is options.UnknownName.ERROR:
-        raise RefusedError(
-            f"{new} holds categories that the model does not know ({'; '.join(unknowns)}): correct "
-            "them, or pass --unknown missing to fill these cells like gaps."
-        )
-    cautions = [
-        f"categories that the model does not know are filled like gaps: {one}" for one in unknowns
-    ]
+    cautions = unknown_caution(rows.unknown)
     cautions += [*_not_known(fitted, file.names), *progress.warnings_but()]
     n_rows, n_columns = table.shape
     counts = rows.counts

@@ -26,7 +26,7 @@ from kernimpute.cli.text import (
     write_text,
 )
 from kernimpute.core.checks import free_memory
-from kernimpute.table.columns import Column, listed, marker_values, observed_in_table
+from kernimpute.table.columns import Column, is_number, listed, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
@@ -282,6 +282,13 @@ def _column_texts(
 def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
     """Return the filled table for Parquet; columns without fills are as they came."""
     if isinstance(file.cells, TextTable):
+        # Parquet holds integers of 64 bits and no larger ones.
+        large = [
+            name
+            for name, column in filled.items()
+            if column.dtype == object and any(map(is_number, column.dropna()[:1]))
+        ]
+        filled = filled.astype(dict.fromkeys(large, float))
         return pa.Table.from_pandas(filled, preserve_index=False)
     kept = set(map(str, filled.columns))
     table = file.cells.drop_columns([name for name in file.names if name not in kept])

@@ -8,13 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 
 from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.estimators import KernelImputer, load, save
-from kernimpute.estimators.impute_table import FilledRows, fill_rows
 from kernimpute.table.code import TableCode
-from kernimpute.table.columns import Column, observed_in_table
+from kernimpute.table.columns import Column
 
 MODEL_FORMAT = 2
 """Number of the layout of these files; raised whenever older ones cannot be used any more."""
@@ -45,28 +43,6 @@ class Model:
         """What each column holds that can be filled: those with anything observed in fit."""
         columns: tuple[Column, ...] = self.imputer._code.columns
         return {str(column.name): column for column in columns if column.kind != "empty"}
-
-
-def fill_by_model(model: Model, table: pd.DataFrame) -> tuple[FilledRows, Mapping[str, pd.Series]]:
-    """Return new rows filled, and the cells of categories that the model does not know.
-
-    Such cells are filled like gaps.
-    """
-    table = table.copy()
-    unknown = {}
-    for name, kind in model.kinds.items():
-        if not kind.categorical:
-            continue
-        known, values = set(kind.values), table[name].astype(object)
-        is_unknown = observed_in_table(table[[name]])[:, 0]
-        is_unknown &= [not isinstance(v, Hashable) or v not in known for v in values]
-        if is_unknown.any():
-            unknown[name] = values[is_unknown]
-            # Unknown text in a column of booleans would be refused; values that are no text may
-            # be of a wrong kind, and must be.
-            if all(isinstance(value, str) for value in unknown[name]):
-                table[name] = table[name].mask(is_unknown)
-    return fill_rows(model.imputer, table, handle_unknown="missing"), unknown
 
 
 def model_path(path: Path) -> Path:

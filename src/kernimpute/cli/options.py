@@ -42,8 +42,8 @@ class ReferenceName(StrEnum):
 class UnknownName(StrEnum):
     """What is done with a category that the model does not know."""
 
+    KEEP = "keep"
     ERROR = "error"
-    MISSING = "missing"
 
 
 def _must_be(
@@ -232,7 +232,7 @@ Scheduler = Annotated[
 ]
 Unknown = Annotated[
     UnknownName,
-    typer.Option(help="Categories that the model does not know: refuse, or fill like gaps."),
+    typer.Option(help="Categories that the model does not know: keep and not use, or refuse."),
 ]
 Trust = Annotated[
     bool,

@@ -48,13 +48,8 @@ from kernimpute.estimators._subsets import (
     read_labels,
     stratified_subsets,
 )
-from kernimpute.joint.reference import (
-    FittedImputer,
-    JointReference,
-    fit_joint,
-    reference_table,
-    typical_row,
-)
+from kernimpute.joint.fills import JointReference, fit_joint
+from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
 from kernimpute.methods.new_rows import fill_from_similar
 from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code
 from kernimpute.table.frames import check_names, is_frame, to_pandas
@@ -95,7 +90,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "missing_values": [MissingValues(), list, tuple],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     "feature_range": [None, dict, "array-like"],
-    "handle_unknown": [StrOptions({"error", "missing"})],
+    "handle_unknown": [StrOptions({"keep", "error"})],
     "new_rows": [StrOptions({"auto", "similar", "reference"})],
     "subset_size": [None, Interval(Integral, SMALLEST_SUBSET, None, closed="left")],
     "max_memory": [
@@ -349,7 +344,7 @@ class KernelImputation(Persistent, BaseEstimator):
         )
         return table, frame, labels
 
-    def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "error") -> EncodedTable:
+    def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "keep") -> EncodedTable:
         """Return rows in a code, gaps where `missing_values` says so."""
         return code.encode(frame, missing_values=self._markers(), handle_unknown=handle_unknown)
 
@@ -359,11 +354,8 @@ class KernelImputation(Persistent, BaseEstimator):
         names = [column.name for column in self._code.columns]
         rows = self._coded(self._code, frame.set_axis(names, axis=1), self.handle_unknown)
         if rows.unknown:
-            listed = "; ".join(
-                f"{name!r}: {', '.join(map(repr, categories))} in {count} cell(s)"
-                for name, categories, count in rows.unknown
-            )
-            self._warn(f"categories that fit did not see are taken for gaps ({listed}).")
+            done = "count as gaps" if self._predicts else "are kept, and not used"
+            self._warn(f"categories that fit did not see {done}: {rows.unknown_cells}.")
         return rows
 
     def _matrix(self, rows: FloatArray) -> FloatArray:
@@ -395,7 +387,8 @@ class KernelImputation(Persistent, BaseEstimator):
         options: dict[str, Any] = {
             "categorical": _coded_columns(self.categorical_features, names, owner),
             "missing_values": self._markers(),
-            "whole": "dtype",
+            # Columns with names are what their values say; those of an array are mere numbers.
+            "whole": "few" if hasattr(self, "feature_names_in_") else "dtype",
         }
         given = self.feature_range
         if given is None:
@@ -404,7 +397,12 @@ class KernelImputation(Persistent, BaseEstimator):
             # One range for all columns of numbers; a code without ranges says which these are.
             bounds = checked_range(given, "feature_range", owner)
             columns = learn_code(frame, **options).columns
-            numbers = [c.name for c in columns if c.kind != "empty" and not c.categorical]
+            numbers = [
+                column.name
+                for column in columns
+                if not column.categorical
+                and (column.kind != "empty" or column.family in ("integer", "float"))
+            ]
             return learn_code(frame, ranges=dict.fromkeys(numbers, bounds), **options)
         return learn_code(frame, ranges=_column_ranges(given, names, owner), **options)
 

@@ -79,9 +79,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Columns of numbers that are codes, as in `KernelImputer`.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
         Ranges that filled numbers stay in, as in `KernelImputer`.
-    handle_unknown : {"error", "missing"}, default="error"
-        What is done with a category that fit did not see: refuse it, or fill the cell like a gap,
-        with a warning.
+    handle_unknown : {"keep", "error"}, default="keep"
+        What is done with a category that fit did not see: its cell counts as a gap ("keep"), with
+        a warning, or it is refused.
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
@@ -168,7 +168,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         missing_values: Any = np.nan,
         categorical_features: Any = "from_dtype",
         feature_range: Any = None,
-        handle_unknown: str = "error",
+        handle_unknown: str = "keep",
         new_rows: str = "auto",
         subset_size: int | None = None,
         max_memory: float | int = 0.75,
@@ -363,6 +363,6 @@ def _held_out_decision(
     """Return the decision values of a fold's held-out rows, by a fit on the others."""
     classifier = clone(template)
     classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
-    rows = classifier._coded(classifier._code, frame.iloc[fold.test], "missing")
+    rows = classifier._coded(classifier._code, frame.iloc[fold.test])
     matrix = within_reach(classifier._coding.matrix(rows.matrix))
     return mean_decision(classifier._machines, classifier._new_rows.fill(matrix))

@@ -86,13 +86,13 @@ class KernelImputer(TransformerMixin, KernelImputation):
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
         Ranges that filled numbers stay in, for all columns, by name or index, or for each (NaN:
         not declared). None takes the observed range.
-    handle_unknown : {"error", "missing"}, default="error"
-        What `transform` does with a category that fit did not see: refuse it, or fill the cell
-        like a gap, with a warning.
+    handle_unknown : {"keep", "error"}, default="keep"
+        What `transform` does with a category that fit did not see: keep its cell as it is and
+        fill the rest of the row as if the cell were a gap ("keep"), with a warning, or refuse it.
     keep_empty_features : bool, default=False
-        Whether columns without any observed value are kept, filled with a constant: 0, False,
-        "missing", or the first category of the dtype. Otherwise they are left out, with a
-        warning.
+        Whether columns without any observed value are kept, filled with a constant: 0 (where a
+        declared range lacks 0, its end next to 0), False, "missing", or the first category of the
+        dtype. Otherwise they are left out, with a warning.
     add_indicator : bool, default=False
         Whether columns ``missingindicator_<name>`` are appended for the columns with gaps in fit.
     new_rows : {"auto", "similar", "reference"}, default="auto"
@@ -154,7 +154,10 @@ class KernelImputer(TransformerMixin, KernelImputation):
     -----
     The container comes back that went in: pandas with its index and dtypes, polars with its
     schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
-    Observed cells are not changed. Concurrent fits and transforms give equal results.
+    Observed cells are not changed. In a table whose columns have names, a column of at most ten
+    whole numbers that each occur twice on average is filled with the nearest of these, unless its
+    range is declared: such numbers may be codes. Other columns of floats, and all of an array of
+    floats, are not rounded. Concurrent fits and transforms give equal results.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows that are filled from similar ones are filled
@@ -204,7 +207,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         missing_values: Any = np.nan,
         categorical_features: Any = "from_dtype",
         feature_range: Any = None,
-        handle_unknown: str = "error",
+        handle_unknown: str = "keep",
         keep_empty_features: bool = False,
         add_indicator: bool = False,
         new_rows: str = "auto",

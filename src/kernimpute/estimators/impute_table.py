@@ -40,7 +40,6 @@ from kernimpute.table.roles import (
     ColumnRoles,
     codes_note,
     column_roles,
-    has_few_values,
     left_as_found,
     plain,
     table_labels,
@@ -253,9 +252,10 @@ def impute_table(
 
     Notes
     -----
-    A column of floats whose observed values are all whole is filled with whole numbers. Where
-    labels are used, an observed category that only rows without a label have stays as it is; the
-    imputer does not know it.
+    A column of floats whose observed values are all whole is filled with whole numbers; with the
+    nearest observed one where these are at most ten that each occur twice on average. Where labels
+    are used, an observed category that only rows without a label have stays as it is; the imputer
+    does not know it.
 
     Examples
     --------
@@ -418,7 +418,7 @@ def fit_table(
             imputer.status_,
             time.perf_counter() - start,
         ),
-        notes=tuple(_notes_of_fit(table, imputer, target, used)),
+        notes=tuple(_notes_of_fit(imputer, target, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
 
@@ -576,17 +576,12 @@ def share_of_cells(count: int, n_cells: int) -> str:
 
 
 def _notes_of_fit(
-    table: pd.DataFrame,
-    imputer: KernelImputer,
-    target: Hashable | None,
-    names: Iterable[Hashable],
+    imputer: KernelImputer, target: Hashable | None, names: Iterable[Hashable]
 ) -> list[str]:
     """Return what a fit did that one would not expect, of columns whose gaps may be filled."""
     columns: Sequence[Column] = imputer._code.columns
     constant = [f"{one.name} = {plain(one.values[0])}" for one in columns if one.kind == "constant"]
-    few = [
-        one.name for one in columns if one.name in names and has_few_values(one, table[one.name])
-    ]
+    few = [one.name for one in columns if one.name in names and one.few]
     notes = []
     if target is None:
         notes.append("every column is filled and used, a label too, because no target is named")
@@ -622,7 +617,7 @@ def notes_of_filling(
     if n_unlabelled:
         fate = ", filled as new rows" if fitted.task is not None else ""
         notes.append(f"rows without a label: {n_unlabelled}{fate}; the label is left missing")
-    notes += _notes_of_fit(table, fitted.imputer, fitted.target, filled)
+    notes += _notes_of_fit(fitted.imputer, fitted.target, filled)
     rounded = [
         str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
     ]

@@ -5,7 +5,6 @@ With an infinite weight on the anchor, both are exactly the support vector machi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -22,10 +21,8 @@ from kernimpute.core.kernels import Kernel
 
 __all__ = [
     "FittedImputer",
-    "JointReference",
     "Reference",
     "expected_kernel",
-    "fit_joint",
     "mean_kernel_of_completions",
     "reference_kernel",
     "reference_table",
@@ -224,109 +221,3 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
         mean += kernel(completion, completion)
     mean /= N_COMPLETIONS
     return mean
-
-
-# ------------------------------------------- a stand-in for the joint normal of `joint/gaussian`
-
-
-@dataclass(frozen=True)
-class JointReference:
-    """A joint normal of the columns, and the offsets of classes or the slope of a target."""
-
-    mean: FloatArray
-    covariance: FloatArray
-    groups: NDArray[np.intp]
-    numeric: NDArray[np.bool_]
-    offsets: FloatArray  # (n_classes or 1, D)
-
-    def _conditional(self, row: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        gaps = np.isnan(row)
-        S, known = self.covariance, ~gaps
-        slope = np.linalg.solve(S[np.ix_(known, known)], S[np.ix_(known, gaps)])
-        left = S[np.ix_(gaps, gaps)] - S[np.ix_(gaps, known)] @ slope
-        return mean[gaps] + (row[known] - mean[known]) @ slope, left
-
-    def fill(
-        self,
-        matrix: FloatArray,
-        classes: NDArray[np.intp] | None = None,
-        target: FloatArray | None = None,
-    ) -> FloatArray:
-        """Return rows with their gaps filled by the conditional mean."""
-        filled = matrix.copy()
-        for i in np.flatnonzero(np.isnan(matrix).any(axis=1)):
-            mean = self.mean
-            if classes is not None and classes[i] >= 0:
-                mean = mean + self.offsets[classes[i]]
-            if target is not None and not np.isnan(target[i]):
-                mean = mean + target[i] * self.offsets[0]
-            gaps = np.isnan(matrix[i])
-            filled[i, gaps] = np.clip(self._conditional(matrix[i], mean)[0], 0.0, 1.0)
-        return filled
-
-    def standard_deviation(self, matrix: FloatArray) -> FloatArray:
-        """Return the conditional standard deviation of the gaps, 0 at observed cells."""
-        deviation = np.zeros(matrix.shape)
-        for i in np.flatnonzero(np.isnan(matrix).any(axis=1)):
-            left = self._conditional(matrix[i], self.mean)[1]
-            deviation[i, np.isnan(matrix[i])] = np.sqrt(np.clip(np.diag(left), 0.0, None))
-        return deviation
-
-    def sample(self, matrix: FloatArray, generator: np.random.Generator) -> FloatArray:
-        """Return rows with their gaps drawn."""
-        drawn = matrix.copy()
-        for i in np.flatnonzero(np.isnan(matrix).any(axis=1)):
-            gaps = np.isnan(matrix[i])
-            mean, left = self._conditional(matrix[i], self.mean)
-            drawn[i, gaps] = np.clip(generator.multivariate_normal(mean, left), 0.0, 1.0)
-            for group in np.unique(self.groups[gaps & ~self.numeric]):
-                own = np.flatnonzero(self.groups == group)
-                shares = drawn[i, own]
-                drawn[i, own] = (
-                    shares.round() if own.size == 1 else np.eye(own.size)[shares.argmax()]
-                )
-        return drawn
-
-
-def fit_joint(
-    matrix: FloatArray,
-    groups: NDArray[np.intp],
-    numeric: NDArray[np.bool_],
-    weights: FloatArray,
-    seed: int,
-    classes: NDArray[np.intp] | None = None,
-    target: FloatArray | None = None,
-) -> JointReference:
-    """Return a joint normal of the columns by a few rounds of EM."""
-    n_columns = matrix.shape[1]
-    with np.errstate(all="ignore"):
-        known = ~np.isnan(matrix)
-        counts = np.maximum(weights @ known, 1e-300)
-        mean = np.where(counts > 1e-300, (weights @ np.where(known, matrix, 0.0)) / counts, 0.5)
-    shares = weights / weights.sum()
-    fitted = JointReference(mean, np.eye(n_columns), groups, numeric, np.zeros((1, n_columns)))
-    for _ in range(10):
-        filled = fitted.fill(matrix)
-        spread = np.zeros((n_columns, n_columns))
-        for row, share in zip(matrix, shares, strict=True):
-            gaps = np.isnan(row)
-            if gaps.any():
-                spread[np.ix_(gaps, gaps)] += share * fitted._conditional(row, fitted.mean)[1]
-        mean = shares @ filled
-        spread += (filled - mean).T * shares @ (filled - mean)
-        spread += 0.01 * np.eye(n_columns)
-        fitted = JointReference(mean, spread, groups, numeric, fitted.offsets)
-    filled = fitted.fill(matrix)
-    offsets = np.zeros((1, n_columns))
-    if classes is not None:
-        offsets = np.array(
-            [
-                filled[classes == k].mean(axis=0) - fitted.mean
-                if (classes == k).any()
-                else 0.0 * fitted.mean
-                for k in range(int(classes.max()) + 1)
-            ]
-        )
-    if target is not None:
-        offsets = np.array([shares * target @ (filled - fitted.mean)])
-    return JointReference(fitted.mean, fitted.covariance, groups, numeric, offsets)

@@ -13,16 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.core.checks import MOST_CLASSES, Task, task_of_numbers
+from kernimpute.core.checks import Task, task_of_numbers
 from kernimpute.table.code import encode_table
-from kernimpute.table.columns import Column, TableError, check_column_names, check_table
+from kernimpute.table.columns import TableError, check_column_names, check_table
 
 __all__ = [
     "ColumnRoles",
     "TableLabels",
     "codes_note",
     "column_roles",
-    "has_few_values",
     "infer_task",
     "left_as_found",
     "plain",
@@ -162,18 +161,13 @@ def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
 
 
-def has_few_values(column: Column, series: pd.Series) -> bool:
-    """Return whether a column is one of few whole numbers, which may be codes."""
-    return column.kind == "whole" and series.nunique() <= MOST_CLASSES
-
-
 def codes_note(names: Sequence[Hashable]) -> list[str]:
-    """Return a note on columns of few whole numbers, which are taken for quantities."""
+    """Return a note on columns of few whole numbers, which may be codes."""
     if not names:
         return []
     return [
-        "columns of few whole numbers are filled as quantities; name codes as categorical: "
-        + ", ".join(map(str, names))
+        "columns of few whole numbers are filled with the nearest of these; name codes as "
+        "categorical if their order means nothing: " + ", ".join(map(str, names))
     ]
 
 
