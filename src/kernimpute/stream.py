@@ -324,7 +324,7 @@ def transform_parquet(
         )
     kept = tuple(name for name in table.names if name not in dropped)
     others = tuple(name for name in kept if name not in known)
-    filler = _Filler(imputer, kept, others, handle_unknown=imputer.handle_unknown)
+    filler = _Filler(imputer, kept, others)
     with _engine("transform_parquet", scheduler, imputer.n_jobs) as client:
         found = _write(table, place, filler, batch_rows, client, callback)
     notes = ignored_note(found.empty)
@@ -500,15 +500,12 @@ class _Filler:
     ignored: tuple[str, ...]
     rare: tuple[object, ...] = ()  # missing values that the sample does not hold
     target: str | None = None
-    handle_unknown: str = "keep"
 
     def fill(self, block: pa.Table) -> tuple[pa.Table, _Found]:
         """Return a block of rows with its gaps filled, and what was found in it."""
-        rows = fill_rows(
-            self.imputer,
-            as_frame(block.select([column.name for column in self.imputer._code.columns])),
-            handle_unknown=self.handle_unknown,
-        )
+        names = [column.name for column in self.imputer._code.columns]
+        frame = as_frame(block.select(names))
+        rows = fill_rows(self.imputer, frame, handle_unknown=self.imputer.handle_unknown)
         found = _Found(
             n_rows=block.num_rows,
             filled=Counter(rows.counts),
@@ -636,8 +633,7 @@ def _imputation(
         "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }
-    unknown = map(unknown_caution, found.unknown.values())
-    cautions = tuple(dict.fromkeys([*cautions, *unknown]))
+    cautions = tuple(dict.fromkeys([*cautions, *unknown_caution([*found.unknown.values()])]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
     filled: dict[Hashable, int] = {

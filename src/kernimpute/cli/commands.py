@@ -285,11 +285,16 @@ def apply(
         table_extension,
         write_table,
     )
-    from kernimpute.cli.models import fill_by_model, read_model
+    from kernimpute.cli.models import read_model
     from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
-    from kernimpute.estimators.impute_table import ignored_note, n_empty, share_of_cells
-    from kernimpute.table.columns import listed
+    from kernimpute.estimators.impute_table import (
+        fill_rows,
+        ignored_note,
+        n_empty,
+        share_of_cells,
+        unknown_caution,
+    )
 
     fitted = read_model(model, trust=trust)
     if _streams(new, output):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
 
 from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.estimators import KernelImputer, load, save

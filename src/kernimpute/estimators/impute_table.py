@@ -27,13 +27,12 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows
 from kernimpute.estimators._imputer import KernelImputer
-from kernimpute.table.code import LARGEST_WHOLE, Unknown
+from kernimpute.table.code import LARGEST_WHOLE, Unknown, unknown_cells
 from kernimpute.table.columns import (
     Column,
     TableError,
     counted,
     family_of,
-    listed,
     observed_in_table,
 )
 from kernimpute.table.roles import (
@@ -281,7 +280,7 @@ def impute_table(
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     # 3. Writing back.
     rows = fill_rows(imputer, table, fitted.rows)
-    cautions = [*fitted.warnings, *map(unknown_caution, rows.unknown)]
+    cautions = [*fitted.warnings, *unknown_caution(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
     written = table[kept].copy()
@@ -427,42 +426,30 @@ def fill_rows(
     imputer: KernelImputer,
     table: pd.DataFrame,
     fitted: FittedRows | None = None,
-    *,
     handle_unknown: str = "keep",
 ) -> FilledRows:
     """Return the columns of an imputer from a table that has them, with their gaps filled.
 
-    Each row is filled as a new row, except those that are `fitted`. A category that the imputer
-    does not know is kept ("keep"), filled like a gap ("missing") or refused ("error").
+    Each row is filled as a new row, except those that are `fitted`.
     """
-    frame = table[[column.name for column in imputer._code.columns]]
-    how = "error" if handle_unknown == "error" else "missing"
-    encoded = imputer._coded(imputer._code, frame, how)
-    codes = (
-        imputer._filled_new(encoded.matrix)
-        if fitted is None
-        else imputer._filled(fitted, encoded.matrix)
-    )
-    if encoded.unknown and handle_unknown == "keep":
-        # Unknown categories are no gaps of the table.
-        observed = observed_in_table(frame, imputer._markers())
-        encoded = replace(encoded, observed=observed)
-    gaps = {
-        column.name: ~encoded.observed[:, place]
-        for place, column in enumerate(imputer._code.columns)
-        if column.kind != "empty"
+    columns = imputer._code.columns
+    frame = table[[column.name for column in columns]]
+    encoded = imputer._coded(imputer._code, frame, handle_unknown)
+    rows = encoded.matrix
+    codes = imputer._filled_new(rows) if fitted is None else imputer._filled(fitted, rows)
+    cells = {
+        column.name: ~observed
+        for column, observed in zip(columns, encoded.observed.T, strict=True)
+        if column.kind != "empty" and not observed.all()
     }
-    cells = {name: where for name, where in gaps.items() if where.any()}
     return FilledRows(encoded.decode(codes), cells, encoded.unknown)
 
 
-def unknown_caution(unknown: Unknown) -> str:
-    """Return a caution on the categories of a column that an imputer does not know."""
-    name, categories, n_cells = unknown
-    return (
-        f"the categories {listed(categories)} of {name!r}, which no fitted row has, are kept and "
-        f"not used ({counted(n_cells, 'cell')})"
-    )
+def unknown_caution(unknown: Sequence[Unknown]) -> list[str]:
+    """Return a caution on the categories that an imputer does not know, if there are any."""
+    if not unknown:
+        return []
+    return [f"categories that fit did not see are kept, and not used: {unknown_cells(unknown)}"]
 
 
 def whole_as_integers(column: pd.Series) -> pd.Series:
