@@ -216,8 +216,8 @@ def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
     done = impute_parquet(*paths, **options)
     assert done.warnings == (
         "no cell holds the missing value -98",
-        "the categories 'newt', 'eel' of 'pet', which no fitted row has, are kept and not used "
-        "(2 cells)",
+        "categories that fit did not see are kept, and not used: 2 cells of 1 column ('pet': "
+        "'newt', 'eel' in 2 cells)",
     )
     got = read(paths[1])
     assert got["pet"].equals(source["pet"])
@@ -229,22 +229,23 @@ def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
 def test_a_fitted_imputer_fills_a_file(paths):
     table = numeric_table(300)
     training = table.iloc[:100].drop(columns="y")
-    imputer = KernelImputer(missing_values=[-9], handle_unknown="missing").fit(
-        training.assign(pet=["cat", "dog"] * 50)
-    )
+    imputer = KernelImputer(missing_values=[-9]).fit(training.assign(pet=["cat", "dog"] * 50))
     table["pet"] = ["cat", None, "eel"] * 100
     table.loc[200, "a"] = -9
     source = written(table.astype({"y": "float32"}), paths[0])
     done = transform_parquet(imputer, *paths, drop=["b"], batch_rows=64)
     with pytest.warns(UserWarning, match="'eel' in 100 cell"):
         expected = imputer.transform(table.drop(columns="y"))
+    assert "'eel' in 100 cells" in done.warnings[0]
     frame = as_frame(read(paths[1]))
     assert list(frame) == ["a", "c", "d", "y", "pet"]
     for name in ("a", "c", "d"):
         np.testing.assert_allclose(frame[name].astype(float), expected[name], rtol=1e-12)
     assert frame["pet"].tolist() == expected["pet"].tolist()
     assert frame["y"].equals(as_frame(source)["y"])
-    assert done.filled["pet"] == 200 and "b" not in done.filled
+    assert done.filled["pet"] == 100 and "b" not in done.filled
+    with pytest.raises(TableError, match="Got 'eel' besides"):
+        transform_parquet(imputer.set_params(handle_unknown="error"), *paths, force=True)
     with pytest.raises(TableError, match="Got a table without 'a'"):
         written(table.drop(columns="a"), paths[0])
         transform_parquet(imputer, *paths, force=True)

@@ -95,11 +95,11 @@ def test_a_model_fills_by_blocks(program, table, monkeypatch, new):
 def test_unknown_categories_of_blocks(program, refused, table):
     assert program("fit", "t.csv", *GIVEN, "-o", "m", "-q")[0] == 0
     table.assign(pet=["eel", *table["pet"][1:]]).to_parquet("new.parquet")
-    said = refused("apply", "m", "new.parquet", "-o", "out.parquet")
-    assert "Got 'eel' besides: correct it, or pass --unknown missing" in said
-    _, _, err = program("apply", "m", "new.parquet", "-o", "out.parquet", "--unknown", "missing")
-    assert "'eel'" in err
-    assert pd.read_parquet("out.parquet")["pet"][0] in ("cat", "dog")
+    said = refused("apply", "m", "new.parquet", "-o", "out.parquet", "--unknown", "error")
+    assert "Got 'eel' besides, in 1 cell: correct it, or pass --unknown keep" in said
+    _, _, err = program("apply", "m", "new.parquet", "-o", "out.parquet")
+    assert "'eel' in 1 cell" in err
+    assert pd.read_parquet("out.parquet")["pet"][0] == "eel"
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows
 from kernimpute.estimators._imputer import KernelImputer
-from kernimpute.table.code import LARGEST_WHOLE, Unknown, unknown_cells
+from kernimpute.table.code import Unknown, unknown_cells
 from kernimpute.table.columns import (
+    LARGEST_WHOLE,
     Column,
     TableError,
     counted,
