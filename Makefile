@@ -45,7 +45,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.new_rows
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
-	$(BIN)/python -m benchmarks.subsets
+	$(BIN)/python -m benchmarks.stream
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

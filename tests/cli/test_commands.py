@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import kernimpute
 from kernimpute import KernelImputer, impute_table
 from kernimpute.cli.models import read_model
 from kernimpute.core.checks import SMALLEST_SUBSET
-from kernimpute.scale import impute_parquet
 from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text
 
 IMPUTE = ("impute", "t.csv", "-t", "y", "-o", "o.csv")
@@ -146,7 +142,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
     for given in (
         IMPUTE,
         ("impute", "t.parquet", "-t", "y", "-o", "o.parquet"),
-        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--subset-size", "20"),
+        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--force"),
     ):
         code, out, _ = program(*given, "--ignore", "id")
         assert (code, said in out.splitlines()) == (0, True)
@@ -162,7 +158,7 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
         ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
-        (["d.csv", *HERE[1:]], "d.csv is a directory, not a table:"),
+        (["d.csv", *HERE[1:]], "a folder gives a folder of Parquet files"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
@@ -181,7 +177,7 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
         (["only.csv", *HERE[1:]], "must have a column besides the label to use"),
         (["gaps.csv", *HERE[1:]], "with an observed value in a row that has a label"),
         ([*HERE, "--max-memory", "1e-9"], "--max-memory"),
-        ([*HERE, "--scheduler", "local"], "--scheduler is for subsets: give --subset-size, too."),
+        ([*HERE, "--scheduler", "local"], "--scheduler is for Parquet that is written as Parquet"),
     ],
 )
 def test_impute_refuses(refused, table, arguments, message):
@@ -368,91 +364,3 @@ def test_far_numbers_are_told_of(program, fitted):
     assert code == 0
     assert "times the training range" in err
     assert "KernelImputer" not in err
-
-
-@pytest.fixture
-def subsets(folder):
-    """Return a table of 60 rows in `t.parquet`, of three row groups, and in `t.csv`."""
-    generator = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = generator.normal(size=(60, 3)) + y[:, None]
-    X[generator.random(X.shape) < 0.3] = np.nan
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    table["pet"] = pd.Series(generator.choice(["cat", "dog", "-9"], 60))
-    table["y"] = pd.Series(np.where(y == 1, "yes", "no")).where(generator.random(60) > 0.1)
-    table.to_parquet("t.parquet", row_group_size=25)
-    table.to_csv("t.csv", index=False)
-    return table
-
-
-GIVEN = ("-t", "y", "--subset-size", "20", "--missing-values", "-9")
-PARQUET = ("impute", "t.parquet", *GIVEN)
-
-
-def test_parquet_with_subsets_is_filled_out_of_core(program, subsets, monkeypatch):
-    monkeypatch.setattr("kernimpute.cli.files.open_table", None)
-    code, out, err = program(*PARQUET, "-o", "out.parquet", "--jobs", "1")
-    assert (code, err) == (0, "")
-    for said in ("table 60 rows, 5 columns", "y (classification, 2 classes)", "subsets 3"):
-        assert said in flat(out)
-    assert out.splitlines()[-1] == "wrote out.parquet"
-    impute_parquet("t.parquet", "y", "api.parquet", subset_size=20, missing_values=["-9"])
-    assert pq.read_table("out.parquet").equals(pq.read_table("api.parquet"))
-    assert pq.ParquetFile("out.parquet").num_row_groups == 3
-
-
-def test_a_folder_gives_a_folder(program, subsets, folder):
-    (folder / "in").mkdir()
-    for part in range(2):
-        subsets[part * 30 : (part + 1) * 30].to_parquet(f"in/{part}.parquet")
-    code, out, _ = program("impute", "in", *GIVEN, "-o", "out", "--drop", "b")
-    assert (code, out.splitlines()[-1]) == (0, "wrote out")
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.parquet", "1.parquet"]
-    assert list(pd.read_parquet("out").columns) == ["a", "c", "pet", "y"]
-    assert program("impute", "in", *GIVEN, "-o", "out")[0] == 1
-    assert program("impute", "in", *GIVEN, "-o", "out", "--force", "-q") == (0, "", "")
-
-
-def test_an_interrupted_run_says_how_it_continues(program, subsets, folder, monkeypatch):
-    def interrupted_at(n_done):
-        def interrupt(self, text):
-            if text == f"subsets: {n_done} of 3":
-                raise KeyboardInterrupt
-
-        with monkeypatch.context() as patched:
-            patched.setattr("kernimpute.cli.summary.Progress.show", interrupt)
-            code, out, err = program(*PARQUET, "-o", "out.parquet")
-        assert (code, out) == (130, "") and not (folder / "out.parquet").exists()
-        return err
-
-    assert interrupted_at(0) == "kernimpute: interrupted; no output was written.\n"
-    kept = "kernimpute: interrupted; what is finished is kept in .out.parquet.work:"
-    assert interrupted_at(3).startswith(kept)
-    code, out, _ = program(*PARQUET, "-o", "out.parquet")
-    assert (code, "subsets 3, 3 of an earlier run" in flat(out)) == (0, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("t.parquet", *GIVEN, "-o", "o.csv", "--scheduler", "local"), "written as Parquet"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--report", "r.html"), "--report is for"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--max-memory", "0.5"), "--max-memory is for"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--scheduler", "far"), "--scheduler must be"),
-        (("t.parquet", *GIVEN, "-o", "t.parquet", "--force"), "another one than the source"),
-        (("t.parquet", *GIVEN, "-o", "t.csv.parquet"), "or --force to replace it"),
-        (("in", *GIVEN, "-o", "o.csv"), "a folder gives a folder of Parquet files"),
-        (("in", "-t", "y", "-o", "o.csv"), "only `impute` with --subset-size takes one"),
-    ],
-)
-def test_out_of_core_refuses(refused, subsets, folder, arguments, said):
-    (folder / "in").mkdir()
-    subsets.to_parquet("in/0.parquet")
-    subsets.to_parquet("t.csv.parquet")
-    assert said in refused("impute", *arguments)
-
-
-def test_without_dask_the_extra_is_named(refused, subsets, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refused(*PARQUET, "-o", "o.parquet", "--scheduler", "local")
-    assert "pip install 'kernimpute[dask]'" in said

@@ -146,7 +146,7 @@ def test_gaps_only_in_rows_without_a_label():
 def test_a_category_of_unlabelled_rows_alone_is_kept(table):
     table["outcome"] = table["outcome"].astype(object).where(np.arange(40) < 32)
     table.iloc[35, table.columns.get_loc("town")] = "elsewhere"
-    with pytest.warns(TableWarning, match="'elsewhere' of 'town', .* are kept and not used"):
+    with pytest.warns(TableWarning, match="are kept, and not used: 1 cell .*'town': 'elsewhere'"):
         imputation = impute_table(table, "outcome", ignore=["id"], guidance="direct")
     assert imputation.table["town"].iloc[35] == "elsewhere"
     assert not imputation.table.drop(columns="outcome").isna().any(axis=None)

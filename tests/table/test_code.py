@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kernimpute.table.code import TableCode, encode_table, learn_code
+from kernimpute.table.code import TableCode, encode_table, learn_code, unknown_cells
 from kernimpute.table.columns import TableError
 
 NAN = np.nan
@@ -182,9 +182,8 @@ def test_unknown_categories_are_gaps_of_the_matrix_alone():
     assert encoded.unknown == (("c", ("q", "r"), 3), ("k", ("y",), 1))
     np.testing.assert_array_equal(encoded.matrix[:, 0], [NAN, 0.0, NAN, NAN])
     assert encoded.observed[:, 0].all()
-    assert (
-        encoded.unknown_cells
-        == "4 cells of 2 columns ('c': 'q', 'r' in 3 cells; 'k': 'y' in 1 cell)"
+    assert unknown_cells(encoded.unknown) == (
+        "4 cells of 2 columns ('c': 'q', 'r' in 3 cells; 'k': 'y' in 1 cell)"
     )
     filled = encoded.decode(np.nan_to_num(encoded.matrix, nan=1.0))
     assert filled["c"].tolist() == ["q", "a", "r", "q"]

@@ -51,7 +51,13 @@ from kernimpute.estimators._subsets import (
 from kernimpute.joint.fills import JointReference, fit_joint
 from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
 from kernimpute.methods.new_rows import fill_from_similar
-from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code
+from kernimpute.table.code import (
+    EncodedTable,
+    TableCode,
+    checked_range,
+    learn_code,
+    unknown_cells,
+)
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
@@ -355,7 +361,7 @@ class KernelImputation(Persistent, BaseEstimator):
         rows = self._coded(self._code, frame.set_axis(names, axis=1), self.handle_unknown)
         if rows.unknown:
             done = "count as gaps" if self._predicts else "are kept, and not used"
-            self._warn(f"categories that fit did not see {done}: {rows.unknown_cells}.")
+            self._warn(f"categories that fit did not see {done}: {unknown_cells(rows.unknown)}.")
         return rows
 
     def _matrix(self, rows: FloatArray) -> FloatArray:

@@ -47,10 +47,12 @@ __all__ = [
     "EncodedTable",
     "IndicatorColumn",
     "TableCode",
+    "Unknown",
     "checked_range",
     "encode_table",
     "joined_code",
     "learn_code",
+    "unknown_cells",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -301,19 +303,6 @@ class EncodedTable:
     matrix: FloatArray
     unknown: tuple[Unknown, ...] = ()
 
-    @property
-    def unknown_cells(self) -> str:
-        """The cells whose categories the code does not know, counted and shown."""
-        shown = [
-            f"{name!r}: {listed(categories)} in {counted(count, 'cell')}"
-            for name, categories, count in self.unknown
-        ]
-        if len(shown) > _MOST_SHOWN:
-            shown[_MOST_SHOWN:] = [f"and {counted(len(shown) - _MOST_SHOWN, 'more column')}"]
-        n_cells = sum(count for *_, count in self.unknown)
-        columns = counted(len(self.unknown), "column")
-        return f"{counted(n_cells, 'cell')} of {columns} ({'; '.join(shown)})"
-
     def decode(self, X: FloatArray, *, fill_empty: bool = False) -> pd.DataFrame:
         """Return a copy of the rows with their gaps filled from a matrix of shape `matrix.shape`.
 
@@ -336,6 +325,23 @@ class EncodedTable:
             if written is not series:
                 filled.isetitem(position, written)  # type: ignore[arg-type]
         return filled
+
+
+def unknown_cells(unknown: Sequence[Unknown]) -> str:
+    """Return the cells whose categories a code does not know, counted and shown.
+
+    >>> unknown_cells([("town", ("Ulm", "Bonn"), 3)])
+    "3 cells of 1 column ('town': 'Ulm', 'Bonn' in 3 cells)"
+    """
+    shown = [
+        f"{name!r}: {listed(categories)} in {counted(count, 'cell')}"
+        for name, categories, count in unknown[:_MOST_SHOWN]
+    ]
+    if len(unknown) > _MOST_SHOWN:
+        shown.append(f"and {counted(len(unknown) - _MOST_SHOWN, 'more column')}")
+    n_cells = sum(count for *_, count in unknown)
+    columns = counted(len(unknown), "column")
+    return f"{counted(n_cells, 'cell')} of {columns} ({'; '.join(shown)})"
 
 
 def _filled(
