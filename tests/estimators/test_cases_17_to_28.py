@@ -186,9 +186,9 @@ def test_case_24_a_table_of_constants_shows_no_warning(name, kernel):
     X, y = TABLES_OF_CONSTANTS[name], np.arange(40) % 2
     with collected_warnings() as collected:
         KernelImputer().fit(X).transform(X)
-        imputer = KernelImputer(guidance="direct", kernel=kernel)
-        imputer.fit(X, y).transform(X)
-        imputer.set_params(task="regression").fit_transform(X, np.arange(40.0))
+        guided = KernelImputer(guidance="direct", kernel=kernel)
+        guided.fit(X, y).transform(X)
+        guided.set_params(task="regression").fit_transform(X, np.arange(40.0))
         KernelImputationClassifier(kernel=kernel).fit(X, y).predict_proba(X)
         KernelImputationRegressor(kernel=kernel).fit(X, np.arange(40.0)).predict(X)
     assert [str(warning.message) for warning in collected] == []
