@@ -45,7 +45,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.new_rows
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
-	$(BIN)/python -m benchmarks.subsets
+	$(BIN)/python -m benchmarks.stream
 
 # The tables of panel A, for `python -m experiments.panel_a`. Without dependencies, because only the
 # raw files are read and the package's own wishes would turn NumPy and pandas back.

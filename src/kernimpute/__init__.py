@@ -32,10 +32,11 @@ __all__ = [
     "load",
     "recover_features",
     "save",
+    "stream",
 ]
 
 if TYPE_CHECKING:
-    from kernimpute import kernels
+    from kernimpute import kernels, stream
     from kernimpute.core.status import Record, Status, Trace
     from kernimpute.estimators import (
         KernelImputationClassifier,
@@ -76,6 +77,7 @@ else:
             "learn_kernel",
         ),
         "methods.recover": ("RecoveredFeatures", "recover_features"),
+        "stream": (),
         "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
     }
 

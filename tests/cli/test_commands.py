@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import kernimpute
 from kernimpute import KernelImputer, impute_table
 from kernimpute.cli.models import read_model
 from kernimpute.core.checks import SMALLEST_SUBSET
-from kernimpute.scale import impute_parquet
 from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text
 
 IMPUTE = ("impute", "t.csv", "-t", "y", "-o", "o.csv")
@@ -30,9 +26,20 @@ def example_frame(path):
     return pd.read_csv(path, dtype={"id": object, "pet": object, "code": object})
 
 
-def test_impute_changes_the_gaps_only(program, table):
+GUIDED = ("--guidance", "direct", "--reference", "mean")
+
+
+@pytest.mark.parametrize(
+    ("options", "label", "method"),
+    [
+        ((), "label y (not used)", "method joint normal seconds"),
+        (("--reference", "mean", "--seed", "3"), "label y (not used)", "method column means seco"),
+        (GUIDED, "label y (classification, 2 classes)", "method direct from the column means, ga"),
+    ],
+)
+def test_impute_changes_the_gaps_only(program, table, options, label, method):
     before = contents(table)
-    code, out, err = program(*IMPUTE, *ROLES)
+    code, out, err = program(*IMPUTE, *ROLES, *options)
     assert (code, err) == (0, "")
     after = contents(table)
     assert {path.name for path in after.keys() - before.keys()} == {"o.csv"}
@@ -42,20 +49,46 @@ def test_impute_changes_the_gaps_only(program, table):
     )
     for said in (
         "table 40 rows, 7 columns",
-        "label y (classification, 2 classes)",
+        label,
         "rows without a label 2",
         f"filled {n_filled} of 280 cells (",
-        "status Converged: the stop rule is met.",
+        method,
         "wrote o.csv",
     ):
         assert said in flat(out)
+    guided = options == GUIDED
+    assert ("status Converged: the stop rule is met." in flat(out)) == guided
+    assert ("note: labels helped to fill their own rows" in out) == guided
 
 
-def test_impute_is_impute_table(program, table):
-    assert program(*IMPUTE, *ROLES, "--C", "2", "--eta", "5", "-q") == (0, "", "")
+def test_without_a_target_every_column_is_filled_a_label_too(program, table):
+    code, out, err = program("impute", "t.csv", "-o", "o.csv", *ROLES)
+    assert (code, err) == (0, "")
+    check_filled((table / "t.csv").read_text(), (table / "o.csv").read_text(), dropped=["junk"])
+    assert "note: every column is filled and used, a label too, because no target is named" in out
+    assert "label y" not in out
+    assert program("fit", "t.csv", "-o", "m", *ROLES, "-q") == (0, "", "")
+    model = read_model(table / "m.skops", trust=False)
+    assert (model.target, model.features) == (None, (*FEATURES, "y"))
+    assert program("apply", "m", "t.csv", "-o", "p.csv", "-q") == (0, "", "")
+    assert (table / "p.csv").read_text() == (table / "o.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        ((), {}),
+        (
+            (*GUIDED, "--C", "2", "--eta", "5"),
+            {"guidance": "direct", "reference": "mean", "C": 2.0, "eta": 5.0},
+        ),
+    ],
+)
+def test_impute_is_impute_table(program, table, options, parameters):
+    assert program(*IMPUTE, *ROLES, *options, "-q") == (0, "", "")
     frame = example_frame("t.csv")
     expected = impute_table(
-        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], C=2.0, eta=5.0
+        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], **parameters
     ).table
     written = pd.read_csv("o.csv", dtype=str, keep_default_na=False)
     assert written["age"].tolist() == [f"{value:.0f}" for value in expected["age"]]
@@ -71,6 +104,7 @@ def test_what_teaches_nothing_is_told_apart_from_no_gap(program, folder):
     code, out, err = program(*IMPUTE)
     assert (code, "'none'" in err) == (0, True)
     assert "columns with one observed value, which fills them: b" in flat(out)
+    out = program(*IMPUTE, "--force", "--guidance", "direct")[1]
     assert "Nothing to solve for" in flat(out)
     assert "no other gap to fill" in flat(program(*IMPUTE, "--force", "--ignore", "b")[1])
     (folder / "t.csv").write_text("a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(9)))
@@ -94,7 +128,9 @@ def test_quiet_prints_warnings_only(program, table):
 
 def test_options_reach_the_imputer(program, table):
     options = {
-        "--variant": ("variant", "anchored"),
+        "--guidance": ("guidance", "anchored"),
+        "--reference": ("reference", "mean"),
+        "--seed": ("random_state", 4),
         "--C": ("C", 2.5),
         "--eta": ("eta", 7.0),
         "--tol": ("tol", 0.5),
@@ -107,7 +143,7 @@ def test_options_reach_the_imputer(program, table):
     given = [text for option, (_, value) in options.items() for text in (option, str(value))]
     code, out, _ = program(*FIT, "-o", "m", "--kernel", "laplacian", "--gamma", "0.5", *given)
     assert code == 0
-    assert "method anchored, laplacian kernel, gamma 0.5" in flat(out)
+    assert "method anchored from the column means, laplacian kernel, gamma 0.5" in flat(out)
     assert "subsets 2" in flat(out)
     imputer = read_model(table / "m.skops", trust=False).imputer
     assert {name: getattr(imputer, name) for name, _ in options.values()} == dict(options.values())
@@ -115,7 +151,7 @@ def test_options_reach_the_imputer(program, table):
 
 @pytest.mark.parametrize("command", [IMPUTE, ("fit", *IMPUTE[1:4], "-o", "m")])
 def test_a_stop_before_the_rule_is_met_is_a_warning(program, table, command):
-    code, out, err = program(*command, "--variant", "anchored", "--max-iter", "1", "--tol", "0")
+    code, out, err = program(*command, "--guidance", "anchored", "--max-iter", "1", "--tol", "0")
     assert code == 0
     assert "Stopped at --max-iter before the stop rule was met." in err
     assert "Causes" not in out
@@ -146,7 +182,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
     for given in (
         IMPUTE,
         ("impute", "t.parquet", "-t", "y", "-o", "o.parquet"),
-        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--subset-size", "20"),
+        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--force"),
     ):
         code, out, _ = program(*given, "--ignore", "id")
         assert (code, said in out.splitlines()) == (0, True)
@@ -155,6 +191,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
 
 
 HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
+GUIDE = ["--guidance", "direct"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +199,7 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
         ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
-        (["d.csv", *HERE[1:]], "d.csv is a directory, not a table:"),
+        (["d.csv", *HERE[1:]], "a folder gives a folder of Parquet files"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
@@ -173,15 +210,27 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
         ([*HERE, "--categorical", "agee"], "--categorical: there is no column"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
-        (["t.csv", "-t", "pet", "-o", "o.csv", "--task", "regression"], "'pet' must hold numbers"),
-        (["gaps.csv", "-t", "b", "-o", "o.csv"], "label column 'b' must hold labels. Got gaps"),
-        (["t.csv", "-t", "id", "-o", "o.csv"], "'id' must hold classes that recur"),
-        (["t.csv", "-t", "junk", "-o", "o.csv"], "'junk' must hold at least two classes. Got 'x'"),
+        (
+            ["t.csv", "-t", "pet", "-o", "o.csv", *GUIDE, "--task", "regression"],
+            "'pet' must hold numbers",
+        ),
+        (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
+        (["t.csv", "-t", "id", "-o", "o.csv", *GUIDE], "'id' must hold classes that recur"),
+        (["t.csv", "-t", "junk", "-o", "o.csv", *GUIDE], "'junk' must hold at least two classes."),
+        (
+            ["t.csv", "-o", "o.csv", *GUIDE],
+            "--target must be the name of the label column for --gu",
+        ),
+        ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
+        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: name what"),
+        ([*HERE, "--gamma", "2"], "--gamma must be left out without guidance. Got 2.0 instead: na"),
+        ([*HERE, "--max-memory", "0.5"], "what shall use it, such as --guidance direct."),
         (["inf.csv", *HERE[1:]], "inf.csv, line 4, column 'a': 'inf' is not a finite number"),
         (["only.csv", *HERE[1:]], "must have a column besides the label to use"),
-        (["gaps.csv", *HERE[1:]], "with an observed value in a row that has a label"),
-        ([*HERE, "--max-memory", "1e-9"], "--max-memory"),
-        ([*HERE, "--scheduler", "local"], "--scheduler is for subsets: give --subset-size, too."),
+        (["gaps.csv", *HERE[1:]], "must have a column, besides the label, with an observed value."),
+        (["gaps.csv", *HERE[1:], *GUIDE], "with an observed value in a row that has a label"),
+        ([*HERE, *GUIDE, "--max-memory", "1e-9"], "allows"),
+        ([*HERE, "--scheduler", "local"], "--scheduler is for Parquet that is written as Parquet"),
     ],
 )
 def test_impute_refuses(refused, table, arguments, message):
@@ -243,7 +292,6 @@ def test_apply_refuses_changed_kinds_of_columns(refused, fitted, columns, messag
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*HERE[:1], *HERE[3:]], "--target"),
         (HERE[:3], "-o"),
         ([], "table"),
         ([*HERE, "--bogus"], "--bogus"),
@@ -288,7 +336,7 @@ def test_apply_changes_the_gaps_only_and_does_not_use_the_label(program, fitted)
     assert (code, err) == (0, "")
     for said in (
         "table 12 rows, 7 columns",
-        f"model m.skops, of kernimpute {kernimpute.__version__}, fitted to the label y",
+        f"model m.skops, of kernimpute {kernimpute.__version__} filled",
         "note: the label column y is kept as it is and not used",
         "note: left out, as the model says: junk",
         "wrote o.csv",
@@ -368,91 +416,3 @@ def test_far_numbers_are_told_of(program, fitted):
     assert code == 0
     assert "times the training range" in err
     assert "KernelImputer" not in err
-
-
-@pytest.fixture
-def subsets(folder):
-    """Return a table of 60 rows in `t.parquet`, of three row groups, and in `t.csv`."""
-    generator = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = generator.normal(size=(60, 3)) + y[:, None]
-    X[generator.random(X.shape) < 0.3] = np.nan
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    table["pet"] = pd.Series(generator.choice(["cat", "dog", "-9"], 60))
-    table["y"] = pd.Series(np.where(y == 1, "yes", "no")).where(generator.random(60) > 0.1)
-    table.to_parquet("t.parquet", row_group_size=25)
-    table.to_csv("t.csv", index=False)
-    return table
-
-
-GIVEN = ("-t", "y", "--subset-size", "20", "--missing-values", "-9")
-PARQUET = ("impute", "t.parquet", *GIVEN)
-
-
-def test_parquet_with_subsets_is_filled_out_of_core(program, subsets, monkeypatch):
-    monkeypatch.setattr("kernimpute.cli.files.open_table", None)
-    code, out, err = program(*PARQUET, "-o", "out.parquet", "--jobs", "1")
-    assert (code, err) == (0, "")
-    for said in ("table 60 rows, 5 columns", "y (classification, 2 classes)", "subsets 3"):
-        assert said in flat(out)
-    assert out.splitlines()[-1] == "wrote out.parquet"
-    impute_parquet("t.parquet", "y", "api.parquet", subset_size=20, missing_values=["-9"])
-    assert pq.read_table("out.parquet").equals(pq.read_table("api.parquet"))
-    assert pq.ParquetFile("out.parquet").num_row_groups == 3
-
-
-def test_a_folder_gives_a_folder(program, subsets, folder):
-    (folder / "in").mkdir()
-    for part in range(2):
-        subsets[part * 30 : (part + 1) * 30].to_parquet(f"in/{part}.parquet")
-    code, out, _ = program("impute", "in", *GIVEN, "-o", "out", "--drop", "b")
-    assert (code, out.splitlines()[-1]) == (0, "wrote out")
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.parquet", "1.parquet"]
-    assert list(pd.read_parquet("out").columns) == ["a", "c", "pet", "y"]
-    assert program("impute", "in", *GIVEN, "-o", "out")[0] == 1
-    assert program("impute", "in", *GIVEN, "-o", "out", "--force", "-q") == (0, "", "")
-
-
-def test_an_interrupted_run_says_how_it_continues(program, subsets, folder, monkeypatch):
-    def interrupted_at(n_done):
-        def interrupt(self, text):
-            if text == f"subsets: {n_done} of 3":
-                raise KeyboardInterrupt
-
-        with monkeypatch.context() as patched:
-            patched.setattr("kernimpute.cli.summary.Progress.show", interrupt)
-            code, out, err = program(*PARQUET, "-o", "out.parquet")
-        assert (code, out) == (130, "") and not (folder / "out.parquet").exists()
-        return err
-
-    assert interrupted_at(0) == "kernimpute: interrupted; no output was written.\n"
-    kept = "kernimpute: interrupted; what is finished is kept in .out.parquet.work:"
-    assert interrupted_at(3).startswith(kept)
-    code, out, _ = program(*PARQUET, "-o", "out.parquet")
-    assert (code, "subsets 3, 3 of an earlier run" in flat(out)) == (0, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("t.parquet", *GIVEN, "-o", "o.csv", "--scheduler", "local"), "written as Parquet"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--report", "r.html"), "--report is for"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--max-memory", "0.5"), "--max-memory is for"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--scheduler", "far"), "--scheduler must be"),
-        (("t.parquet", *GIVEN, "-o", "t.parquet", "--force"), "another one than the source"),
-        (("t.parquet", *GIVEN, "-o", "t.csv.parquet"), "or --force to replace it"),
-        (("in", *GIVEN, "-o", "o.csv"), "a folder gives a folder of Parquet files"),
-        (("in", "-t", "y", "-o", "o.csv"), "only `impute` with --subset-size takes one"),
-    ],
-)
-def test_out_of_core_refuses(refused, subsets, folder, arguments, said):
-    (folder / "in").mkdir()
-    subsets.to_parquet("in/0.parquet")
-    subsets.to_parquet("t.csv.parquet")
-    assert said in refused("impute", *arguments)
-
-
-def test_without_dask_the_extra_is_named(refused, subsets, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refused(*PARQUET, "-o", "o.parquet", "--scheduler", "local")
-    assert "pip install 'kernimpute[dask]'" in said

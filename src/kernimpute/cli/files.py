@@ -25,11 +25,15 @@ from kernimpute.cli.text import (
     spelled,
     write_text,
 )
+from kernimpute.core.checks import free_memory
 from kernimpute.table.columns import Column, is_number, listed, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
 """The delimiter by extension; Parquet has none."""
+
+_TEXT_MEMORY = 30
+"""Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +72,13 @@ def open_table(path: Path) -> TableFile:
     """Return the cells of a table file; its extension says the format."""
     if path.is_dir():
         raise RefusedError(
-            f"{path} is a directory, not a table: only `impute` with --subset-size takes one, of "
-            "Parquet files."
+            f"{path} is a directory, not a table: give a folder of Parquet files, for Parquet."
         )
     extension = table_extension(path)
     if not path.exists():
         raise RefusedError(f"{path}: there is no such file.")
     if extension != ".parquet":
+        _check_memory(path)
         return TableFile(
             path, parse_text(_decoded_text(path, extension), _DELIMITERS[extension], str(path))
         )
@@ -130,6 +134,21 @@ def read_as_fitted(
     if not isinstance(file.cells, TextTable):
         return _parquet_values(file, missing_values, set(file.names) - set(kinds))
     return read_values_as(file.cells, str(file.path), kinds, decimals, missing_values)
+
+
+def _check_memory(path: Path) -> None:
+    """Refuse a text file that would not fit into memory, and tell how to stream it."""
+    need, free = _TEXT_MEMORY * path.stat().st_size, free_memory()
+    if need > free:
+        to_parquet = (
+            "import pyarrow.dataset as d; "
+            f"d.write_dataset(d.dataset({str(path)!r}, format='csv'), 'parts', format='parquet')"
+        )
+        raise RefusedError(
+            f"{path} would take about {need / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} GiB "
+            "are free: write it as Parquet, which is filled block by block. A CSV becomes the "
+            f'folder parts by python -c "{to_parquet}"'
+        )
 
 
 def _decoded_text(path: Path, extension: str) -> str:

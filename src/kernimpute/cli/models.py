@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
 from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.estimators import KernelImputer, load, save
-from kernimpute.table.code import TableCode, Unknown
+from kernimpute.table.code import TableCode
 from kernimpute.table.columns import Column
-
-BoolArray = NDArray[np.bool_]
 
 MODEL_FORMAT = 2
 """Number of the layout of these files; raised whenever older ones cannot be used any more."""
@@ -48,34 +42,6 @@ class Model:
         """What each column holds that can be filled: those with anything observed in fit."""
         columns: tuple[Column, ...] = self.imputer._code.columns
         return {str(column.name): column for column in columns if column.kind != "empty"}
-
-
-@dataclass(frozen=True)
-class FilledRows:
-    """New rows filled by a model."""
-
-    table: pd.DataFrame
-    cells: Mapping[Hashable, BoolArray]  # Where each column was filled that was, shape (n_rows,).
-    unknown: tuple[Unknown, ...]  # The categories that the model does not know.
-
-
-def fill_rows(model: Model, table: pd.DataFrame, handle_unknown: str) -> FilledRows:
-    """Return new rows filled; categories that the model does not know are kept, or refused."""
-    imputer = model.imputer
-    rows = imputer._coded(imputer._code, table[[*model.features]], handle_unknown)
-    filled = rows.decode(imputer._filled_new(rows.matrix))
-    kinds = model.kinds
-    cells: dict[Hashable, BoolArray] = {
-        name: ~seen
-        for name, seen in zip(model.features, rows.observed.T, strict=True)
-        if name in kinds and not seen.all()
-    }
-    written = {str(name): filled[name] for name in cells}
-    for name, *_ in rows.unknown:
-        if filled[name].dtype == object:
-            # Of a text file: Parquet holds no text beside booleans or numbers.
-            written[str(name)] = filled[name].map(str)
-    return FilledRows(table.assign(**written), cells, rows.unknown)
 
 
 def model_path(path: Path) -> Path:

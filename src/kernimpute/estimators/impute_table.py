@@ -30,6 +30,7 @@ from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import Unknown, unknown_cells
 from kernimpute.table.columns import (
+    LARGEST_WHOLE,
     Column,
     TableError,
     counted,
@@ -46,15 +47,18 @@ from kernimpute.table.roles import (
 )
 
 __all__ = [
+    "FilledRows",
     "FittedTable",
     "TableImputation",
     "TableWarning",
+    "fill_rows",
     "fit_table",
     "ignored_note",
     "impute_table",
     "kernel_text",
     "method_text",
     "n_empty",
+    "notes_of_filling",
     "share_of_cells",
     "unknown_caution",
     "unused_markers",
@@ -66,8 +70,6 @@ Facts = tuple[tuple[str, str], ...]
 
 _MOST_NAMED = 10
 """Ignored columns that a note names."""
-_LARGEST_WHOLE = 2.0**53
-"""Up to here a float holds every whole number."""
 
 
 class TableWarning(UserWarning):
@@ -89,6 +91,20 @@ class FittedTable:
     facts: Facts  # size, label, gaps, method and how the solver ended, for people
     notes: tuple[str, ...]  # what was done that one would not expect
     warnings: tuple[str, ...]  # what one should look at
+
+
+@dataclass(frozen=True)
+class FilledRows:
+    """Rows with their gaps filled by an imputer that was fitted to a table."""
+
+    table: pd.DataFrame  # the columns of the imputer
+    cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
+    unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+
+    @property
+    def counts(self) -> dict[Hashable, int]:
+        """How many cells were filled in each column with gaps."""
+        return {name: int(gaps.sum()) for name, gaps in self.cells.items()}
 
 
 @dataclass(frozen=True)
@@ -264,26 +280,20 @@ def impute_table(
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
-    used = [*roles.features]
-    encoded = imputer._coded(imputer._code, table[used])
-    codes = imputer._filled(fitted.rows, encoded.matrix)
-    cautions = [
-        *fitted.warnings,
-        *unknown_caution(encoded.unknown),
-    ]
     # 3. Writing back.
-    observed, decoded = encoded.observed, encoded.decode(codes)
+    rows = fill_rows(imputer, table, fitted.rows)
+    cautions = [*fitted.warnings, *unknown_caution(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
-    filled = {
-        name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
-    }
+    filled = rows.counts
     written = table[kept].copy()
     for place, name in enumerate(kept):
         if name in filled:
-            written.isetitem(place, decoded[name])  # type: ignore[arg-type]
+            written.isetitem(place, rows.table[name])  # type: ignore[arg-type]
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
-    if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
+    if status is Status.NOTHING_MISSING and any(
+        column.in_matrix for column in imputer._code.columns if column.name in filled
+    ):
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
@@ -308,7 +318,9 @@ def impute_table(
             status,
             seconds,
         ),
-        notes=tuple(_notes_of_filling(table, fitted, filled)),
+        notes=tuple(
+            notes_of_filling(table, fitted, filled, n_empty(table[[*roles.ignored]]), n_unlabelled)
+        ),
         warnings=tuple(dict.fromkeys(cautions)),
         status=status,
         seconds=seconds,
@@ -412,6 +424,29 @@ def fit_table(
     )
 
 
+def fill_rows(
+    imputer: KernelImputer,
+    table: pd.DataFrame,
+    fitted: FittedRows | None = None,
+    handle_unknown: str = "keep",
+) -> FilledRows:
+    """Return the columns of an imputer from a table that has them, with their gaps filled.
+
+    Each row is filled as a new row, except those that are `fitted`.
+    """
+    columns = imputer._code.columns
+    frame = table[[column.name for column in columns]]
+    encoded = imputer._coded(imputer._code, frame, handle_unknown)
+    rows = encoded.matrix
+    codes = imputer._filled_new(rows) if fitted is None else imputer._filled(fitted, rows)
+    cells = {
+        column.name: ~observed
+        for column, observed in zip(columns, encoded.observed.T, strict=True)
+        if column.kind != "empty" and not observed.all()
+    }
+    return FilledRows(encoded.decode(codes), cells, encoded.unknown)
+
+
 def unknown_caution(unknown: Sequence[Unknown]) -> list[str]:
     """Return a caution on the categories that an imputer does not know, if there are any."""
     if not unknown:
@@ -427,7 +462,7 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
     numbers = column.to_numpy(dtype=float, na_value=np.nan)
     gaps = np.isnan(numbers)
     present = numbers[~gaps]
-    if (present != np.rint(present)).any() or (np.abs(present) >= _LARGEST_WHOLE).any():
+    if (present != np.rint(present)).any() or (np.abs(present) >= LARGEST_WHOLE).any():
         return column
     whole = pd.arrays.IntegerArray(np.where(gaps, 0.0, numbers).astype(np.int64), gaps)
     return pd.Series(whole, index=column.index, name=column.name)
@@ -551,13 +586,16 @@ def _notes_of_fit(
     return [*notes, *codes_note(few), *of_joint, *of_solver]
 
 
-def _notes_of_filling(
-    table: pd.DataFrame, fitted: FittedTable, filled: Mapping[Hashable, int]
+def notes_of_filling(
+    table: pd.DataFrame,
+    fitted: FittedTable,
+    filled: Mapping[Hashable, int],
+    ignored_gaps: Mapping[Hashable, int],
+    n_unlabelled: int,
 ) -> list[str]:
-    """Return what was done to a table that one would not expect."""
+    """Return what was done that one would not expect; `table` is what was fitted, or more."""
     notes = []
     gappy = [column for column in fitted.imputer._code.columns if column.name in filled]
-    ignored_gaps = n_empty(table[[*fitted.roles.ignored]])
     if not gappy:
         other = " other" if fitted.unseen or any(ignored_gaps.values()) else ""
         notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
@@ -567,7 +605,6 @@ def _notes_of_filling(
             f"which fills them: {', '.join(str(column.name) for column in gappy)}"
         )
     notes += ignored_note(ignored_gaps)
-    n_unlabelled = int((~fitted.labelled).sum())
     if n_unlabelled:
         fate = ", filled as new rows" if fitted.task is not None else ""
         notes.append(f"rows without a label: {n_unlabelled}{fate}; the label is left missing")
