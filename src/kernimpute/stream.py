@@ -61,15 +61,7 @@ from kernimpute.table.columns import (
 from kernimpute.table.frames import as_frame, with_filled_columns
 from kernimpute.table.roles import ColumnRoles, column_roles, table_labels
 
-__all__ = [
-    "BLOCK_ROWS",
-    "SAMPLE_ROWS",
-    "ParquetImputation",
-    "ParquetSource",
-    "impute_dask",
-    "impute_parquet",
-    "transform_parquet",
-]
+__all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 
 SAMPLE_ROWS = 20_000
 """Rows that are fitted at the most, by default."""
