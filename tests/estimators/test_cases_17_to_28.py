@@ -185,8 +185,10 @@ TABLES_OF_CONSTANTS = {
 def test_case_24_a_table_of_constants_shows_no_warning(name, kernel):
     X, y = TABLES_OF_CONSTANTS[name], np.arange(40) % 2
     with collected_warnings() as collected:
-        KernelImputer(kernel=kernel).fit(X, y).transform(X)
-        KernelImputer(kernel=kernel, task="regression").fit_transform(X, np.arange(40.0))
+        KernelImputer().fit(X).transform(X)
+        guided = KernelImputer(guidance="direct", kernel=kernel)
+        guided.fit(X, y).transform(X)
+        guided.set_params(task="regression").fit_transform(X, np.arange(40.0))
         KernelImputationClassifier(kernel=kernel).fit(X, y).predict_proba(X)
         KernelImputationRegressor(kernel=kernel).fit(X, np.arange(40.0)).predict(X)
     assert [str(warning.message) for warning in collected] == []

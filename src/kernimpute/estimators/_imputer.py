@@ -6,22 +6,26 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.status import Callback
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     FittedRows,
     KernelImputation,
+    seed_of,
 )
 from kernimpute.estimators._subsets import Labels
+from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable, TableCode
-from kernimpute.table.frames import as_library, like, with_columns
+from kernimpute.table.frames import as_library, is_frame, like, with_columns
 
 __all__ = ["KernelImputer"]
 
@@ -338,6 +342,96 @@ class KernelImputer(TransformerMixin, KernelImputation):
         rows = self._encode(frame)
         return self._output(table, frame, rows, self._filled_new(rows.matrix))
 
+    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> list[Any]:
+        """Return completed tables whose gaps are drawn at random, given the observed cells.
+
+        Where `transform` fills a gap with its most plausible value, a draw spreads as the values
+        do that went missing. The parameters of the joint normal are held fixed, so draws are not
+        proper multiple imputations in Rubin's sense: they leave out what a fit does not know
+        about its parameters, and intervals pooled by his rules are too short.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+        n_draws : int, default=1
+            How many tables are drawn, in [1, inf).
+        random_state : int, RandomState or None, default=None
+            Seed of the draws; None is 0, so that a call gives the same tables each time.
+
+        Returns
+        -------
+        list of table of shape (n_rows, n_features_out)
+            The tables, each as `transform` returns it: in the container, dtypes and domains that
+            came, observed cells unchanged. Guidance and own labels have no part in them.
+
+        Raises
+        ------
+        NotFittedError, TypeError, ValueError
+            If the reference is not "joint", `n_draws` is out of its range, or as in `transform`.
+        """
+        joint = self._joint("sample")
+        n_draws = check_integer(f"{type(self).__name__}.sample", "n_draws", n_draws, 1)
+        generator = np.random.default_rng(seed_of(random_state))
+        table, frame = self._read(X, reset=False)
+        rows = self._encode(frame)
+        matrix = self._matrix(rows.matrix)
+        draws = (joint.sample(matrix, generator) for _ in range(n_draws))
+        return [
+            self._output(table, frame, rows, self._coding.codes(drawn, rows.matrix))
+            for drawn in draws
+        ]
+
+    def standard_deviation(self, X: Any) -> Any:
+        """Return how far the true values of the gaps may lie from their fills.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        table of floats of shape (n_rows, n_kept_features)
+            For the gaps of a column of numbers the standard deviation given the observed cells of
+            the row, in the column's unit; for a category 1 - its share, which estimates how often
+            the fill is wrong. NaN where a cell is observed, and in columns with fewer than two
+            observed values, of which nothing can be said. A DataFrame for a DataFrame, without
+            indicators of gaps; otherwise an array. The parameters are held fixed, as in `sample`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the reference is not "joint", or as in `transform`.
+        """
+        joint = self._joint("standard_deviation")
+        table, frame = self._read(X, reset=False)
+        rows = self._encode(frame)
+        matrix = self._matrix(rows.matrix)
+        filled, spread = joint.fill(matrix), joint.standard_deviation(matrix)
+        deviation = np.full(rows.observed.shape, np.nan)
+        places = [place for place, one in enumerate(self._code.columns) if one.in_matrix]
+        for feature, place in enumerate(places):
+            own = self._coding.groups == feature
+            if self._code.categorical[feature]:
+                deviation[:, place] = 1.0 - _largest_share(filled[:, own])
+            else:
+                deviation[:, place] = spread[:, own][:, 0] * self._code.scale.width[feature]
+        deviation[rows.observed] = np.nan
+        found = pd.DataFrame(deviation, frame.index, frame.columns).loc[:, self._kept]
+        if not is_frame(table):
+            return found.to_numpy()
+        return like(table, found, np.ones(len(self._code.columns), dtype=bool))
+
+    def _joint(self, method: str) -> JointReference:
+        """Return the joint normal that a method needs."""
+        check_is_fitted(self)
+        filler = self._new_rows.filler
+        if not isinstance(filler, JointReference):
+            owner = type(self).__name__
+            raise ValueError(refusal(owner, "reference", f"'joint' for {method}", self.reference))
+        return filler
+
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
         """Return the names of the columns that `transform` returns.
 
@@ -417,6 +511,17 @@ class KernelImputer(TransformerMixin, KernelImputation):
         # scikit-learn would make objects of another library's columns.
         library = _get_output_config("transform", self)["dense"]
         return as_library(like(table, filled, changed), library)
+
+
+def _largest_share(indicators: FloatArray) -> FloatArray:
+    """Return the share of the most likely category, from its filled indicators (n_rows, n)."""
+    if indicators.shape[1] == 1:
+        return np.maximum(indicators[:, 0], 1.0 - indicators[:, 0])
+    # Where all are clipped to 0, all are equally likely.
+    total = indicators.sum(axis=1)
+    largest = indicators.max(axis=1)
+    even = np.full(len(total), 1.0 / indicators.shape[1])
+    return np.divide(largest, total, out=even, where=total > 0.0)
 
 
 def indicator_name(name: Any) -> Any:

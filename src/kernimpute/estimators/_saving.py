@@ -56,6 +56,7 @@ _TRUSTED = (
     "kernimpute.estimators._regressor.KernelImputationRegressor",
     "kernimpute.estimators._subsets.Machine",
     "kernimpute.joint.fills.JointReference",
+    "kernimpute.joint.factors.Factors",
     "kernimpute.joint.gaussian.Normal",
     "kernimpute.joint.remainder.Correction",
     "kernimpute.table.code.TableCode",

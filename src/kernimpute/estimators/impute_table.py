@@ -27,6 +27,7 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows
 from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import Unknown, unknown_cells
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
@@ -579,8 +580,10 @@ def _notes_of_fit(
         )
     if constant:
         notes.append(f"columns with one observed value were not used: {', '.join(constant)}")
+    filler = imputer._new_rows.filler
+    of_joint = filler.notes if isinstance(filler, JointReference) else ()
     of_solver = imputer.trace_.notes if imputer.guidance is not None else ()
-    return [*notes, *codes_note(few), *of_solver]
+    return [*notes, *codes_note(few), *of_joint, *of_solver]
 
 
 def notes_of_filling(

@@ -16,11 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.joint.gaussian import Normal, fit_normal, gap_groups
+from kernimpute.joint.factors import Factors, fit_factors, principal_factors
+from kernimpute.joint.gaussian import Normal, fit_normal, normal_of_means
 from kernimpute.joint.remainder import Correction, correct, fit_remainder
 
 __all__ = ["JointReference", "fit_joint"]
@@ -28,6 +30,7 @@ __all__ = ["JointReference", "fit_joint"]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
+Law = Normal | Factors
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
 """Pseudo-rows of the prior that are compared, besides infinitely many."""
@@ -37,7 +40,7 @@ FEWEST_HIDDEN = 30
 """Hidden cells that a choice takes at the least."""
 HIDDEN_SHARE = 0.2
 """Share of the observed cells that are hidden for the choice."""
-CHOICE_TOL = 1e-2
+TOL = 1e-2
 """EM stops where no filled cell moves by more, in standard deviations."""
 MOST_CHOICE_ROWS = 2_000
 MOST_FIT_ROWS = 20_000
@@ -45,6 +48,8 @@ MOST_REMAINDER_ROWS = 5_000
 """Rows that a choice or fit takes at the most; with more rows the remainder is not learnt."""
 TIE = 1e-8
 """Relative differences of errors below this decide nothing."""
+MOST_DENSE_COLUMNS = 150
+"""With more columns the covariance is low rank plus diagonal, and there is no remainder."""
 CHUNK_ROWS = 2**13
 """Rows that are filled at a time."""
 
@@ -61,7 +66,7 @@ class JointReference:
     scale: FloatArray  # (n_columns,)
     groups: IntArray  # (n_columns,): the table's column
     numeric: BoolArray  # (n_columns,)
-    normal: Normal  # of rows in standard units; a quantity as label is the last column
+    normal: Law  # of rows in standard units; a quantity as label is the last column
     strength: float
     corrections: tuple[Correction, ...]
     notes: tuple[str, ...]
@@ -192,16 +197,17 @@ def fit_joint(
         groups = np.append(groups, groups.max(initial=-1) + 1)
         numeric = np.append(numeric, False)
     # 2. The strength.
-    strength, normal, notes = _choose(Z, groups, weights, classes, generator)
+    unlabelled = Z.copy()
+    unlabelled[:, centre.size :] = np.nan
+    strength, normal, notes = _choose(Z, unlabelled, groups, weights, classes, generator)
     # 3. All cells.
+    is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
     if math.isfinite(strength):
-        normal = fit_normal(
-            Z, strength, weights=weights, classes=classes, start=normal, tol=CHOICE_TOL
-        )
+        normal = _fit(Z, strength, weights, classes, normal)
     # 4. The remainder.
     corrections: tuple[Correction, ...] = ()
-    if math.isfinite(strength) and len(X) <= MOST_REMAINDER_ROWS:
-        corrections = fit_remainder(Z, groups, weights, normal.fill, generator)
+    if math.isfinite(strength) and len(X) <= MOST_REMAINDER_ROWS and not is_wide:
+        corrections = fit_remainder(unlabelled, groups, weights, normal.fill, generator)
     n_columns = centre.size
     return JointReference(
         centre,
@@ -210,32 +216,48 @@ def fit_joint(
         numeric[:n_columns],
         normal,
         strength,
-        tuple(one for one in corrections if one.column < n_columns),
+        corrections,
         notes,
     )
 
 
+def _fit(
+    Z: FloatArray, strength: float, weights: FloatArray, classes: IntArray | None, start: Law
+) -> Law:
+    """Return the law of rows in standard units, of the kind of its start."""
+    options: dict[str, Any] = {"weights": weights, "classes": classes, "tol": TOL}
+    if isinstance(start, Factors):
+        return fit_factors(Z, strength, start=start, **options)
+    return fit_normal(Z, strength, start=start, **options)
+
+
 def _choose(
     Z: FloatArray,
+    unlabelled: FloatArray,
     groups: IntArray,
     weights: FloatArray,
     classes: IntArray | None,
     generator: np.random.Generator,
-) -> tuple[float, Normal, tuple[str, ...]]:
-    """Return the strength with the least error on hidden cells, its normal, and notes."""
+) -> tuple[float, Law, tuple[str, ...]]:
+    """Return the strength with the least error on hidden cells, its law, and notes.
+
+    The error is that of rows whose quantity is unknown, as it is of rows to be filled.
+    """
+    is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
     rows = _some(len(Z), MOST_CHOICE_ROWS, generator)
-    Z, weights = Z[rows], weights[rows]
+    Z, unlabelled, weights = Z[rows], unlabelled[rows], weights[rows]
     classes = None if classes is None else classes[rows]
-    hidden = _hidden_cells(~np.isnan(Z), groups, generator)
-    normal = _of_means(Z.shape[1], 1 if classes is None else int(classes.max(initial=0)) + 1)
+    hidden = _hidden_cells(~np.isnan(unlabelled), groups, generator)
+    n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
+    normal: Law = normal_of_means(Z.shape[1], n_classes)
     if int(hidden.sum()) < FEWEST_HIDDEN:
         note = (
             f"the strength of the joint normal is {UNCHOSEN:g} pseudo-rows, because fewer than "
             f"{FEWEST_HIDDEN} cells could be hidden to choose it"
         )
-        return UNCHOSEN, normal, (note,)
-    gappy = np.where(hidden, np.nan, Z)
-    gaps = gap_groups(np.isnan(gappy))
+        start = principal_factors(Z, n_classes) if is_wide else normal
+        return UNCHOSEN, start, (note,)
+    gappy, to_fill = np.where(hidden, np.nan, Z), np.where(hidden, np.nan, unlabelled)
     # A cell counts once, however many indicators it has.
     counts = weights[:, None] / np.bincount(groups)[groups]
 
@@ -243,29 +265,19 @@ def _choose(
         return float((counts * (filled - Z) ** 2)[hidden].sum())
 
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
+    start = principal_factors(gappy, n_classes) if is_wide else normal
     for strength in STRENGTHS:
-        normal = fit_normal(
-            gappy,
-            strength,
-            weights=weights,
-            classes=classes,
-            start=normal,
-            tol=CHOICE_TOL,
-            groups=gaps,
-        )
-        errors.append(error(normal.fill(gappy)))
+        normal = _fit(gappy, strength, weights, classes, start)
+        if not is_wide:
+            # Factors that a strong prior has shrunk to nothing do not come back.
+            start = normal
+        errors.append(error(normal.fill(to_fill)))
         # Rounding decides nothing: a tie goes to the stronger prior.
         if errors[-1] < min(errors[:-1]) * (1.0 - TIE):
             best = strength, normal
         if errors[-1] > errors[-2] > min(errors):
             break
     return *best, ()
-
-
-def _of_means(n_columns: int, n_classes: int) -> Normal:
-    """Return the normal that fills rows in standard units with their means."""
-    shares = np.full(n_classes, 1.0 / n_classes)
-    return Normal(np.zeros((n_classes, n_columns)), shares, np.eye(n_columns))
 
 
 def _centre_and_scale(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

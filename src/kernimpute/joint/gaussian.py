@@ -14,6 +14,8 @@ two steps (Little and Rubin, Statistical Analysis with Missing Data, section 11.
 2. M-step. Sigma = (S + strength I) / (n + strength), where S sums the outer products of the filled
    rows about their means, and the conditional covariances.
 
+Tables with many columns have `kernimpute.joint.factors`.
+
 """
 
 from __future__ import annotations
@@ -27,10 +29,15 @@ from numpy.typing import NDArray
 __all__ = [
     "Conditional",
     "GapGroup",
+    "MEAN_ROWS",
     "Normal",
+    "class_posterior",
+    "drawn_classes",
     "fit_normal",
     "gap_groups",
     "log_likelihood",
+    "mixed_fill",
+    "normal_of_means",
     "rows_times",
 ]
 
@@ -110,7 +117,7 @@ class Normal:
         for group, inverse in zip(groups, expected.inverses, strict=True):
             diagonal = np.diagonal(inverse, axis1=1, axis2=2)[group.pattern]
             variance[group.rows[:, None], group.gaps[group.pattern]] = diagonal
-        filled = _mixed(expected.filled, expected.posterior)
+        filled = mixed_fill(expected.filled, expected.posterior)
         for of_class, share in zip(expected.filled, expected.posterior.T, strict=True):
             variance += share[:, None] * (of_class - filled) ** 2
         return Conditional(filled, variance, expected.posterior)
@@ -118,7 +125,7 @@ class Normal:
     def fill(self, Z: FloatArray, posterior: FloatArray | None = None) -> FloatArray:
         """Return rows (n_rows, n_columns) with their conditional means at the gaps."""
         expected = _expect(Z, self, gap_groups(np.isnan(Z)), posterior)
-        return _mixed(expected.filled, expected.posterior)
+        return mixed_fill(expected.filled, expected.posterior)
 
     def draw(
         self,
@@ -129,7 +136,7 @@ class Normal:
         """Return rows (n_rows, n_columns) with a draw of the missing cells given the others."""
         groups = gap_groups(np.isnan(Z))
         expected = _expect(Z, self, groups, posterior)
-        chosen = _drawn_class(expected.posterior, generator)
+        chosen = drawn_classes(expected.posterior, generator)
         drawn = np.array(expected.filled)[chosen, np.arange(len(Z))]
         for group, inverse in zip(groups, expected.inverses, strict=True):
             root = np.linalg.cholesky(inverse)[group.pattern]
@@ -165,18 +172,18 @@ def _expect(
             distance[rows] -= np.einsum("ij,ij->i", at_gaps, step)
         filled.append(own)
     if posterior is None:
-        posterior = _posterior(distances, normal.shares)
+        posterior = class_posterior(distances, normal.shares)
     return _Expectation(filled, posterior, inverses)
 
 
-def _posterior(distances: FloatArray, shares: FloatArray) -> FloatArray:
+def class_posterior(distances: FloatArray, shares: FloatArray) -> FloatArray:
     """Return the classes' probabilities (n_rows, n_classes) from squared Mahalanobis distances."""
     scores = np.log(np.maximum(shares, 1e-300)) - 0.5 * distances.T
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _mixed(filled: list[FloatArray], posterior: FloatArray) -> FloatArray:
+def mixed_fill(filled: list[FloatArray], posterior: FloatArray) -> FloatArray:
     """Return the mean of the classes' fills under their probabilities."""
     if len(filled) == 1:
         return filled[0]
@@ -186,7 +193,7 @@ def _mixed(filled: list[FloatArray], posterior: FloatArray) -> FloatArray:
     return mixed
 
 
-def _drawn_class(posterior: FloatArray, generator: np.random.Generator) -> IntArray:
+def drawn_classes(posterior: FloatArray, generator: np.random.Generator) -> IntArray:
     """Return a class for each row, (n_rows,), drawn by its probabilities."""
     ends = np.cumsum(posterior, axis=1)
     above = generator.random((len(ends), 1)) * ends[:, -1:] > ends[:, :-1]
@@ -202,7 +209,6 @@ def fit_normal(
     start: Normal | None = None,
     tol: float = 1e-3,
     max_iter: int = 30,
-    groups: list[GapGroup] | None = None,
 ) -> Normal:
     """Return the normal law of incomplete rows in standard units, by EM.
 
@@ -220,19 +226,15 @@ def fit_normal(
         Where EM starts; None is unit covariance about mean 0.
     tol, max_iter : float and int
         EM stops when a round changes no filled cell by more than `tol`, or after `max_iter` rounds.
-    groups : list of GapGroup or None
-        `gap_groups` of the rows, where the caller has them.
     """
     n_rows, n_columns = Z.shape
     missing = np.isnan(Z)
-    groups = gap_groups(missing) if groups is None else groups
+    groups = gap_groups(missing)
     weights = np.ones(n_rows) if weights is None else weights
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
     known = None if classes is None or (classes < 0).any() else np.eye(n_classes)[classes]
-    if start is None:
-        shares = np.full(n_classes, 1.0 / n_classes)
-        start = Normal(np.zeros((n_classes, n_columns)), shares, np.eye(n_columns))
-    normal, before = start, None
+    normal = normal_of_means(n_columns, n_classes) if start is None else start
+    before = None
     for _ in range(max_iter):
         # 1. E-step.
         expected = _expect(Z, normal, groups, known)
@@ -242,11 +244,17 @@ def fit_normal(
             posterior[has_label] = np.eye(n_classes)[classes[has_label]]
         # 2. M-step.
         normal = _maximise(expected, posterior, groups, weights, strength)
-        now = _mixed(expected.filled, posterior)[missing]
+        now = mixed_fill(expected.filled, posterior)[missing]
         if before is not None and np.abs(now - before).max(initial=0.0) <= tol:
             break
         before = now
     return normal
+
+
+def normal_of_means(n_columns: int, n_classes: int = 1) -> Normal:
+    """Return the normal that fills rows in standard units with their means."""
+    shares = np.full(n_classes, 1.0 / n_classes)
+    return Normal(np.zeros((n_classes, n_columns)), shares, np.eye(n_columns))
 
 
 def _maximise(

@@ -27,7 +27,7 @@ __all__ = ["Correction", "Fill", "correct", "fit_remainder"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-WIDTHS = (2.0, 1.0, 0.5)
+WIDTHS = (1.0, 2.0, 0.5)
 """Widths of the kernel that are compared, in median squared distances."""
 RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""

@@ -1,0 +1,191 @@
+"""Learners on the fillings of panel A, their settings chosen with the filler inside the folds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from experiments.panel_a.fillers import FILLERS, coding_of, filling_by
+from experiments.panel_a.problems import Labels, Problem, unrounded
+
+FloatArray = NDArray[np.float64]
+Sets = list[FloatArray]
+"""Rows to learn from, then sets of rows to predict, as z-scores."""
+Row = dict[str, Any]
+
+FOLDS = 5
+LEAST = 1e-3
+"""Every method's probabilities are raised to this before the log loss: a forest's may be zero."""
+
+LOGISTIC_C = tuple(np.logspace(-2.5, 2.0, 10))
+SVM_C = (0.5, 2.0, 8.0, 32.0)
+SVM_GAMMA = (0.15, 0.5, 1.5)
+"""Times 1 / number of columns."""
+
+INDICATORS = "means + indicators"
+BOOSTING = "gradient boosting"
+TREES = "extra trees on means"
+
+
+def predicted(problem: Problem, method: str) -> list[Row]:
+    """Return the rows of a method: by a learner, for new rows with gaps and complete."""
+    if method in (BOOSTING, TREES):
+        return _without_choice(problem, method)
+    frames = [problem.new, problem.new_complete]
+    began = time.perf_counter()
+    sets = _sets(method, problem.train, problem.y_train, problem.seed("filler"), frames)
+    folds = list(_folds(problem, method))
+    seconds_fit = time.perf_counter() - began
+    rows = []
+    for learner, predict in LEARNERS.items():
+        began = time.perf_counter()
+        probabilities = predict(sets, problem.y_train, folds)
+        seconds = {"seconds_fit": seconds_fit, "seconds_fill": time.perf_counter() - began}
+        rows += [{"learner": learner, **row, **seconds} for row in _scores(problem, probabilities)]
+    return rows
+
+
+def _sets(
+    method: str, train: pd.DataFrame, y: Labels, seed: int, frames: list[pd.DataFrame]
+) -> Sets:
+    """Return training rows and other rows filled, then as z-scores of the filled training rows."""
+    filling = filling_by("means" if method == INDICATORS else method, train, y, seed, frames)
+    coding = coding_of(filling.train)
+    matrices = [coding.matrix(frame) for frame in (filling.train, *filling.others)]
+    if method == INDICATORS:
+        gaps = [frame.isna().to_numpy(float) for frame in (train, *frames)]
+        matrices = [np.hstack(pair) for pair in zip(matrices, gaps, strict=True)]
+    center, deviation = matrices[0].mean(axis=0), matrices[0].std(axis=0)
+    deviation[deviation < 1e-9] = 1.0
+    return [(matrix - center) / deviation for matrix in matrices]
+
+
+def _folds(problem: Problem, method: str) -> Iterator[tuple[Sets, Labels, NDArray[np.intp]]]:
+    """Yield each fold: its sets, the labels to learn from, and which rows are held out."""
+    cut = StratifiedKFold(FOLDS, shuffle=True, random_state=problem.seed("folds") % 2**31)
+    for fold, (kept, held_out) in enumerate(cut.split(problem.train, problem.y_train)):
+        y = problem.y_train[kept]
+        inner, outer = problem.train.iloc[kept], problem.train.iloc[held_out]
+        yield _sets(method, inner, y, problem.seed("fold", fold), [outer]), y, held_out
+
+
+Folds = list[tuple[Sets, Labels, NDArray[np.intp]]]
+
+
+def logistic(sets: Sets, y: Labels, folds: Folds) -> Sets:
+    """Return the probabilities of a logistic regression, C chosen by the folds' log loss."""
+
+    def machine(C: float) -> LogisticRegression:
+        return LogisticRegression(C=C, max_iter=1000, tol=1e-4)
+
+    losses = []
+    for C in LOGISTIC_C:
+        held_out = np.empty((len(y), len(np.unique(y))))
+        for (inner, outer), y_inner, rows in folds:
+            held_out[rows] = machine(C).fit(inner, y_inner).predict_proba(outer)
+        losses.append(loss(y, held_out))
+    fitted = machine(LOGISTIC_C[int(np.argmin(losses))]).fit(sets[0], y)
+    return [fitted.predict_proba(Z) for Z in sets[1:]]
+
+
+def svm(sets: Sets, y: Labels, folds: Folds) -> Sets:
+    """Return the probabilities of a gaussian SVM, C and gamma chosen by the folds' log loss.
+
+    A logistic regression on the decision values of all held-out rows makes probabilities of
+    decision values, for each setting anew; that of the chosen setting serves the new rows.
+    """
+
+    def machine(C: float, gamma: float) -> SVC:
+        return SVC(C=C, gamma=gamma / sets[0].shape[1], cache_size=50)
+
+    n_classes = len(np.unique(y))
+    width = 1 if n_classes == 2 else n_classes
+    tried = []
+    for setting in product(SVM_C, SVM_GAMMA):
+        held_out = np.empty((len(y), width))
+        for (inner, outer), y_inner, rows in folds:
+            held_out[rows] = _decisions(machine(*setting).fit(inner, y_inner), outer)
+        calibrator = LogisticRegression(max_iter=1000).fit(held_out, y)
+        tried.append((loss(y, calibrator.predict_proba(held_out)), setting, calibrator))
+    _, setting, calibrator = min(tried, key=lambda one: one[0])
+    fitted = machine(*setting).fit(sets[0], y)
+    return [calibrator.predict_proba(_decisions(fitted, Z)) for Z in sets[1:]]
+
+
+def _decisions(machine: SVC, Z: FloatArray) -> FloatArray:
+    values = machine.decision_function(Z)
+    return values[:, None] if values.ndim == 1 else values
+
+
+LEARNERS: Mapping[str, Callable[[Sets, Labels, Folds], Sets]] = {"logistic": logistic, "SVM": svm}
+PREDICTORS = (*FILLERS, INDICATORS, BOOSTING, TREES)
+
+
+def _without_choice(problem: Problem, method: str) -> list[Row]:
+    """Return the rows of trees, which have nothing to choose."""
+    seed, began = problem.seed("trees") % 2**31, time.perf_counter()
+    if method == BOOSTING:
+        train, *new = _with_categories(problem)
+        machine: Any = HistGradientBoostingClassifier(
+            categorical_features="from_dtype", random_state=seed
+        )
+    else:
+        frames = [problem.new, problem.new_complete]
+        train, *new = _sets("means", problem.train, problem.y_train, seed, frames)
+        machine = ExtraTreesClassifier(300, min_samples_leaf=2, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine.fit(train, problem.y_train)
+        probabilities = [machine.predict_proba(rows) for rows in new]
+    seconds = {"seconds_fit": time.perf_counter() - began}
+    return [{"learner": "trees", **row, **seconds} for row in _scores(problem, probabilities)]
+
+
+def _with_categories(problem: Problem) -> list[pd.DataFrame]:
+    """Return training rows and both kinds of new rows, gaps left, texts as categories."""
+    frames = [unrounded(f) for f in (problem.train, problem.new, problem.new_complete)]
+    dtypes = {
+        name: pd.CategoricalDtype(sorted(problem.train[name].dropna().unique()))
+        for name in problem.categories
+    }
+    return [frame.astype(dtypes) for frame in frames]
+
+
+def _scores(problem: Problem, probabilities: Sets) -> list[Row]:
+    """Return the measures on new rows with gaps and on complete ones."""
+    y = problem.y_new
+    return [
+        {
+            "rows": rows,
+            "log_loss": loss(y, shares),
+            "auc": _auc(y, shares),
+            "accuracy": float((shares.argmax(axis=1) == y).mean()),
+        }
+        for rows, shares in zip(("gaps", "complete"), probabilities, strict=True)
+    ]
+
+
+def loss(y: Labels, probabilities: FloatArray) -> float:
+    """Return the log loss of probabilities of the labels 0 to n_classes - 1."""
+    raised = np.maximum(probabilities, LEAST)
+    raised /= raised.sum(axis=1, keepdims=True)
+    return float(log_loss(y, raised, labels=np.arange(raised.shape[1])))
+
+
+def _auc(y: Labels, probabilities: FloatArray) -> float:
+    """Return the area under the curve, for several classes one against the rest, averaged."""
+    if probabilities.shape[1] == 2:
+        return float(roc_auc_score(y, probabilities[:, 1]))
+    return float(roc_auc_score(y, probabilities, multi_class="ovr", average="macro"))

@@ -1,0 +1,393 @@
+"""The tables of docs/panel_a.md from what panel A measured.
+
+A setting is a table, a mechanism and a missing rate. Two methods are compared on the repetitions
+that both have, averaged by setting. Tables of one source count as one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from experiments.panel_a.problems import SETTINGS
+from experiments.panel_a.run import PROBLEM, read
+from experiments.statistics import LEVEL, TIE, paired_test
+from experiments.tables.grid import Row, Table, markdown
+from experiments.words import counted, share, signed
+
+SOURCES = {"crx": "australian"}
+"""Tables that are another coding of the same rows; they count as one."""
+SETTING = ["source", "mechanism", "rate"]
+OURS = ("kernimpute", "kernimpute, whole", "kernimpute 0.1", "kernimpute 0.1, whole")
+TEST_TO_TRAIN = 3 / 7
+TOP = 5
+"""How many tables that gain most are left out once, to see whether the rest agrees."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What the error of our fills must reach beside a rival's; None where nothing is asked."""
+
+    below: float | None = None  # Share of settings in which ours is lower
+    ratio: float | None = None  # Geometric mean of the ratios
+    largest: float | None = None  # Largest ratio
+
+
+AIMS = {
+    "means": Aim(largest=1.01),
+    "KNN": Aim(0.90, 0.85),
+    "KNN, k tuned": Aim(),
+    "IterativeImputer": Aim(0.85, 0.85),
+    "chained ridge, tuned": Aim(ratio=0.95),
+    "missForest": Aim(ratio=0.93, largest=1.10),
+    "kernimpute 0.1": Aim(),
+}
+"""By rival, in the order of the tables."""
+
+
+def with_source(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with the source of their table."""
+    return rows.assign(source=rows["table"].replace(SOURCES))
+
+
+def wide(rows: pd.DataFrame, value: str, method: str = "method") -> pd.DataFrame:
+    """Return a measure with a row for each problem and a column for each method."""
+    index = ["source", *PROBLEM]
+    return with_source(rows).pivot(index=index, columns=method, values=value)
+
+
+def by_setting(readings: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
+    """Return the means of some methods in each setting, over the problems that all have."""
+    common = readings[list(dict.fromkeys(methods))].dropna()
+    return common.groupby(level=SETTING, sort=False).mean()
+
+
+def ratios(readings: pd.DataFrame, first: str, second: str) -> pd.Series:
+    """Return the ratio of two methods' errors in each setting."""
+    means = by_setting(readings, [first, second])
+    return means[first] / means[second]
+
+
+def geometric_mean(values: pd.Series) -> float:
+    """Return the geometric mean of positive numbers."""
+    return float(np.exp(np.log(values).mean())) if len(values) else np.nan
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Differences of two methods over tables; positive where the first is better."""
+
+    mean: float
+    median: float
+    up: int  # Tables where the first is better
+    down: int
+    p: float  # Wilcoxon's test over tables
+    rest: float  # The mean without the `TOP` tables that gain most
+    tests: tuple[int, int] | None  # Tables better and worse by the corrected test; None below 3
+
+
+def compare(readings: pd.DataFrame, first: str, second: str, sign: int = 1) -> Comparison | None:
+    """Compare two methods over tables, each the average of its settings and repetitions.
+
+    With sign -1 the lower reading is the better one. None without a common problem.
+    """
+    common = readings[[first, second]].dropna()
+    if common.empty:
+        return None
+    gains = sign * (common[first] - common[second])
+    runs = gains.groupby(level=["source", "repetition"], sort=False).mean()
+    tables = runs.groupby(level="source", sort=False).mean().round(TIE)
+    p = float(stats.wilcoxon(tables).pvalue) if tables.any() else 1.0
+    tests = None
+    if runs.groupby(level="source").size().min() >= 3:
+        found = [
+            paired_test(group, np.zeros(len(group)), TEST_TO_TRAIN)
+            for _, group in runs.groupby(level="source")
+        ]
+        sure = [np.sign(test.difference) for test in found if test.p_corrected < LEVEL]
+        tests = sure.count(1), sure.count(-1)
+    rest = tables.sort_values().iloc[: -TOP or None] if len(tables) > TOP else tables.iloc[:0]
+    return Comparison(
+        float(tables.mean()),
+        float(tables.median()),
+        int((tables > 0).sum()),
+        int((tables < 0).sum()),
+        p,
+        float(rest.mean()) if len(rest) else np.nan,
+        tests,
+    )
+
+
+def chosen_elsewhere(losses: pd.DataFrame, methods: Iterable[str]) -> pd.Series:
+    """Return for each problem the method with the least loss in its other repetitions.
+
+    Only problems with another repetition, and methods with all of a setting's readings, take part.
+    """
+    known = losses[list(methods)]
+    chosen = {}
+    for _, group in known.groupby(level=["table", "mechanism", "rate"], sort=False):
+        complete = group.dropna(axis="columns")
+        if len(group) < 2 or complete.empty:
+            continue
+        for place in complete.index:
+            chosen[place] = complete.drop(place).mean().idxmin()
+    return pd.Series(chosen, dtype=object)
+
+
+def written(setting: tuple[str, float]) -> str:
+    """Return a mechanism and a rate as in a table's header."""
+    return f"{setting[0].upper()} {setting[1]:.0%}".replace("%", " %")
+
+
+def errors_table(fills: pd.DataFrame, value: str) -> Table:
+    """Return each filler's error as a ratio to that of means or modes, by kind of gaps."""
+    readings = wide(fills, value).dropna(axis="rows", how="all").dropna(axis="columns", how="all")
+    names = [*(name for name in AIMS if name in readings), *(n for n in OURS if n in readings)]
+    seconds = fills.assign(seconds=fills["seconds_fit"] + fills["seconds_fill"])
+    medians = seconds.groupby("method")["seconds"].median()
+    rows: list[Row] = []
+    for name in dict.fromkeys(names):
+        found = ratios(readings, name, "means")
+        cells = []
+        for setting in SETTINGS["fills"]:
+            here = [key[1:] == setting for key in found.index]
+            cells.append(_number(geometric_mean(found[here])))
+        problems = readings[name].notna().groupby(level=["table", "mechanism", "rate"]).sum()
+        repetitions = (
+            f"{problems.min()}"
+            if problems.nunique() == 1
+            else (f"{problems.min()} to {problems.max()}")
+        )
+        rows.append(
+            (
+                f"`{name}`",
+                *cells,
+                _number(geometric_mean(found)),
+                repetitions,
+                f"{medians[name]:.2f}",
+            )
+        )
+    what = "error of filled numbers, root mean square in standard deviations of the column"
+    if value == "wrong":
+        what = "share of wrong fills of categories"
+    return Table(
+        f"panel_a_{value}",
+        f"New rows: {what}, as a ratio to that of column means and modes; geometric means over "
+        "the settings of a kind.",
+        (
+            "filler",
+            *map(written, SETTINGS["fills"]),
+            "all",
+            "repetitions",
+            "seconds a fit and fill, median",
+        ),
+        (tuple(rows),),
+    )
+
+
+def aims_table(fills: pd.DataFrame, ours: str) -> Table:
+    """Return how one of our fillers stands beside each rival, and what it must reach."""
+    readings = wide(fills, "error").dropna(how="all")
+    rows: list[Row] = []
+    for rival, aim in AIMS.items():
+        if rival not in readings or rival == ours:
+            continue
+        found = ratios(readings, ours, rival)
+        worst = found.idxmax()
+        rows.append(
+            (
+                f"`{rival}`",
+                f"{(found < 1).mean():.2f}",
+                _number(aim.below, 2),
+                _number(geometric_mean(found)),
+                _number(aim.ratio, 2),
+                _number(found.max()),
+                _number(aim.largest, 2),
+                f"{worst[0]}, {written(worst[1:])}",
+                str(len(found)),
+            )
+        )
+    notes = tuple(_categories_notes(fills, ours))
+    return Table(
+        f"panel_a_aims_{ours.replace(', ', '_').replace(' ', '_').replace('.', '_')}",
+        f"Fills of new rows by `{ours}`: share of settings with less error than a rival, geometric "
+        "mean and largest of the ratios of errors.",
+        ("rival", "below in", "aim", "ratio", "aim", "largest", "aim", "where", "settings"),
+        (tuple(rows),),
+        notes,
+    )
+
+
+def _categories_notes(fills: pd.DataFrame, ours: str) -> Iterable[str]:
+    """Yield how wrong fills of categories stand beside the mode's, with their standard error."""
+    readings = wide(fills, "wrong").dropna(how="all")
+    means = by_setting(readings, [ours, "means"])
+    if means.empty:
+        return
+    cells = wide(fills, "n_categories").loc[readings.index, [ours]].groupby(level=SETTING).sum()
+    cells = cells.loc[means.index, ours]
+    error = np.sqrt(means[ours] * (1 - means[ours]) / cells)
+    excess = ((means[ours] - means["means"]) / error).rename("excess")
+    below = int((means[ours] < means["means"]).sum())
+    yield (
+        f"Categories: fewer wrong fills than the mode in {share(below, len(means))} settings; "
+        f"the largest excess is {excess.max():.1f} standard errors of the share, at "
+        f"{excess.idxmax()[0]}, {written(excess.idxmax()[1:])}."
+    )
+
+
+MEASURES = (("log_loss", -1), ("auc", 1), ("accuracy", 1))
+
+
+def predictions(prediction: pd.DataFrame, rows: str) -> pd.DataFrame:
+    """Return rows of predictions with the name of filler and learner as the method."""
+    here = prediction[(prediction["rows"] == rows) & prediction["accuracy"].notna()]
+    trees = here["learner"] == "trees"
+    names = here["method"] + np.where(trees, "", " + " + here["learner"])
+    return here.assign(method=names)
+
+
+SIMPLE = "means + logistic"
+CHOSEN = "best simple rival, chosen on other splits"
+
+
+def prediction_table(prediction: pd.DataFrame, rows: str) -> Table:
+    """Return every method's measures against means + logistic, on one kind of new rows."""
+    here = predictions(prediction, rows)
+    measured = {name: wide(here, name) for name, _ in MEASURES}
+    rivals = [name for name in measured["log_loss"] if not name.startswith("kernimpute")]
+    chosen = chosen_elsewhere(measured["log_loss"], rivals)
+    for name, readings in measured.items():
+        if len(chosen):
+            picked = {place: readings.at[place, method] for place, method in chosen.items()}
+            measured[name] = readings.assign(**{CHOSEN: pd.Series(picked)})
+    lines = []
+    for method in measured["log_loss"]:
+        found = [compare(measured[name], method, SIMPLE, sign) for name, sign in MEASURES]
+        if method == SIMPLE or found[0] is None:
+            continue
+        loss, auc, accuracy = found
+        lines.append((loss.mean, (f"`{method}`" if method != CHOSEN else method, *_against(found))))
+    lines.sort(key=lambda line: -line[0])
+    what = "with gaps like those of the training rows" if rows == "gaps" else "without gaps"
+    means = [measured[name][SIMPLE].groupby(level=["source"]).mean().mean() for name in measured]
+    repetitions = counted(int(measured["log_loss"].index.unique("repetition").size), "repetition")
+    return Table(
+        f"panel_a_prediction_{rows}",
+        f"New rows {what}, 30 and 60 % of the cells missing: gains over `{SIMPLE}`, the better the "
+        f"higher, which has log loss {means[0]:.3f}, AUC {means[1]:.3f} and accuracy "
+        f"{means[2]:.3f}. At most {repetitions}.",
+        (
+            "method",
+            "log loss",
+            "up : down",
+            "AUC",
+            "up : down",
+            "accuracy",
+            "median",
+            "up : down",
+            "p",
+            f"without the best {TOP}",
+        ),
+        (tuple(line for _, line in lines),),
+    )
+
+
+def _against(found: list[Comparison]) -> tuple[str, ...]:
+    loss, auc, accuracy = found
+    return (
+        signed(loss.mean),
+        f"{loss.up} : {loss.down}",
+        signed(auc.mean),
+        f"{auc.up} : {auc.down}",
+        signed(accuracy.mean),
+        signed(accuracy.median),
+        f"{accuracy.up} : {accuracy.down}",
+        f"{accuracy.p:.2g}",
+        signed(accuracy.rest),
+    )
+
+
+PAIRS = ("IterativeImputer", "means", "KNN", "kernimpute 0.1")
+"""Fillers that ours are compared with, before the same learner."""
+
+
+def pairs_table(prediction: pd.DataFrame, ours: str) -> Table:
+    """Return what our filling gains over others before the same learner, new rows with gaps."""
+    here = predictions(prediction, "gaps")
+    blocks = []
+    for learner in ("SVM", "logistic"):
+        rows: list[Row] = []
+        for rival in PAIRS:
+            first, second = f"{ours} + {learner}", f"{rival} + {learner}"
+            for measure, sign in MEASURES:
+                readings = wide(here, measure)
+                if rival == ours or not {first, second} <= set(readings):
+                    continue
+                found = compare(readings, first, second, sign)
+                if found is None:
+                    continue
+                tests = "–" if found.tests is None else f"{found.tests[0]} : {found.tests[1]}"
+                rows.append(
+                    (
+                        f"{learner}, over `{rival}`",
+                        measure.replace("_", " "),
+                        signed(found.mean, 4),
+                        signed(found.median, 4),
+                        f"{found.up} : {found.down}",
+                        f"{found.p:.2g}",
+                        tests,
+                        signed(found.rest, 4),
+                    )
+                )
+        blocks.append(tuple(rows))
+    return Table(
+        f"panel_a_pairs_{ours.replace(' ', '_').replace('.', '_')}",
+        f"`{ours}` against other fillings before the same learner, new rows with gaps: gains, the "
+        "better the higher, over tables. The corrected test of a table needs three repetitions.",
+        (
+            "learner and rival",
+            "measure",
+            "mean gain",
+            "median",
+            "up : down",
+            "p",
+            "by test",
+            f"without the best {TOP}",
+        ),
+        tuple(blocks),
+    )
+
+
+def _number(value: float | None, decimals: int = 3) -> str:
+    return "" if value is None or np.isnan(value) else f"{value:.{decimals}f}"
+
+
+def tables(results: Path) -> list[Table]:
+    """Return all tables."""
+    fills, prediction = read("fills", results), read("prediction", results)
+    made = [errors_table(fills, "error"), errors_table(fills, "wrong")]
+    made += [aims_table(fills, ours) for ours in OURS if (fills["method"] == ours).any()]
+    if len(prediction):
+        made += [prediction_table(prediction, rows) for rows in ("gaps", "complete")]
+    made += [
+        pairs_table(prediction, ours)
+        for ours in ("kernimpute", "kernimpute 0.1")
+        if (prediction["method"] == ours).any()
+    ]
+    return made
+
+
+def write_tables(results: Path, folder: Path) -> list[Path]:
+    """Write all tables as Markdown."""
+    paths = []
+    for table in tables(results):
+        path = folder / f"{table.name}.md"
+        path.write_text(markdown(table), encoding="utf-8", newline="\n")
+        paths.append(path)
+    return paths
