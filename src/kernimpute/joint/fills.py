@@ -206,7 +206,7 @@ def fit_joint(
         normal = _fit(Z, strength, weights, classes, normal)
     # 4. The remainder.
     corrections: tuple[Correction, ...] = ()
-    if math.isfinite(strength) and len(X) <= MOST_REMAINDER_ROWS and not is_wide:
+    if len(X) <= MOST_REMAINDER_ROWS and not is_wide:
         corrections = fit_remainder(unlabelled, groups, weights, normal.fill, generator)
     n_columns = centre.size
     return JointReference(

@@ -5,8 +5,8 @@ For each column of the table:
 
 1. Hide the column in rows that observe it, one cell a row: their other gaps stay, so the rows look
    like those to be filled. Fill them by the normal.
-2. Fit a gaussian kernel ridge from the filled rows to what was hidden minus its fill; its width
-   and ridge have the smallest leave-one-out error, in closed form.
+2. Fit a gaussian kernel ridge from the filled rows to what was hidden minus its fill; its ridge
+   has the smallest leave-one-out error, in closed form.
 3. Keep it where that error is at least 1 % below the error of the normal alone.
 
 Trained on rows in which everything else is observed, it would do harm in rows with many gaps.
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from kernimpute.joint.gaussian import rows_times
 
-__all__ = ["Correction", "Fill", "correct", "fit_remainder"]
+__all__ = ["Correction", "Fill", "correct", "fit_remainder", "held_out_residuals"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-WIDTHS = (1.0, 2.0, 0.5)
-"""Widths of the kernel that are compared, in median squared distances."""
+WIDTH = 0.7
+"""Width of the kernel, in median squared distances. Three widths to choose from gained nothing."""
 RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
 MOST_CELLS = 300
@@ -91,29 +91,55 @@ def _worthwhile(
 ) -> list[Correction]:
     """Return the corrections whose leave-one-out error is below that of none."""
     distances = _squared_distances(rows, rows)
-    median = float(np.median(distances[np.triu_indices(len(rows), 1)]))
-    if median == 0.0:
+    width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
+    if width == 0.0:
         return []
+    K = np.exp(-distances / width)
     root = np.sqrt(weights / weights.mean())
-    errors = (1.0 - GAIN) * (weights @ left**2)
-    best: list[Correction | None] = [None] * columns.size
-    for part in WIDTHS:
-        width = part * median
-        # With weights, rows and targets are scaled by their square roots.
-        K = np.exp(-distances / width) * root[:, None] * root
-        values, vectors = np.linalg.eigh(K)
-        rotated = vectors.T @ (root[:, None] * left)
-        squares = vectors**2
-        for ridge in RIDGES:
-            shrunk = values / (values + ridge)
-            residuals = root[:, None] * left - vectors @ (shrunk[:, None] * rotated)
-            held_out = residuals / (1.0 - squares @ shrunk)[:, None] / root[:, None]
-            for place, error in enumerate(weights @ held_out**2):
-                if error < errors[place] * (1.0 - 1e-8):
-                    errors[place] = error
-                    coef = root * (vectors @ (rotated[:, place] / (values + ridge)))
-                    best[place] = Correction(int(columns[place]), rows, width, coef)
-    return [one for one in best if one is not None]
+    spectrum = _spectrum(K, root)
+    none = weights @ left**2
+    least, ridges = (1.0 - GAIN) * none, np.full(columns.size, np.inf)
+    for ridge in RIDGES:
+        errors = weights @ _held_out(spectrum, root, left, ridge) ** 2
+        # Rounding decides nothing: a tie goes to the larger ridge.
+        is_better = errors < least * (1.0 - 1e-8)
+        least, ridges = np.where(is_better, errors, least), np.where(is_better, ridge, ridges)
+    values, vectors = spectrum
+    corrections = []
+    for place in np.flatnonzero(np.isfinite(ridges)):
+        rotated = vectors.T @ (root * left[:, place])
+        coef = root * (vectors @ (rotated / (values + ridges[place])))
+        corrections.append(Correction(int(columns[place]), rows, width, coef))
+    return corrections
+
+
+def held_out_residuals(
+    K: FloatArray, root: FloatArray, left: FloatArray, ridge: float
+) -> FloatArray:
+    """Return what a kernel ridge leaves of each row's values when it is fitted to the others.
+
+    Rows have the weights root^2, of shape (n_rows,), and the values `left` (n_rows, n_values).
+    """
+    return _held_out(_spectrum(K, root), root, left, ridge)
+
+
+def _spectrum(K: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues and eigenvectors of a kernel matrix whose rows are weighted."""
+    values, vectors = np.linalg.eigh(K * root[:, None] * root)
+    return values, vectors
+
+
+def _held_out(
+    spectrum: tuple[FloatArray, FloatArray], root: FloatArray, left: FloatArray, ridge: float
+) -> FloatArray:
+    """Return the residuals of `held_out_residuals`, given the spectrum of the kernel matrix."""
+    values, vectors = spectrum
+    # A ridge with weights is one without, on rows and values times their square roots.
+    scaled = root[:, None] * left
+    shrunk = values / (values + ridge)
+    residuals = scaled - vectors @ (shrunk[:, None] * (vectors.T @ scaled))
+    leverage = vectors**2 @ shrunk
+    return np.asarray(residuals / ((1.0 - leverage) * root)[:, None])
 
 
 def correct(
