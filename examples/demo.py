@@ -78,8 +78,8 @@ def main() -> int:
     print(f"\nThe same on average over {N_SPLITS} splits (± standard error of the difference):\n")
     print_accuracies(np.array(scores))
     print(
-        "\n`kernimpute impute` shows no score of its own: the labels guided the filling, so only "
-        "rows\nthat it never saw can tell. Defaults throughout; nothing was tuned for this table."
+        "\n`kernimpute impute` shows no score of its own: only rows that it never saw can tell. "
+        "Defaults\nthroughout; nothing was tuned for this table."
         f"\n\nLook at {GAPS}, {FILLED} and {REPORT}."
     )
     return 0

@@ -26,9 +26,20 @@ def example_frame(path):
     return pd.read_csv(path, dtype={"id": object, "pet": object, "code": object})
 
 
-def test_impute_changes_the_gaps_only(program, table):
+GUIDED = ("--guidance", "direct", "--reference", "mean")
+
+
+@pytest.mark.parametrize(
+    ("options", "label", "method"),
+    [
+        ((), "label y (not used)", "method joint normal seconds"),
+        (("--reference", "mean", "--seed", "3"), "label y (not used)", "method column means seco"),
+        (GUIDED, "label y (classification, 2 classes)", "method direct from the column means, ga"),
+    ],
+)
+def test_impute_changes_the_gaps_only(program, table, options, label, method):
     before = contents(table)
-    code, out, err = program(*IMPUTE, *ROLES)
+    code, out, err = program(*IMPUTE, *ROLES, *options)
     assert (code, err) == (0, "")
     after = contents(table)
     assert {path.name for path in after.keys() - before.keys()} == {"o.csv"}
@@ -38,20 +49,46 @@ def test_impute_changes_the_gaps_only(program, table):
     )
     for said in (
         "table 40 rows, 7 columns",
-        "label y (classification, 2 classes)",
+        label,
         "rows without a label 2",
         f"filled {n_filled} of 280 cells (",
-        "status Converged: the stop rule is met.",
+        method,
         "wrote o.csv",
     ):
         assert said in flat(out)
+    guided = options == GUIDED
+    assert ("status Converged: the stop rule is met." in flat(out)) == guided
+    assert ("note: labels helped to fill their own rows" in out) == guided
 
 
-def test_impute_is_impute_table(program, table):
-    assert program(*IMPUTE, *ROLES, "--C", "2", "--eta", "5", "-q") == (0, "", "")
+def test_without_a_target_every_column_is_filled_a_label_too(program, table):
+    code, out, err = program("impute", "t.csv", "-o", "o.csv", *ROLES)
+    assert (code, err) == (0, "")
+    check_filled((table / "t.csv").read_text(), (table / "o.csv").read_text(), dropped=["junk"])
+    assert "note: every column is filled and used, a label too, because no target is named" in out
+    assert "label y" not in out
+    assert program("fit", "t.csv", "-o", "m", *ROLES, "-q") == (0, "", "")
+    model = read_model(table / "m.skops", trust=False)
+    assert (model.target, model.features) == (None, (*FEATURES, "y"))
+    assert program("apply", "m", "t.csv", "-o", "p.csv", "-q") == (0, "", "")
+    assert (table / "p.csv").read_text() == (table / "o.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        ((), {}),
+        (
+            (*GUIDED, "--C", "2", "--eta", "5"),
+            {"guidance": "direct", "reference": "mean", "C": 2.0, "eta": 5.0},
+        ),
+    ],
+)
+def test_impute_is_impute_table(program, table, options, parameters):
+    assert program(*IMPUTE, *ROLES, *options, "-q") == (0, "", "")
     frame = example_frame("t.csv")
     expected = impute_table(
-        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], C=2.0, eta=5.0
+        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], **parameters
     ).table
     written = pd.read_csv("o.csv", dtype=str, keep_default_na=False)
     assert written["age"].tolist() == [f"{value:.0f}" for value in expected["age"]]
@@ -67,6 +104,7 @@ def test_what_teaches_nothing_is_told_apart_from_no_gap(program, folder):
     code, out, err = program(*IMPUTE)
     assert (code, "'none'" in err) == (0, True)
     assert "columns with one observed value, which fills them: b" in flat(out)
+    out = program(*IMPUTE, "--force", "--guidance", "direct")[1]
     assert "Nothing to solve for" in flat(out)
     assert "no other gap to fill" in flat(program(*IMPUTE, "--force", "--ignore", "b")[1])
     (folder / "t.csv").write_text("a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(9)))
@@ -90,7 +128,9 @@ def test_quiet_prints_warnings_only(program, table):
 
 def test_options_reach_the_imputer(program, table):
     options = {
-        "--variant": ("variant", "anchored"),
+        "--guidance": ("guidance", "anchored"),
+        "--reference": ("reference", "mean"),
+        "--seed": ("random_state", 4),
         "--C": ("C", 2.5),
         "--eta": ("eta", 7.0),
         "--tol": ("tol", 0.5),
@@ -103,7 +143,7 @@ def test_options_reach_the_imputer(program, table):
     given = [text for option, (_, value) in options.items() for text in (option, str(value))]
     code, out, _ = program(*FIT, "-o", "m", "--kernel", "laplacian", "--gamma", "0.5", *given)
     assert code == 0
-    assert "method anchored, laplacian kernel, gamma 0.5" in flat(out)
+    assert "method anchored from the column means, laplacian kernel, gamma 0.5" in flat(out)
     assert "subsets 2" in flat(out)
     imputer = read_model(table / "m.skops", trust=False).imputer
     assert {name: getattr(imputer, name) for name, _ in options.values()} == dict(options.values())
@@ -111,7 +151,7 @@ def test_options_reach_the_imputer(program, table):
 
 @pytest.mark.parametrize("command", [IMPUTE, ("fit", *IMPUTE[1:4], "-o", "m")])
 def test_a_stop_before_the_rule_is_met_is_a_warning(program, table, command):
-    code, out, err = program(*command, "--variant", "anchored", "--max-iter", "1", "--tol", "0")
+    code, out, err = program(*command, "--guidance", "anchored", "--max-iter", "1", "--tol", "0")
     assert code == 0
     assert "Stopped at --max-iter before the stop rule was met." in err
     assert "Causes" not in out
@@ -151,6 +191,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
 
 
 HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
+GUIDE = ["--guidance", "direct"]
 
 
 @pytest.mark.parametrize(
@@ -169,14 +210,26 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
         ([*HERE, "--categorical", "agee"], "--categorical: there is no column"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
-        (["t.csv", "-t", "pet", "-o", "o.csv", "--task", "regression"], "'pet' must hold numbers"),
-        (["gaps.csv", "-t", "b", "-o", "o.csv"], "label column 'b' must hold labels. Got gaps"),
-        (["t.csv", "-t", "id", "-o", "o.csv"], "'id' must hold classes that recur"),
-        (["t.csv", "-t", "junk", "-o", "o.csv"], "'junk' must hold at least two classes. Got 'x'"),
+        (
+            ["t.csv", "-t", "pet", "-o", "o.csv", *GUIDE, "--task", "regression"],
+            "'pet' must hold numbers",
+        ),
+        (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
+        (["t.csv", "-t", "id", "-o", "o.csv", *GUIDE], "'id' must hold classes that recur"),
+        (["t.csv", "-t", "junk", "-o", "o.csv", *GUIDE], "'junk' must hold at least two classes."),
+        (
+            ["t.csv", "-o", "o.csv", *GUIDE],
+            "--target must be the name of the label column for --gu",
+        ),
+        ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
+        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: name what"),
+        ([*HERE, "--gamma", "2"], "--gamma must be left out without guidance. Got 2.0 instead: na"),
+        ([*HERE, "--max-memory", "0.5"], "what shall use it, such as --guidance direct."),
         (["inf.csv", *HERE[1:]], "inf.csv, line 4, column 'a': 'inf' is not a finite number"),
         (["only.csv", *HERE[1:]], "must have a column besides the label to use"),
-        (["gaps.csv", *HERE[1:]], "with an observed value in a row that has a label"),
-        ([*HERE, "--max-memory", "1e-9"], "--max-memory"),
+        (["gaps.csv", *HERE[1:]], "must have a column, besides the label, with an observed value."),
+        (["gaps.csv", *HERE[1:], *GUIDE], "with an observed value in a row that has a label"),
+        ([*HERE, *GUIDE, "--max-memory", "1e-9"], "allows"),
         ([*HERE, "--scheduler", "local"], "--scheduler is for Parquet that is written as Parquet"),
     ],
 )
@@ -239,7 +292,6 @@ def test_apply_refuses_changed_kinds_of_columns(refused, fitted, columns, messag
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*HERE[:1], *HERE[3:]], "--target"),
         (HERE[:3], "-o"),
         ([], "table"),
         ([*HERE, "--bogus"], "--bogus"),
@@ -284,7 +336,7 @@ def test_apply_changes_the_gaps_only_and_does_not_use_the_label(program, fitted)
     assert (code, err) == (0, "")
     for said in (
         "table 12 rows, 7 columns",
-        f"model m.skops, of kernimpute {kernimpute.__version__}, fitted to the label y",
+        f"model m.skops, of kernimpute {kernimpute.__version__} filled",
         "note: the label column y is kept as it is and not used",
         "note: left out, as the model says: junk",
         "wrote o.csv",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli.conftest import cells_of, check_filled
@@ -18,6 +19,10 @@ def test_horse_colic(program, data_dir, folder):
     assert check_filled(table.read_text(), (folder / "o.csv").read_text()) == 1927
     assert "1927 of 10304 cells" in out
     assert "read as codes, because they have leading zeros: lesion_1, lesion_2, lesion_3" in out
+    before, after = pd.read_csv(table), pd.read_csv(folder / "o.csv")
+    for name in ("pulse", "rectal_temperature", "packed_cell_volume", "total_protein"):
+        gaps = before[name].isna()
+        assert after[name][gaps].std() >= 0.1 * before[name].std()
 
 
 def test_cylinder_bands(program, data_dir, folder):

@@ -293,7 +293,7 @@ def test_a_filling_and_its_machine_are_those_of_impute(name, parameters):
 
 def test_direct_is_the_public_estimators():
     parameters = dict(C=C, gamma=GAMMA, eta=16 * C, feature_range=(0.0, 1.0))
-    imputer = KernelImputer(**parameters)
+    imputer = KernelImputer(guidance="direct", reference="mean", **parameters)
     train = imputer.fit_transform(PROBLEM.train.X, PROBLEM.train.y)
     guided = filled("direct")
     np.testing.assert_allclose(guided.filling.train, train, atol=1e-12)
