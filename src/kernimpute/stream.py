@@ -607,7 +607,7 @@ def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[A
                     n_workers=cpu_count() if n_jobs is None else effective_n_jobs(n_jobs),
                     threads_per_worker=1,
                     dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.ERROR,
+                    silence_logs=logging.CRITICAL,
                 )
             stack.enter_context(address)
         try:
