@@ -19,6 +19,8 @@ from pandas.api.types import is_numeric_dtype
 from experiments.panel_a.fillers import Fill, Filler
 from experiments.panel_a.problems import Labels, unrounded
 
+ROUNDS = 5
+
 
 def mice(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
     """Return training rows as they are, and a filling by R's mice."""
@@ -56,11 +58,12 @@ def miceforest(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame,
     kernel = ImputationKernel(
         prepared(train), num_datasets=1, mean_match_candidates=0, random_state=seed % 2**31
     )
-    kernel.mice(5, num_threads=1)
+    kernel.mice(ROUNDS, num_threads=1)
 
     def fill(frame: pd.DataFrame) -> pd.DataFrame:
         new = kernel.impute_new_data(prepared(frame), random_state=seed % 2**31)
-        return _together([new.complete_data(0)], frame, train)
+        # Of new rows the default is the state before the first round, miceforest 6.0.5.
+        return _together([new.complete_data(0, iteration=ROUNDS)], frame, train)
 
     return train, fill
 

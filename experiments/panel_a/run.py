@@ -48,7 +48,10 @@ def read(kind: Kind, folder: Path) -> pd.DataFrame:
     if not path.exists():
         return pd.DataFrame(columns=[*COLUMNS[kind], *ENDING])
     counts = {"n_numbers": "Int64", "n_categories": "Int64"}
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=counts)
+    rows = pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=counts)
+    # Git unites the rows of two branches, and may leave a run twice.
+    keys = [name for name in (*PROBLEM, "method", "learner", "rows") if name in rows]
+    return rows.drop_duplicates(keys, keep="last")
 
 
 def runs_left(

@@ -147,46 +147,33 @@ def written(setting: tuple[str, float]) -> str:
 
 def errors_table(fills: pd.DataFrame, value: str) -> Table:
     """Return each filler's error as a ratio to that of means or modes, by kind of gaps."""
-    readings = wide(fills, value).dropna(axis="rows", how="all").dropna(axis="columns", how="all")
-    names = [*(name for name in AIMS if name in readings), *(n for n in OURS if n in readings)]
-    seconds = fills.assign(seconds=fills["seconds_fit"] + fills["seconds_fill"])
-    medians = seconds.groupby("method")["seconds"].median()
+    readings = wide(fills, value).dropna(how="all").dropna(axis="columns", how="all")
+    medians = (
+        fills.assign(seconds=fills["seconds_fit"] + fills["seconds_fill"])
+        .groupby("method")["seconds"]
+        .median()
+    )
     rows: list[Row] = []
-    for name in dict.fromkeys(names):
+    order = [*AIMS, *readings.columns.difference([*AIMS, *OURS]), *OURS]
+    for name in sorted(readings, key=order.index):
         found = ratios(readings, name, "means")
-        cells = []
-        for setting in SETTINGS["fills"]:
-            here = [key[1:] == setting for key in found.index]
-            cells.append(_number(geometric_mean(found[here])))
-        problems = readings[name].notna().groupby(level=["table", "mechanism", "rate"]).sum()
-        repetitions = (
-            f"{problems.min()}"
-            if problems.nunique() == 1
-            else (f"{problems.min()} to {problems.max()}")
-        )
-        rows.append(
-            (
-                f"`{name}`",
-                *cells,
-                _number(geometric_mean(found)),
-                repetitions,
-                f"{medians[name]:.2f}",
-            )
-        )
+        kinds = [
+            geometric_mean(found[[key[1:] == setting for key in found.index]])
+            for setting in SETTINGS["fills"]
+        ]
+        over_all = np.nan if np.isnan(kinds).any() else geometric_mean(found)
+        runs = readings[name].notna().groupby(level=["table", "mechanism", "rate"]).sum()
+        cells = [_number(ratio) for ratio in (*kinds, over_all)]
+        rows.append((f"`{name}`", *cells, f"{runs.max()}", f"{medians[name]:.2f}"))
     what = "error of filled numbers, root mean square in standard deviations of the column"
     if value == "wrong":
         what = "share of wrong fills of categories"
+    header = map(written, SETTINGS["fills"])
     return Table(
         f"panel_a_{value}",
         f"New rows: {what}, as a ratio to that of column means and modes; geometric means over "
-        "the settings of a kind.",
-        (
-            "filler",
-            *map(written, SETTINGS["fills"]),
-            "all",
-            "repetitions",
-            "seconds a fit and fill, median",
-        ),
+        "the settings of a kind. Repetitions are the most of a setting, seconds a median.",
+        ("filler", *header, "all", "repetitions", "seconds"),
         (tuple(rows),),
     )
 
