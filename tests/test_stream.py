@@ -215,7 +215,8 @@ def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
     options = {"max_fit_rows": 50, "missing_values": [-99, -98]}
     done = impute_parquet(*paths, **options)
     assert done.warnings == (
-        "no cell holds the missing value -98",
+        "no cell of the sample holds the missing value -99",
+        "no cell of the sample holds the missing value -98",
         "categories that fit did not see are kept, and not used: 2 cells of 1 column ('pet': "
         "'newt', 'eel' in 2 cells)",
     )
@@ -327,13 +328,13 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("change", "got"),
     [
-        (lambda one: one.drop_columns(["b", "c"]), "no column 'b'"),
-        (lambda one: one.set_column(1, "b", one["b"].cast(pa.float32())), "'b' as .*float"),
-        (lambda one: one.append_column("z", one["a"]), "a further column 'z'"),
-        (lambda one: one.select(["a", "c", "b", "d", "y"]), "the same in another order"),
+        (lambda one: one.drop_columns(["b", "c"]), "fewer, or another order"),
+        (lambda one: one.set_column(1, "b", one["b"].cast(pa.float32())), "b: float"),
+        (lambda one: one.append_column("z", one["a"]), "z: double"),
+        (lambda one: one.select(["a", "c", "b", "d", "y"]), "fewer, or another order"),
     ],
 )
-def test_a_file_of_another_schema_is_refused_by_its_first_difference(tmp_path, change, got):
+def test_a_file_of_another_schema_is_refused_by_what_it_has(tmp_path, change, got):
     table = pa.Table.from_pandas(numeric_table(20))
     folder = tmp_path / "in"
     folder.mkdir()

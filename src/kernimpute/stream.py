@@ -20,7 +20,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from multiprocessing import resource_tracker
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -29,7 +28,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
@@ -39,7 +37,6 @@ from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
-    FittedTable,
     TableWarning,
     fill_rows,
     fit_table,
@@ -47,40 +44,28 @@ from kernimpute.estimators.impute_table import (
     notes_of_filling,
     share_of_cells,
     unknown_caution,
-    unused_markers,
 )
 from kernimpute.table.code import Unknown
 from kernimpute.table.columns import (
     TableError,
     check_column_names,
-    check_distinct_names,
     counted,
     listed,
     observed_in_table,
 )
 from kernimpute.table.frames import as_frame, with_filled_columns
+from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, count_empty
 from kernimpute.table.roles import ColumnRoles, column_roles, table_labels
 
-__all__ = [
-    "BLOCK_ROWS",
-    "SAMPLE_ROWS",
-    "ParquetImputation",
-    "ParquetSource",
-    "impute_dask",
-    "impute_parquet",
-    "transform_parquet",
-]
+__all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 
 SAMPLE_ROWS = 20_000
 """Rows that are fitted at the most, by default."""
-BLOCK_ROWS = 2**15
-"""Rows that are filled at once, by default."""
 PATIENCE = 10
 """Seconds in which a scheduler of Dask's must answer, and have a worker."""
-_MOST_NAMED = 1000
+_MOST_KEPT = 1000
 """Unknown categories of a column that are kept for its warning."""
 
-Rows = NDArray[np.intp]
 Progress = Callable[[int, int], object]
 
 
@@ -141,6 +126,8 @@ def impute_parquet(
 ) -> ParquetImputation:
     """Fill the gaps of a Parquet table that need not fit into the memory.
 
+    The imputer is fitted to a sample of the rows. Every row is filled as a new row, block by block.
+
     Parameters
     ----------
     source : str or Path
@@ -150,12 +137,12 @@ def impute_parquet(
         What to write: a file for a file; for a folder, a folder with a file of the same name for
         each. Rows, columns and types are those of the source.
     target : str or None, default=None
-        Name of the label column.
+        Name of the label column, which is never filled.
     drop, ignore, categorical, missing_values, task
         As in `kernimpute.impute_table`. The index that pandas wrote is ignored.
     max_fit_rows : int, default=20_000
-        Rows that are fitted at the most, in [2, inf). They are drawn at random by `random_state`,
-        evenly over the labels if there is a target.
+        Rows of the sample, in [2, inf), drawn by `random_state`: at random, or where labels are
+        used evenly over the labels.
     batch_rows : int, default=32_768
         Rows that are filled at once, in [1, inf).
     scheduler : str or None, default=None
@@ -166,9 +153,9 @@ def impute_parquet(
     force : bool, default=False
         Whether an existing output may be replaced.
     callback : callable or None, default=None
-        Called after each block with the rows that are written so far and the rows there are.
+        Called with the rows that are written so far, and the rows there are.
     **parameters : object
-        Further parameters of `KernelImputer`, as in `kernimpute.impute_table`.
+        Further parameters of `KernelImputer`, without guidance.
 
     Returns
     -------
@@ -179,10 +166,9 @@ def impute_parquet(
     ------
     TypeError, ValueError
         If an option is out of its range.
-    FileExistsError, FileNotFoundError
-        If the output exists, or the source or the folder for the output doesn't.
-    ConnectionError, ImportError
-        If no scheduler or worker answers, or `scheduler` needs Dask and there is none.
+    OSError, ImportError
+        If the output exists, a file or folder doesn't, no scheduler or worker answers, or
+        `scheduler` needs Dask and there is none.
     TableError
         If the table cannot be imputed as it is.
 
@@ -191,18 +177,12 @@ def impute_parquet(
     TableWarning
         For each of the result's `warnings`.
 
-    See Also
-    --------
-    transform_parquet : Fill a table by an imputer that is fitted.
-    impute_dask : The same on a Dask DataFrame.
-
     Notes
     -----
-    Ranges and categories are those of the fitted rows. Every row is filled as a new row. So a table
-    of at most `max_fit_rows` rows is filled as in memory, and a larger one as `KernelImputer`,
-    fitted to the sample, transforms it. Memory is that of the sample, of its fit and of a few
-    blocks. The output is put in place when it is whole. An interrupt leaves nothing, and the same
-    call starts anew.
+    A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
+    categories are those of the sample; numbers beyond and categories that it does not hold stay.
+    Memory is that of the sample, of its fit and of a few blocks. The output is put in place when
+    it is whole; an interrupt leaves nothing, and the same call starts anew.
 
     Examples
     --------
@@ -210,7 +190,7 @@ def impute_parquet(
     >>> table = pd.DataFrame({"a": [0.0, 0.1, None, 1.0] * 5, "y": ["n", "n", "p", "p"] * 5})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table.to_parquet(f"{folder}/table.parquet")
-    ...     done = impute_parquet(f"{folder}/table.parquet", f"{folder}/filled.parquet", "y")
+    ...     done = impute_parquet(f"{folder}/table.parquet", f"{folder}/filled.parquet")
     ...     int(pd.read_parquet(f"{folder}/filled.parquet").isna().sum().sum())
     0
     >>> done.n_filled
@@ -218,40 +198,47 @@ def impute_parquet(
     """
     start = time.perf_counter()
     owner = "impute_parquet"
-    check_integer(owner, "batch_rows", batch_rows, 1)
     # 1. What can't be done is refused before a row is read.
+    check_integer(owner, "batch_rows", batch_rows, 1)
     imputer = _checked_imputer(owner, max_fit_rows, parameters)
     table = ParquetSource(Path(source))
     place = _checked_output(owner, output, table, force=force)
-    roles = _roles(table, target, drop, ignore, categorical)
+    roles = _roles(table.names, table.index, target, drop, ignore, categorical)
+    used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
-        # 2. The sample is drawn and fitted.
-        sample, fitted = _fit_sample(
-            table, target, roles, max_fit_rows, imputer, missing_values, task, **parameters
+        # 2. A sample is drawn in one pass, and fitted as a table.
+        rows = np.arange(table.n_rows)
+        if rows.size > max_fit_rows:
+            labels = None
+            if imputer._uses_labels and target is not None:
+                labels = table.take(rows, [target])
+            rows = _sampled(labels, rows.size, max_fit_rows, imputer._seed(), missing_values, task)
+        sample = table.take(rows, used)
+        fitted = fit_table(
+            sample,
+            target,
+            categorical=[name for name in roles.categorical if name in used],
+            missing_values=missing_values,
+            task=task,
+            **parameters,
         )
         # 3. The blocks are filled and written.
-        rare = [one for one in missing_values if unused_markers(sample, [one])]
-        filler = _Filler(
-            fitted.imputer,
-            kept=tuple(name for name in table.names if name not in roles.dropped),
-            ignored=tuple(name for name in table.names if name in roles.ignored),
-            target=target,
-            rare=tuple(rare),
-        )
+        kept = [name for name in table.names if name not in roles.dropped]
+        filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
         found = _write(table, place, filler, batch_rows, client, callback)
-    share = "all rows" if len(sample) == table.n_rows else f"{len(sample)} rows, drawn at random"
+    facts, cautions = dict(fitted.facts), fitted.warnings
+    share = "all rows"
+    if len(sample) < table.n_rows:
+        share = f"{len(sample)} rows, drawn at random"
+        cautions = tuple(one.replace("no cell", "no cell of the sample") for one in cautions)
     notes = [
         f"kept and not used, because it is the index: {name}"
         for name in table.index
         if name in roles.ignored
     ]
     notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
-    # A missing value that the sample does not hold may be elsewhere.
-    held = {*unused_markers(sample, rare)} - {*(found.unused or ())}
-    cautions = [caution for caution in fitted.warnings if caution not in held]
-    of_sample = dict(fitted.facts)
-    label = {"label": of_sample["label"]} if target is not None else {}
-    facts = {"table": "", **label, "fitted": share, "filled": "", "method": of_sample["method"]}
+    label = {"label": facts["label"]} if target is not None else {}
+    facts = {"table": "", **label, "fitted": share, "filled": "", "method": facts["method"]}
     return _imputation(place, filler, found, facts, notes, cautions, start)
 
 
@@ -266,19 +253,16 @@ def transform_parquet(
     force: bool = False,
     callback: Progress | None = None,
 ) -> ParquetImputation:
-    """Fill the gaps of a Parquet table by an imputer that is fitted.
+    """Fill the gaps of a Parquet table by an imputer that is fitted to the names of its columns.
 
     Parameters
     ----------
     imputer : KernelImputer
-        An imputer that was fitted to a table with names of columns. Its `missing_values` and
-        `handle_unknown` hold here, too.
-    source, output
+        The imputer. Its `missing_values` and `handle_unknown` hold here, too.
+    source, output, batch_rows, scheduler, force, callback
         As in `impute_parquet`. Columns that the imputer does not know are kept as they are.
     drop : iterable of hashable, default=()
         Columns to leave out of what is written.
-    batch_rows, scheduler, force, callback
-        As in `impute_parquet`.
 
     Returns
     -------
@@ -287,33 +271,20 @@ def transform_parquet(
 
     Raises
     ------
-    NotFittedError
-        If the imputer is not fitted.
     TypeError, ValueError, OSError, ImportError, TableError
-        As `impute_parquet`, and if the table lacks a column of the imputer.
+        As `impute_parquet`, and if the imputer is not fitted or the table lacks a column of it.
 
     Warns
     -----
     TableWarning
         For each of the result's `warnings`.
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile
-    >>> from kernimpute import KernelImputer
-    >>> table = pd.DataFrame({"a": [0.0, 0.1, None, 1.0] * 5, "b": [1.0, 2.0, 3.0, 4.0] * 5})
-    >>> imputer = KernelImputer().fit(table, ["n", "n", "p", "p"] * 5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table.to_parquet(f"{folder}/new.parquet")
-    ...     done = transform_parquet(imputer, f"{folder}/new.parquet", f"{folder}/filled.parquet")
-    >>> done.n_filled
-    5
     """
     start = time.perf_counter()
+    owner = "transform_parquet"
     check_is_fitted(imputer)
-    check_integer("transform_parquet", "batch_rows", batch_rows, 1)
+    check_integer(owner, "batch_rows", batch_rows, 1)
     table = ParquetSource(Path(source))
-    place = _checked_output("transform_parquet", output, table, force=force)
+    place = _checked_output(owner, output, table, force=force)
     dropped = check_column_names("drop", drop, table.names)
     known = [column.name for column in imputer._code.columns]
     lacking = [name for name in known if name not in table.names]
@@ -322,13 +293,12 @@ def transform_parquet(
             f"{table.path} must have the columns that the imputer was fitted to. Got a table "
             f"without {listed(lacking)}."
         )
-    kept = tuple(name for name in table.names if name not in dropped)
-    others = tuple(name for name in kept if name not in known)
-    filler = _Filler(imputer, kept, others)
-    with _engine("transform_parquet", scheduler, imputer.n_jobs) as client:
+    kept = [name for name in table.names if name not in dropped]
+    filler = _Filler(imputer, kept, [name for name in kept if name not in known])
+    with _engine(owner, scheduler, imputer.n_jobs) as client:
         found = _write(table, place, filler, batch_rows, client, callback)
     notes = ignored_note(found.empty)
-    return _imputation(place, filler, found, {"table": "", "filled": ""}, notes, [], start)
+    return _imputation(place, filler, found, {"table": "", "filled": ""}, notes, (), start)
 
 
 def impute_dask(
@@ -349,19 +319,14 @@ def impute_dask(
     ----------
     frame : dask.dataframe.DataFrame
         The table, such as what ``dask.dataframe.read_parquet`` returns.
-    target : hashable or None, default=None
-        Name of the label column.
-    drop, ignore, categorical, missing_values, task, max_fit_rows
-        As in `impute_parquet`.
-    **parameters : object
-        Further parameters of `KernelImputer`, as in `kernimpute.impute_table`.
+    target, drop, ignore, categorical, missing_values, task, max_fit_rows, **parameters
+        As in `impute_parquet`. The sample has about `max_fit_rows` rows, drawn at random.
 
     Returns
     -------
     dask.dataframe.DataFrame
-        The same rows, partitions and types. The sample is drawn and fitted at once, and each
-        partition is filled when Dask asks for it, so Dask's schedulers, retries and replacement
-        of lost workers hold.
+        The same rows, partitions and types. The sample is drawn and fitted at once; a partition is
+        filled when Dask asks for it, on Dask's workers, with its retries.
 
     Raises
     ------
@@ -372,24 +337,35 @@ def impute_dask(
     -----
     TableWarning
         For what one should look at in the sample.
-
-    Examples
-    --------
-    A table of a cluster, from Parquet to Parquet::
-
-        frame = dask.dataframe.read_parquet("s3://bucket/big")
-        impute_dask(frame).to_parquet("s3://bucket/filled")
     """
     imputer = _checked_imputer("impute_dask", max_fit_rows, parameters)
-    table = _DaskSource(frame)
-    roles = _roles(table, target, drop, ignore, categorical)
-    _, fitted = _fit_sample(
-        table, target, roles, max_fit_rows, imputer, missing_values, task, **parameters
+    names = list(frame.columns)
+    roles = _roles(names, (), target, drop, ignore, categorical)
+    used = [name for name in names if name == target or name in roles.features]
+    sample, n_rows = frame[used], len(frame)
+    if n_rows > max_fit_rows:
+        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=imputer._seed())
+    fitted = fit_table(
+        sample.compute(),
+        target,
+        categorical=[name for name in roles.categorical if name in used],
+        missing_values=missing_values,
+        task=task,
+        **parameters,
     )
     for caution in fitted.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
-    kept = frame[[name for name in table.names if name not in roles.dropped]]
+    kept = frame[[name for name in names if name not in roles.dropped]]
     return kept.map_partitions(_filled_partition, fitted.imputer, meta=kept._meta)
+
+
+def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
+    """Return a partition with its gaps filled."""
+    rows = fill_rows(imputer, frame)
+    filled = frame.copy(deep=False)
+    for name in rows.cells:
+        filled[name] = rows.table[name]
+    return filled
 
 
 # ------------------------------------------------------------------------------ the sample
@@ -410,57 +386,38 @@ def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) 
 
 
 def _roles(
-    table: Any,
+    names: Sequence[Hashable],
+    index: Sequence[str],
     target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
     categorical: Iterable[Hashable],
 ) -> ColumnRoles:
-    """Return the roles of a table's columns; the index that pandas wrote is ignored."""
-    names = pd.DataFrame(index=range(1), columns=list(table.names))
-    roles = column_roles(names, target, drop, ignore, categorical)
-    index = [name for name in table.index if name not in {target, *roles.dropped, *roles.ignored}]
-    return column_roles(names, target, roles.dropped, [*roles.ignored, *index], categorical)
+    """Return the roles of columns by their names; the index that pandas wrote is ignored."""
+    table = pd.DataFrame(index=range(1), columns=list(names))
+    roles = column_roles(table, target, drop, ignore, categorical)
+    more = [name for name in index if name not in {target, *roles.dropped, *roles.ignored}]
+    return column_roles(table, target, roles.dropped, [*roles.ignored, *more], categorical)
 
 
-def _fit_sample(
-    table: Any,
-    target: Hashable | None,
-    roles: ColumnRoles,
+def _sampled(
+    labels: pd.DataFrame | None,
+    n_rows: int,
     most: int,
-    imputer: KernelImputer,
+    seed: int,
     missing_values: Sequence[object],
     task: str,
-    **parameters: Any,
-) -> tuple[pd.DataFrame, FittedTable]:
-    """Return a sample of a table's rows and what was fitted to it.
-
-    Where labels are used, rows that have one are drawn, evenly over the labels.
-    """
-    n_rows = table.n_rows
-    rows = np.arange(n_rows)
-    generator = np.random.default_rng(imputer._seed())
-    if n_rows > most and imputer._uses_labels and target is not None:
-        column = table.take(rows, [target])
-        labelled = observed_in_table(column, missing_values)[:, 0]
-        codes = pd.factorize(table_labels(column, labelled, task).values, sort=True)[0]
-        order = generator.permutation(codes.size)
-        order = order[np.argsort(codes[order], kind="stable")]
-        spread = np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.intp)
-        rows = np.sort(np.flatnonzero(labelled)[order[spread]])
-    elif n_rows > most:
-        rows = np.sort(generator.choice(n_rows, most, replace=False))
-    used = [name for name in table.names if name == target or name in roles.features]
-    sample = table.take(rows, used)
-    fitted = fit_table(
-        sample,
-        target,
-        categorical=[name for name in roles.categorical if name in used],
-        missing_values=missing_values,
-        task=task,
-        **parameters,
-    )
-    return sample, fitted
+) -> NDArray[np.intp]:
+    """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
+    generator = np.random.default_rng(seed)
+    if labels is None:
+        return np.sort(generator.choice(n_rows, most, replace=False))
+    labelled = observed_in_table(labels, missing_values)[:, 0]
+    codes = pd.factorize(table_labels(labels, labelled, task).values, sort=True)[0]
+    order = generator.permutation(codes.size)
+    order = order[np.argsort(codes[order], kind="stable")]
+    spread = np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.intp)
+    return np.sort(np.flatnonzero(labelled)[order[spread]])
 
 
 # ------------------------------------------------------------------------------ the blocks
@@ -475,7 +432,6 @@ class _Found:
     filled: Counter[Hashable] = field(default_factory=Counter)  # cells, by column
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
-    unused: tuple[str, ...] | None = None  # cautions on missing values that no cell holds
 
     def add(self, more: _Found) -> None:
         """Add what was found in further rows."""
@@ -485,10 +441,8 @@ class _Found:
         self.empty.update(more.empty)
         for name, (_, categories, n_cells) in more.unknown.items():
             _, before, n_before = self.unknown.get(name, (name, (), 0))
-            both = tuple(dict.fromkeys([*before, *categories]))[:_MOST_NAMED]
+            both = tuple(dict.fromkeys([*before, *categories]))[:_MOST_KEPT]
             self.unknown[name] = name, both, n_before + n_cells
-        unused = more.unused if self.unused is None else self.unused
-        self.unused = tuple(caution for caution in unused or () if caution in (more.unused or ()))
 
 
 @dataclass(frozen=True)
@@ -496,9 +450,8 @@ class _Filler:
     """What fills a block of rows, wherever that is done."""
 
     imputer: KernelImputer
-    kept: tuple[str, ...]  # the columns to write
-    ignored: tuple[str, ...]
-    rare: tuple[object, ...] = ()  # missing values that the sample does not hold
+    kept: list[str]  # the columns to write
+    ignored: list[str]  # columns of which empty cells are counted
     target: str | None = None
 
     def fill(self, block: pa.Table) -> tuple[pa.Table, _Found]:
@@ -509,9 +462,8 @@ class _Filler:
         found = _Found(
             n_rows=block.num_rows,
             filled=Counter(rows.counts),
-            empty=Counter({name: n for name in self.ignored if (n := _n_empty(block[name]))}),
+            empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
             unknown={each[0]: each for each in rows.unknown},
-            unused=tuple(unused_markers(as_frame(block), self.rare)) if self.rare else (),
         )
         if self.target is not None:
             label = as_frame(block.select([self.target]))
@@ -527,13 +479,13 @@ class _Filler:
         schema = pa.schema([schema.field(name) for name in self.kept], schema.metadata)
         with contextlib.ExitStack() as stack:
             writer = None
-            for block in _blocks(opened, batch_rows):
+            for block in blocks(opened, batch_rows):
                 filled, found = self.fill(block)
                 if writer is None:
                     # The first block decides the type of a column of nulls.
                     schema = filled.schema
                     writer = stack.enter_context(
-                        pq.ParquetWriter(output, schema, compression=_compression(opened))
+                        pq.ParquetWriter(output, schema, compression=compression(opened))
                     )
                 writer.write_table(filled.cast(schema))
                 yield found
@@ -587,42 +539,13 @@ def _write(
     return total
 
 
-def _blocks(opened: pq.ParquetFile, batch_rows: int, columns: Any = None) -> Iterator[pa.Table]:
-    """Yield the rows of a file in order, at least `batch_rows` at a time but for the last."""
-    # Batches end where row groups do, which may be small.
-    batches: list[pa.RecordBatch] = []
-    n_rows = 0
-    for batch in opened.iter_batches(batch_rows, columns=columns):
-        batches.append(batch)
-        n_rows += batch.num_rows
-        if n_rows >= batch_rows:
-            yield pa.Table.from_batches(batches)
-            batches, n_rows = [], 0
-    if n_rows:
-        yield pa.Table.from_batches(batches)
-
-
-def _n_empty(column: pa.ChunkedArray) -> int:
-    """Return how many cells hold nothing, or NaN."""
-    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
-
-
-def _compression(opened: pq.ParquetFile) -> str:
-    """Return how a file is compressed, by its first column."""
-    metadata = opened.metadata
-    if metadata.num_row_groups == 0 or metadata.num_columns == 0:
-        return "snappy"
-    codec = metadata.row_group(0).column(0).compression
-    return "none" if codec == "UNCOMPRESSED" else str(codec)
-
-
 def _imputation(
     output: Path,
     filler: _Filler,
     found: _Found,
     facts: dict[str, str],
     notes: Sequence[str],
-    cautions: Sequence[str],
+    cautions: Iterable[str],
     start: float,
 ) -> ParquetImputation:
     """Return what was written and how it came about, with its warnings."""
@@ -655,55 +578,6 @@ def _imputation(
 # ------------------------------------------------------------------------------ Dask
 
 
-@dataclass(frozen=True)
-class _DaskSource:
-    """A Dask DataFrame as a source of samples."""
-
-    frame: Any
-
-    @property
-    def names(self) -> list[Hashable]:
-        """The columns' names."""
-        return list(self.frame.columns)
-
-    @property
-    def index(self) -> tuple[str, ...]:
-        """No column is an index."""
-        return ()
-
-    @cached_property
-    def sizes(self) -> Rows:
-        """How many rows each partition has."""
-        return np.asarray(self.frame.map_partitions(len).compute(), dtype=np.intp)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.sizes.sum())
-
-    def take(self, rows: Rows, names: list[Any]) -> pd.DataFrame:
-        """Return some rows, in order, with some columns."""
-        from dask.base import compute
-        from dask.dataframe.methods import concat  # type: ignore[attr-defined]
-        from dask.delayed import delayed
-
-        first = np.cumsum(self.sizes) - self.sizes
-        shares = np.split(rows, np.searchsorted(rows, first[1:]))
-        parts = zip(self.frame[names].to_delayed(), shares, first, strict=True)
-        take = delayed(pd.DataFrame.take)
-        taken = compute(*(take(part, share - start) for part, share, start in parts))
-        return concat(taken)  # type: ignore[no-any-return]
-
-
-def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
-    """Return a partition with its gaps filled."""
-    rows = fill_rows(imputer, frame)
-    filled = frame.copy(deep=False)
-    for name in rows.cells:
-        filled[name] = rows.table[name]
-    return filled
-
-
 def import_distributed() -> ModuleType:
     """Return Dask's distributed, or name the extra that installs it."""
     try:
@@ -733,7 +607,7 @@ def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[A
                     n_workers=cpu_count() if n_jobs is None else effective_n_jobs(n_jobs),
                     threads_per_worker=1,
                     dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.ERROR,
+                    silence_logs=logging.CRITICAL,
                 )
             stack.enter_context(address)
         try:
@@ -783,105 +657,3 @@ def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: boo
     if table.path.resolve() in (place.resolve(), *place.resolve().parents):
         raise ValueError(f"{place}: the output must lie outside of the source.")
     return place
-
-
-@dataclass(frozen=True)
-class ParquetSource:
-    """A Parquet file, or the files of a folder in the order of their names, as one table.
-
-    Files whose names begin with a dot or an underscore do not count.
-    """
-
-    path: Path
-
-    def __post_init__(self) -> None:
-        """Refuse what is no table."""
-        if not self.path.exists():
-            raise FileNotFoundError(f"{self.path}: there is no such file or folder.")
-        if not self.files:
-            raise TableError(f"{self.path} must hold Parquet files. Got a folder without any.")
-        check_distinct_names(self.schema.names, str(self.path))
-        for file in self.files[1:]:
-            schema = _opened(file).schema_arrow
-            if not schema.equals(self.schema):
-                raise TableError(
-                    f"{file} must have the columns and types of {self.files[0].name}. "
-                    f"Got {_difference(schema, self.schema)}."
-                )
-        if self.n_rows == 0:
-            raise TableError(f"{self.path} must have at least one row. Got none.")
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder."""
-        return self.path.is_dir()
-
-    @cached_property
-    def files(self) -> tuple[Path, ...]:
-        """The files, in order."""
-        if not self.is_folder:
-            return (self.path,)
-        visible = (file for file in self.path.iterdir() if not file.name.startswith((".", "_")))
-        files = tuple(sorted(visible, key=lambda file: file.name))
-        folders = [file for file in files if file.is_dir()]
-        if folders:
-            raise TableError(
-                f"{self.path} must hold Parquet files only. Got the folder {folders[0].name!r} in "
-                "it: partitions in folders are not read."
-            )
-        return files
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """Names, types and metadata of the columns, from the first file."""
-        return _opened(self.files[0]).schema_arrow
-
-    @property
-    def names(self) -> list[str]:
-        """The columns' names."""
-        return list(self.schema.names)
-
-    @property
-    def index(self) -> list[str]:
-        """The columns that pandas wrote as an index."""
-        described = (self.schema.pandas_metadata or {}).get("index_columns", [])
-        return [name for name in described if name in self.names]
-
-    @cached_property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(_opened(file).metadata.num_rows for file in self.files)
-
-    def take(self, rows: Rows, names: list[str]) -> pd.DataFrame:
-        """Return some rows, in order, with some columns."""
-        taken = []
-        first = 0
-        for file in self.files:
-            for block in _blocks(_opened(file), BLOCK_ROWS, names):
-                last = first + block.num_rows
-                chosen = rows[slice(*np.searchsorted(rows, [first, last]))]
-                # A name with a dot may be read for that of a nested column too.
-                taken.append(block.select(names).take(chosen - first))
-                first = last
-        return as_frame(pa.concat_tables(taken))
-
-
-def _opened(file: Path) -> pq.ParquetFile:
-    """Return an open Parquet file, or refuse it."""
-    try:
-        return pq.ParquetFile(file)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise TableError(f"{file} is not a Parquet file that can be read: {reason}.") from error
-
-
-def _difference(schema: pa.Schema, expected: pa.Schema) -> str:
-    """Return the first column in which a schema differs from the one expected, and how."""
-    for field_ in expected:
-        if field_.name not in schema.names:
-            return f"no column {field_.name!r}"
-        got = schema.field(schema.names.index(field_.name))
-        if not got.equals(field_):
-            return f"the column {field_.name!r} as {got} where {field_} is expected"
-    further = [name for name in schema.names if name not in expected.names]
-    return f"a further column {further[0]!r}" if further else "the same in another order"

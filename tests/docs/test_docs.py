@@ -51,9 +51,10 @@ def python_blocks(page):
 
 
 def test_every_public_name_is_in_the_reference():
-    modules = {"kernimpute.kernels", "kernimpute.stream"}
-    names = {f"kernimpute.{name}" for name in kernimpute.__all__} - modules
-    names |= {f"kernimpute.kernels.{name}" for name in kernimpute.kernels.__all__}
+    modules = {"kernels", "stream"}
+    names = {f"kernimpute.{name}" for name in {*kernimpute.__all__} - modules}
+    for module in modules:
+        names |= {f"kernimpute.{module}.{name}" for name in getattr(kernimpute, module).__all__}
     assert names <= references()
 
 

@@ -145,8 +145,9 @@ def _impute_stream(
     """Fill a Parquet file, or a folder of such, block by block."""
     from kernimpute.cli.summary import Progress
     from kernimpute.estimators.impute_table import TableWarning
-    from kernimpute.stream import ParquetSource, impute_parquet
+    from kernimpute.stream import impute_parquet
     from kernimpute.table.columns import marker_values
+    from kernimpute.table.parquet import ParquetSource
 
     _check_stream(table, output, force=method["force"])
     with Progress(quiet=quiet) as progress, refusals(ImportError, OSError):
@@ -171,8 +172,8 @@ def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str])
 
     left = list(cautions)
     for text in missing_values:
-        unused = [f"no cell holds the missing value {value!r}" for value in marker_values(text)]
-        found = [caution for caution in unused if caution in left]
+        unused = [f" the missing value {value!r}" for value in marker_values(text)]
+        found = [caution for end in unused for caution in left if caution.endswith(end)]
         for caution in found[1:] if len(found) == len(unused) else found:
             left.remove(caution)
     return left
@@ -346,8 +347,9 @@ def _apply_stream(
     """Fill a Parquet file, or a folder of such, block by block by a model."""
     from kernimpute.cli.summary import Progress
     from kernimpute.estimators.impute_table import TableWarning
-    from kernimpute.stream import ParquetSource, transform_parquet
+    from kernimpute.stream import transform_parquet
     from kernimpute.table.columns import marker_values
+    from kernimpute.table.parquet import ParquetSource
 
     _check_stream(new, output, force=force)
     markers = [value for text in model.missing_values for value in marker_values(text)]
@@ -423,7 +425,8 @@ def _streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
         return True
     if not (_is_parquet(table) and _is_parquet(output) and table.exists()):
         return False
-    from kernimpute.stream import SAMPLE_ROWS, ParquetSource
+    from kernimpute.stream import SAMPLE_ROWS
+    from kernimpute.table.parquet import ParquetSource
 
     with refusals():
         return scheduler is not None or ParquetSource(table).n_rows > SAMPLE_ROWS
