@@ -54,7 +54,14 @@ from kernimpute.table.columns import (
     observed_in_table,
 )
 from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, count_empty
+from kernimpute.table.parquet import (
+    BLOCK_ROWS,
+    ParquetSource,
+    blocks,
+    compression,
+    count_empty,
+    opened,
+)
 from kernimpute.table.roles import ColumnRoles, column_roles, table_labels
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
@@ -474,18 +481,18 @@ class _Filler:
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[_Found]:
         """Fill a file, and yield what was found in each block that is written."""
-        opened = pq.ParquetFile(source)
-        schema = opened.schema_arrow
+        file = opened(source)
+        schema = file.schema_arrow
         schema = pa.schema([schema.field(name) for name in self.kept], schema.metadata)
         with contextlib.ExitStack() as stack:
             writer = None
-            for block in blocks(opened, batch_rows):
+            for block in blocks(file, batch_rows):
                 filled, found = self.fill(block)
                 if writer is None:
                     # The first block decides the type of a column of nulls.
                     schema = filled.schema
                     writer = stack.enter_context(
-                        pq.ParquetWriter(output, schema, compression=compression(opened))
+                        pq.ParquetWriter(output, schema, compression=compression(file))
                     )
                 writer.write_table(filled.cast(schema))
                 yield found
