@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments.panel_a fills | prediction | summary``."""
+"""The command line: ``python -m experiments.panel_a run fills | run prediction | summary``."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ Folder = Annotated[Path, typer.Option(help="Where rows, or tables, are written."
 CORES = joblib.cpu_count(only_physical_cores=True)
 
 
-@app.command("fills")
-def fills_command(
+@app.command("run")
+def run_command(
+    kind: Annotated[Kind, typer.Argument(help="What is measured.")],
     methods: Methods = None,
     redo: Redo = None,
     settings: Settings = None,
@@ -42,40 +43,13 @@ def fills_command(
     jobs: Jobs = CORES,
     results: Folder = RESULTS,
 ) -> None:
-    """Measure the error of the filled cells of new rows; what is written is not run again."""
-    _run("fills", methods, redo, settings, tables, repetitions, jobs, results)
-
-
-@app.command("prediction")
-def prediction_command(
-    methods: Methods = None,
-    redo: Redo = None,
-    settings: Settings = None,
-    tables: Tables = None,
-    repetitions: Repetitions = REPETITIONS,
-    jobs: Jobs = CORES,
-    results: Folder = RESULTS,
-) -> None:
-    """Measure log loss, AUC and accuracy on new rows; what is written is not run again."""
-    _run("prediction", methods, redo, settings, tables, repetitions, jobs, results)
-
-
-def _run(
-    kind: Kind,
-    methods: Names,
-    redo: Names,
-    settings: Names,
-    tables: Names,
-    repetitions: int,
-    jobs: int,
-    results: Path,
-) -> None:
+    """Measure fills or predictions of new rows; what is written is not run again."""
     # Only a run needs the methods.
-    from experiments.panel_a.run import METHODS, forget, measure, runs_left
+    from experiments.panel_a.run import KNOWN, METHODS, forget, measure, runs_left
 
     methods = [*(methods or []), *(redo or [])] or list(METHODS[kind])
     by_name = {f"{mechanism}:{rate}": (mechanism, rate) for mechanism, rate in SETTINGS[kind]}
-    _check("method", methods, METHODS[kind])
+    _check("method", methods, KNOWN[kind])
     _check("setting", settings or [], by_name)
     _check("table", tables or [], TABLES)
     if data_folder() is None:

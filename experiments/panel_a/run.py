@@ -14,6 +14,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from experiments.panel_a.fillers import FILLERS, filling_by
+from experiments.panel_a.others import OTHERS
 from experiments.panel_a.prediction import PREDICTORS, predicted
 from experiments.panel_a.problems import TABLES, Kind, Problem, make_problem
 from experiments.problem import Mechanism
@@ -27,6 +28,8 @@ ENDING = ["seconds_fit", "seconds_fill", "seed", "versions", "reason"]
 """Columns of both files; a method that fails has a reason and no measures."""
 
 METHODS: dict[Kind, tuple[str, ...]] = {"fills": tuple(FILLERS), "prediction": PREDICTORS}
+"""What is run unless methods are named."""
+KNOWN: dict[Kind, tuple[str, ...]] = {**METHODS, "fills": (*FILLERS, *OTHERS)}
 
 
 class Run(NamedTuple):
@@ -45,7 +48,10 @@ def read(kind: Kind, folder: Path) -> pd.DataFrame:
     if not path.exists():
         return pd.DataFrame(columns=[*COLUMNS[kind], *ENDING])
     counts = {"n_numbers": "Int64", "n_categories": "Int64"}
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=counts)
+    rows = pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=counts)
+    # Git unites the rows of two branches, and may leave a run twice.
+    keys = [name for name in (*PROBLEM, "method", "learner", "rows") if name in rows]
+    return rows.drop_duplicates(keys, keep="last")
 
 
 def runs_left(
@@ -123,8 +129,9 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 def fills_row(problem: Problem, method: str) -> list[dict[str, Any]]:
     """Return the error of a filler on the removed cells of new rows."""
+    filler = {**FILLERS, **OTHERS}[method]
     filling = filling_by(
-        method, problem.train, problem.y_train, problem.seed("filler"), [problem.new]
+        filler, problem.train, problem.y_train, problem.seed("filler"), [problem.new]
     )
     return [
         {

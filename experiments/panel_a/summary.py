@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -146,80 +147,72 @@ def written(setting: tuple[str, float]) -> str:
 
 def errors_table(fills: pd.DataFrame, value: str) -> Table:
     """Return each filler's error as a ratio to that of means or modes, by kind of gaps."""
-    readings = wide(fills, value).dropna(axis="rows", how="all").dropna(axis="columns", how="all")
-    names = [*(name for name in AIMS if name in readings), *(n for n in OURS if n in readings)]
-    seconds = fills.assign(seconds=fills["seconds_fit"] + fills["seconds_fill"])
-    medians = seconds.groupby("method")["seconds"].median()
+    readings = wide(fills, value).dropna(how="all").dropna(axis="columns", how="all")
+    medians = (
+        fills.assign(seconds=fills["seconds_fit"] + fills["seconds_fill"])
+        .groupby("method")["seconds"]
+        .median()
+    )
     rows: list[Row] = []
-    for name in dict.fromkeys(names):
+    order = [*AIMS, *readings.columns.difference([*AIMS, *OURS]), *OURS]
+    for name in sorted(readings, key=order.index):
         found = ratios(readings, name, "means")
-        cells = []
-        for setting in SETTINGS["fills"]:
-            here = [key[1:] == setting for key in found.index]
-            cells.append(_number(geometric_mean(found[here])))
-        problems = readings[name].notna().groupby(level=["table", "mechanism", "rate"]).sum()
-        repetitions = (
-            f"{problems.min()}"
-            if problems.nunique() == 1
-            else (f"{problems.min()} to {problems.max()}")
-        )
-        rows.append(
-            (
-                f"`{name}`",
-                *cells,
-                _number(geometric_mean(found)),
-                repetitions,
-                f"{medians[name]:.2f}",
-            )
-        )
+        kinds = [
+            geometric_mean(found[[key[1:] == setting for key in found.index]])
+            for setting in SETTINGS["fills"]
+        ]
+        over_all = np.nan if np.isnan(kinds).any() else geometric_mean(found)
+        runs = readings[name].notna().groupby(level=["table", "mechanism", "rate"]).sum()
+        cells = [_number(ratio) for ratio in (*kinds, over_all)]
+        rows.append((f"`{name}`", *cells, f"{runs.max()}", f"{medians[name]:.2f}"))
     what = "error of filled numbers, root mean square in standard deviations of the column"
     if value == "wrong":
         what = "share of wrong fills of categories"
+    header = map(written, SETTINGS["fills"])
     return Table(
         f"panel_a_{value}",
         f"New rows: {what}, as a ratio to that of column means and modes; geometric means over "
-        "the settings of a kind.",
-        (
-            "filler",
-            *map(written, SETTINGS["fills"]),
-            "all",
-            "repetitions",
-            "seconds a fit and fill, median",
-        ),
+        "the settings of a kind. Repetitions are the most of a setting, seconds a median.",
+        ("filler", *header, "all", "repetitions", "seconds"),
         (tuple(rows),),
     )
 
 
-def aims_table(fills: pd.DataFrame, ours: str) -> Table:
-    """Return how one of our fillers stands beside each rival, and what it must reach."""
+def aims_table(fills: pd.DataFrame) -> Table:
+    """Return how our fillings stand beside each rival, and what they must reach."""
     readings = wide(fills, "error").dropna(how="all")
-    rows: list[Row] = []
-    for rival, aim in AIMS.items():
-        if rival not in readings or rival == ours:
-            continue
-        found = ratios(readings, ours, rival)
-        worst = found.idxmax()
-        rows.append(
-            (
-                f"`{rival}`",
-                f"{(found < 1).mean():.2f}",
-                _number(aim.below, 2),
-                _number(geometric_mean(found)),
-                _number(aim.ratio, 2),
-                _number(found.max()),
-                _number(aim.largest, 2),
-                f"{worst[0]}, {written(worst[1:])}",
-                str(len(found)),
+    here = [name for name in OURS if name in readings]
+    blocks = []
+    for ours in here:
+        rows: list[Row] = []
+        for rival, aim in AIMS.items():
+            if rival not in readings or ours.startswith(rival):
+                continue
+            found = ratios(readings, ours, rival)
+            worst = found.idxmax()
+            rows.append(
+                (
+                    f"`{ours}`",
+                    f"`{rival}`",
+                    f"{(found < 1).mean():.2f}",
+                    _number(aim.below, 2),
+                    _number(geometric_mean(found)),
+                    _number(aim.ratio, 2),
+                    _number(found.max()),
+                    _number(aim.largest, 2),
+                    f"{worst[0]}, {written(worst[1:])}",
+                    str(len(found)),
+                )
             )
-        )
-    notes = tuple(_categories_notes(fills, ours))
+        blocks.append(tuple(rows))
     return Table(
-        f"panel_a_aims_{ours.replace(', ', '_').replace(' ', '_').replace('.', '_')}",
-        f"Fills of new rows by `{ours}`: share of settings with less error than a rival, geometric "
-        "mean and largest of the ratios of errors.",
-        ("rival", "below in", "aim", "ratio", "aim", "largest", "aim", "where", "settings"),
-        (tuple(rows),),
-        notes,
+        "panel_a_aims",
+        "Numbers of new rows filled by ours beside a rival: share of settings with less error, "
+        "geometric mean and largest of the ratios of errors. What is aimed at stands beside what "
+        "is reached.",
+        ("ours", "rival", "below in", "aim", "ratio", "aim", "largest", "aim", "at", "settings"),
+        tuple(blocks),
+        tuple(note for ours in here for note in _categories_notes(fills, ours)),
     )
 
 
@@ -235,7 +228,7 @@ def _categories_notes(fills: pd.DataFrame, ours: str) -> Iterable[str]:
     excess = ((means[ours] - means["means"]) / error).rename("excess")
     below = int((means[ours] < means["means"]).sum())
     yield (
-        f"Categories: fewer wrong fills than the mode in {share(below, len(means))} settings; "
+        f"`{ours}`: fewer wrong categories than the mode in {share(below, len(means))} settings; "
         f"the largest excess is {excess.max():.1f} standard errors of the share, at "
         f"{excess.idxmax()[0]}, {written(excess.idxmax()[1:])}."
     )
@@ -267,12 +260,11 @@ def prediction_table(prediction: pd.DataFrame, rows: str) -> Table:
             picked = {place: readings.at[place, method] for place, method in chosen.items()}
             measured[name] = readings.assign(**{CHOSEN: pd.Series(picked)})
     lines = []
-    for method in measured["log_loss"]:
+    for method in measured["log_loss"].columns.drop(SIMPLE):
         found = [compare(measured[name], method, SIMPLE, sign) for name, sign in MEASURES]
-        if method == SIMPLE or found[0] is None:
-            continue
-        loss, auc, accuracy = found
-        lines.append((loss.mean, (f"`{method}`" if method != CHOSEN else method, *_against(found))))
+        if found[0] is not None:
+            name = method if method == CHOSEN else f"`{method}`"
+            lines.append((found[0].mean, (name, *_against(found))))
     lines.sort(key=lambda line: -line[0])
     what = "with gaps like those of the training rows" if rows == "gaps" else "without gaps"
     means = [measured[name][SIMPLE].groupby(level=["source"]).mean().mean() for name in measured]
@@ -317,41 +309,42 @@ PAIRS = ("IterativeImputer", "means", "KNN", "kernimpute 0.1")
 """Fillers that ours are compared with, before the same learner."""
 
 
-def pairs_table(prediction: pd.DataFrame, ours: str) -> Table:
-    """Return what our filling gains over others before the same learner, new rows with gaps."""
+def pairs_table(prediction: pd.DataFrame) -> Table:
+    """Return what our fillings gain over others before the same learner, new rows with gaps."""
     here = predictions(prediction, "gaps")
+    measured = {measure: wide(here, measure) for measure, _ in MEASURES}
+    known = set(here["method"])
     blocks = []
-    for learner in ("SVM", "logistic"):
+    for ours, learner in product(("kernimpute", "kernimpute 0.1"), ("SVM", "logistic")):
         rows: list[Row] = []
-        for rival in PAIRS:
-            first, second = f"{ours} + {learner}", f"{rival} + {learner}"
-            for measure, sign in MEASURES:
-                readings = wide(here, measure)
-                if rival == ours or not {first, second} <= set(readings):
-                    continue
-                found = compare(readings, first, second, sign)
-                if found is None:
-                    continue
-                tests = "–" if found.tests is None else f"{found.tests[0]} : {found.tests[1]}"
-                rows.append(
-                    (
-                        f"{learner}, over `{rival}`",
-                        measure.replace("_", " "),
-                        signed(found.mean, 4),
-                        signed(found.median, 4),
-                        f"{found.up} : {found.down}",
-                        f"{found.p:.2g}",
-                        tests,
-                        signed(found.rest, 4),
-                    )
+        for rival, (measure, sign) in product(PAIRS, MEASURES):
+            pair = [f"{filler} + {learner}" for filler in (ours, rival)]
+            if ours == rival or not known.issuperset(pair):
+                continue
+            found = compare(measured[measure], *pair, sign)
+            if found is None:
+                continue
+            rows.append(
+                (
+                    f"`{pair[0]}`",
+                    f"`{rival}`",
+                    measure.replace("_", " "),
+                    signed(found.mean, 4),
+                    signed(found.median, 4),
+                    f"{found.up} : {found.down}",
+                    f"{found.p:.2g}",
+                    "–" if found.tests is None else f"{found.tests[0]} : {found.tests[1]}",
+                    signed(found.rest, 4),
                 )
+            )
         blocks.append(tuple(rows))
     return Table(
-        f"panel_a_pairs_{ours.replace(' ', '_').replace('.', '_')}",
-        f"`{ours}` against other fillings before the same learner, new rows with gaps: gains, the "
+        "panel_a_pairs",
+        "New rows with gaps: what our filling gains over another before the same learner, the "
         "better the higher, over tables. The corrected test of a table needs three repetitions.",
         (
-            "learner and rival",
+            "ours",
+            "over",
             "measure",
             "mean gain",
             "median",
@@ -371,16 +364,14 @@ def _number(value: float | None, decimals: int = 3) -> str:
 def tables(results: Path) -> list[Table]:
     """Return all tables."""
     fills, prediction = read("fills", results), read("prediction", results)
-    made = [errors_table(fills, "error"), errors_table(fills, "wrong")]
-    made += [aims_table(fills, ours) for ours in OURS if (fills["method"] == ours).any()]
-    if len(prediction):
-        made += [prediction_table(prediction, rows) for rows in ("gaps", "complete")]
-    made += [
-        pairs_table(prediction, ours)
-        for ours in ("kernimpute", "kernimpute 0.1")
-        if (prediction["method"] == ours).any()
+    return [
+        errors_table(fills, "error"),
+        errors_table(fills, "wrong"),
+        aims_table(fills),
+        prediction_table(prediction, "gaps"),
+        prediction_table(prediction, "complete"),
+        pairs_table(prediction),
     ]
-    return made
 
 
 def write_tables(results: Path, folder: Path) -> list[Path]:

