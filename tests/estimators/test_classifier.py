@@ -91,6 +91,7 @@ def test_without_guidance_or_with_an_infinite_anchor_it_is_the_reference_and_a_m
         {},
         {"reference": "mean"},
         {"use_labels": "own"},
+        {"class_weight": "balanced"},
         {"guidance": "direct", "gamma": 0.8, "C": 1.0, "eta": 4.0},
         {**GUIDED, "gamma": 0.8, "C": 1.0, "eta": 4.0},
     ],
@@ -100,12 +101,15 @@ def test_its_decisions_are_those_of_its_imputers_fill(options):
     """Numbers only: the classifier is the machine on the rows that the imputer fills."""
     X, y = related_rows()
     complete = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    imputer = KernelImputer(**options)
+    y[:12] = 0
+    class_weight = options.get("class_weight")
+    imputer = KernelImputer(**{k: v for k, v in options.items() if k != "class_weight"})
     filled = imputer.fit_transform(X, y)
     machine = {"gamma": 0.8, "C": 1.0}
     ours = KernelImputationClassifier(**{**options, **machine}, cv=None).fit(X, y)
     scaler = MinMaxScaler().fit(X)
-    theirs = SVC(gamma=0.8, tol=1e-9).fit(scaler.transform(filled), y)
+    theirs = SVC(gamma=0.8, tol=1e-9, class_weight=class_weight)
+    theirs.fit(scaler.transform(filled), y)
     expected = theirs.decision_function(scaler.transform(complete))
     np.testing.assert_allclose(ours.decision_function(complete), expected, atol=1e-4)
     # A new row with gaps is decided on as it is filled.

@@ -301,8 +301,8 @@ class KernelImputation(Persistent, BaseEstimator):
             "guidance": self.guidance is not None,
             "machine": self._has_machine,
         }
+        known = signature(type(self).__init__).parameters
         for name, user in USED_BY.items():
-            known = signature(type(self).__init__).parameters
             if in_use[user] or name not in known or getattr(self, name) == known[name].default:
                 continue
             unless = "where labels are not used" if user == "labels" else "without guidance"
@@ -535,11 +535,13 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _fitted_filler(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Filler:
         """Return what the reference learns from the training rows."""
+        # Not the weights of classes: without `use_labels` the reference knows of no labels.
+        weights = labels.sample_weight
         if isinstance(self.reference, str):
             if self.reference != "joint":
-                return typical_row(matrix, Gaussian(categorical=coding.categorical), labels.weights)
+                return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
-            weights, seed = labels.weights, self._seed()
+            seed = self._seed()
             return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
         imputer: FittedImputer = clone(self.reference).fit(matrix)
         n_columns = np.shape(imputer.transform(matrix[:1]))[1]
