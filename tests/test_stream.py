@@ -31,8 +31,7 @@ def assert_filled_as(expected, got, source, markers=()):
     assert got.schema.equals(source.schema, check_metadata=True)
     frame, before = as_frame(got), as_frame(source)
     for name in frame:
-        # Blocks of another size may round the last bit of a product differently.
-        pd.testing.assert_series_equal(frame[name], expected[name], rtol=1e-12, atol=1e-12)
+        pd.testing.assert_series_equal(frame[name], expected[name], check_exact=True)
         kept = observed_in_table(before[[name]], markers)[:, 0]
         assert frame.loc[kept, name].equals(before.loc[kept, name])
 

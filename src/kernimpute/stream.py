@@ -188,7 +188,8 @@ def impute_parquet(
     -----
     A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
     categories are those of the sample; numbers beyond and categories that it does not hold stay.
-    Memory is that of the sample, of its fit and of a few blocks. The output is put in place when
+    Memory is that of the sample, of its fit and of a few blocks, besides the label column where
+    labels are used. The output is put in place when
     it is whole; an interrupt leaves nothing, and the same call starts anew.
 
     Examples
@@ -214,12 +215,14 @@ def impute_parquet(
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
         # 2. A sample is drawn in one pass, and fitted as a table.
-        rows = np.arange(table.n_rows)
-        if rows.size > max_fit_rows:
+        if table.n_rows <= max_fit_rows:
+            rows = np.arange(table.n_rows)
+        else:
             labels = None
             if imputer._uses_labels and target is not None:
-                labels = table.take(rows, [target])
-            rows = _sampled(labels, rows.size, max_fit_rows, imputer._seed(), missing_values, task)
+                labels = table.take(np.arange(table.n_rows), [target])
+            seed = imputer._seed()
+            rows = _sampled(labels, table.n_rows, max_fit_rows, seed, missing_values, task)
         sample = table.take(rows, used)
         fitted = fit_table(
             sample,
