@@ -185,7 +185,7 @@ def test_weights_count_in_fit_and_choice():
 def test_the_remainder_learns_what_is_not_linear():
     X, truth = curved()
     joint = fitted(X)
-    assert 2 in [one.column for one in joint.corrections]
+    assert 2 in [one.column for one in joint.remainder.second]
     gaps = np.isnan(X[:, 2]) & ~np.isnan(X[:, 0])
     alone = (joint.centre + joint.scale * joint.normal.fill((X - joint.centre) / joint.scale))[:, 2]
     wrong = np.abs(joint.fill(X)[gaps, 2] - truth[gaps, 2]).mean()
@@ -193,14 +193,14 @@ def test_the_remainder_learns_what_is_not_linear():
 
 
 def test_the_remainder_leaves_a_normal_alone():
-    n_kept = [len(fitted(simulated(seed=seed)[0]).corrections) for seed in range(5)]
+    n_kept = [len(fitted(simulated(seed=seed)[0]).remainder.second) for seed in range(5)]
     assert np.mean(n_kept) <= 1.0
 
 
 def test_the_size_of_the_fit_decides_whether_there_is_a_remainder(monkeypatch):
     X, _ = curved()
     monkeypatch.setattr(fills, "MOST_REMAINDER_ROWS", len(X) - 1)
-    assert fitted(X).corrections == ()
+    assert fitted(X).remainder.second == ()
 
 
 def test_leave_one_out_errors_are_those_of_refits(monkeypatch):
@@ -212,14 +212,15 @@ def test_leave_one_out_errors_are_those_of_refits(monkeypatch):
         return np.where(np.isnan(rows), 0.0, rows)
 
     monkeypatch.setattr(remainder, "RIDGES", (0.3,))
+    generator = np.random.default_rng(0)
     (one,) = (
         correction
-        for correction in fit_remainder(Z, np.arange(3), weights, fill, np.random.default_rng(0))
+        for correction in fit_remainder(Z, np.arange(3), weights, fill, generator).first
         if correction.column == 2
     )
     known = np.flatnonzero(~np.isnan(Z[:, 2]))
     rows, left, w = one.rows, Z[known, 2], weights[known] / weights[known].mean()
-    K = np.exp(-((rows[:, None] - rows[None]) ** 2).sum(axis=2) / one.width)
+    K = np.exp(-np.sqrt(((rows[:, None] - rows[None]) ** 2).sum(axis=2)) / one.width)
     np.testing.assert_allclose((K + 0.3 * np.diag(1.0 / w)) @ one.coef, left, atol=1e-10)
     held_out = []
     for place in range(len(known)):
@@ -235,7 +236,7 @@ def test_corrections_are_added_at_gaps_alone():
     joint = fitted(X)
     Z = (X - joint.centre) / joint.scale
     filled = joint.normal.fill(Z)
-    corrected = correct(filled, np.isnan(Z), joint.corrections)
+    corrected = correct(filled, np.isnan(Z), joint.remainder)
     observed = ~np.isnan(Z)
     assert (corrected[observed] == filled[observed]).all()
 

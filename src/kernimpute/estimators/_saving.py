@@ -59,6 +59,7 @@ _TRUSTED = (
     "kernimpute.joint.factors.Factors",
     "kernimpute.joint.gaussian.Normal",
     "kernimpute.joint.remainder.Correction",
+    "kernimpute.joint.remainder.Remainder",
     "kernimpute.table.code.TableCode",
     "kernimpute.table.columns.Column",
     "kernimpute.table.stored.StoredValue",

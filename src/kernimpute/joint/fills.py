@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kernimpute.joint.factors import Factors, fit_factors, principal_factors
 from kernimpute.joint.gaussian import Normal, fit_normal, normal_of_means
-from kernimpute.joint.remainder import Correction, correct, fit_remainder
+from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 
 __all__ = ["JointReference", "fit_joint"]
 
@@ -68,7 +68,7 @@ class JointReference:
     numeric: BoolArray  # (n_columns,)
     normal: Law  # of rows in standard units; a quantity as label is the last column
     strength: float
-    corrections: tuple[Correction, ...]
+    remainder: Remainder
     notes: tuple[str, ...]
 
     @property
@@ -104,7 +104,7 @@ class JointReference:
         for rows, Z, _ in self._chunks(X, None, None):
             gaps = np.isnan(X[rows])
             mean = self.normal.fill(Z)
-            filled = correct(mean, np.isnan(Z), self.corrections)
+            filled = correct(mean, np.isnan(Z), self.remainder)
             draw = self.normal.draw(Z, generator) + filled - mean
             own = np.clip(self._from_standard(draw), 0.0, 1.0)
             shares = np.clip(self._from_standard(filled), 0.0, 1.0)
@@ -138,7 +138,7 @@ class JointReference:
 
     def _filled(self, Z: FloatArray, posterior: FloatArray | None) -> FloatArray:
         """Return rows in standard units with their gaps filled."""
-        return correct(self.normal.fill(Z, posterior), np.isnan(Z), self.corrections)
+        return correct(self.normal.fill(Z, posterior), np.isnan(Z), self.remainder)
 
     def _from_standard(self, Z: FloatArray) -> FloatArray:
         """Return the table's columns of rows in standard units, in their own."""
@@ -205,9 +205,9 @@ def fit_joint(
     if math.isfinite(strength):
         normal = _fit(Z, strength, weights, classes, normal)
     # 4. The remainder.
-    corrections: tuple[Correction, ...] = ()
+    remainder = Remainder()
     if len(X) <= MOST_REMAINDER_ROWS and not is_wide:
-        corrections = fit_remainder(unlabelled, groups, weights, normal.fill, generator)
+        remainder = fit_remainder(unlabelled, groups, weights, normal.fill, generator)
     n_columns = centre.size
     return JointReference(
         centre,
@@ -216,7 +216,7 @@ def fit_joint(
         numeric[:n_columns],
         normal,
         strength,
-        corrections,
+        remainder,
         notes,
     )
 

@@ -5,11 +5,13 @@ For each column of the table:
 
 1. Hide the column in rows that observe it, one cell a row: their other gaps stay, so the rows look
    like those to be filled. Fill them by the normal.
-2. Fit a gaussian kernel ridge from the filled rows to what was hidden minus its fill; its ridge
-   has the smallest leave-one-out error, in closed form.
-3. Keep it where that error is at least 1 % below the error of the normal alone.
+2. Fit a kernel ridge from the filled rows to what was hidden minus its fill. The kernel is
+   exp(-distance / width); the ridge has the smallest leave-one-out error, in closed form.
+3. Keep it where that error is clearly below the error of the normal alone.
 
-Trained on rows in which everything else is observed, it would do harm in rows with many gaps.
+Then the columns that were kept are learnt once more, from rows whose other gaps have the first
+pass's fills. Trained on rows in which everything else is observed, the remainder would do harm in
+rows with many gaps.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from numpy.typing import NDArray
 
 from kernimpute.joint.gaussian import rows_times
 
-__all__ = ["Correction", "Fill", "correct", "fit_remainder", "held_out_residuals"]
+__all__ = ["Correction", "Fill", "Remainder", "correct", "fit_remainder", "held_out_residuals"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
-WIDTH = 0.7
-"""Width of the kernel, in median squared distances. Three widths to choose from gained nothing."""
+WIDTH = 2.0
+"""Width of the kernel, in median distances. Three widths to choose from gained nothing."""
 RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
 MOST_CELLS = 300
@@ -36,7 +39,9 @@ MOST_CELLS = 300
 FEWEST_CELLS = 20
 """Hidden cells of a column at the least; with fewer it is left to the normal."""
 GAIN = 0.01
-"""Share of the normal's squared error that a correction must save."""
+STANDARD_ERRORS = 1.0
+"""A correction must save this share of the normal's squared error, and so many standard errors
+of what it saves."""
 
 
 class Fill(Protocol):
@@ -51,9 +56,18 @@ class Correction:
     """What is added to the normal's fills of one column: kernel(row, rows) @ coef."""
 
     column: int
+    own: IntArray  # the columns of the same column of the table, which take the normal's fills
     rows: FloatArray  # (n_cells, n_columns), filled
-    width: float  # the kernel is exp(-squared distance / width)
+    width: float
     coef: FloatArray  # (n_cells,)
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The corrections of both passes; `second` replaces `first` in what is filled in the end."""
+
+    first: tuple[Correction, ...] = ()
+    second: tuple[Correction, ...] = ()
 
 
 def fit_remainder(
@@ -62,54 +76,61 @@ def fit_remainder(
     weights: FloatArray,
     fill: Fill,
     generator: np.random.Generator,
-) -> tuple[Correction, ...]:
+) -> Remainder:
     """Return the corrections that pay, for rows (n_rows, n_columns) in standard units.
 
     `groups` (n_columns,) names the table's column that a column belongs to: a category's
     indicators are hidden together.
     """
-    corrections = []
-    for group in np.unique(groups):
-        columns = np.flatnonzero(groups == group)
-        # 1. Hide the column.
-        known = np.flatnonzero(~np.isnan(Z[:, columns[0]]))
-        if known.size > MOST_CELLS:
-            known = np.sort(generator.choice(known, MOST_CELLS, replace=False))
-        if known.size < FEWEST_CELLS:
-            continue
-        hidden = Z[known]
-        hidden[:, columns] = np.nan
-        rows = fill(hidden)
-        left = Z[np.ix_(known, columns)] - rows[:, columns]
-        # 2. and 3. Learn what the normal left of each of its columns.
-        corrections += _worthwhile(columns, rows, left, weights[known])
-    return tuple(corrections)
+    passes: list[tuple[Correction, ...]] = [()]
+    candidates = np.unique(groups)
+    for _ in range(2):
+        corrections: list[Correction] = []
+        for group in candidates:
+            own = np.flatnonzero(groups == group)
+            # 1. Hide the column.
+            known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
+            if known.size > MOST_CELLS:
+                known = np.sort(generator.choice(known, MOST_CELLS, replace=False))
+            if known.size < FEWEST_CELLS:
+                continue
+            hidden = Z[known]
+            hidden[:, own] = np.nan
+            filled = fill(hidden)
+            rows = _added(filled, filled, np.isnan(hidden), passes[-1])
+            rows[:, own] = filled[:, own]
+            left = Z[np.ix_(known, own)] - filled[:, own]
+            # 2. and 3. Learn what the normal left of each of its columns.
+            corrections += _worthwhile(own, rows, left, weights[known])
+        passes.append(tuple(corrections))
+        candidates = np.unique(groups[[one.column for one in corrections]])
+    return Remainder(*passes[1:])
 
 
 def _worthwhile(
-    columns: IntArray, rows: FloatArray, left: FloatArray, weights: FloatArray
+    own: IntArray, rows: FloatArray, left: FloatArray, weights: FloatArray
 ) -> list[Correction]:
-    """Return the corrections whose leave-one-out error is below that of none."""
-    distances = _squared_distances(rows, rows)
+    """Return the corrections whose leave-one-out error is clearly below that of none."""
+    distances = _distances(rows, rows)
     width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
     if width == 0.0:
         return []
     K = np.exp(-distances / width)
     root = np.sqrt(weights / weights.mean())
-    spectrum = _spectrum(K, root)
-    none = weights @ left**2
-    least, ridges = (1.0 - GAIN) * none, np.full(columns.size, np.inf)
-    for ridge in RIDGES:
-        errors = weights @ _held_out(spectrum, root, left, ridge) ** 2
-        # Rounding decides nothing: a tie goes to the larger ridge.
-        is_better = errors < least * (1.0 - 1e-8)
-        least, ridges = np.where(is_better, errors, least), np.where(is_better, ridge, ridges)
-    values, vectors = spectrum
+    values, vectors = _spectrum(K, root)
+    held_out = [_held_out((values, vectors), root, left, ridge) for ridge in RIDGES]
+    errors = np.array([weights @ residuals**2 for residuals in held_out])
     corrections = []
-    for place in np.flatnonzero(np.isfinite(ridges)):
+    for place, column in enumerate(own):
+        # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
+        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
+        saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
+        needed = GAIN * float(weights @ left[:, place] ** 2)
+        if saved.sum() <= max(needed, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
+            continue
         rotated = vectors.T @ (root * left[:, place])
-        coef = root * (vectors @ (rotated / (values + ridges[place])))
-        corrections.append(Correction(int(columns[place]), rows, width, coef))
+        coef = root * (vectors @ (rotated / (values + RIDGES[best])))
+        corrections.append(Correction(int(column), own, rows, width, coef))
     return corrections
 
 
@@ -126,7 +147,7 @@ def held_out_residuals(
 def _spectrum(K: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues and eigenvectors of a kernel matrix whose rows are weighted."""
     values, vectors = np.linalg.eigh(K * root[:, None] * root)
-    return values, vectors
+    return np.maximum(values, 0.0), vectors
 
 
 def _held_out(
@@ -142,21 +163,34 @@ def _held_out(
     return np.asarray(residuals / ((1.0 - leverage) * root)[:, None])
 
 
-def correct(
-    filled: FloatArray, missing: NDArray[np.bool_], corrections: tuple[Correction, ...]
-) -> FloatArray:
+def correct(filled: FloatArray, missing: BoolArray, remainder: Remainder) -> FloatArray:
     """Return rows filled by the normal, (n_rows, n_columns), with their corrections added."""
+    if not remainder.second:
+        return filled
+    between = _added(filled, filled, missing, remainder.first)
+    return _added(filled, between, missing, remainder.second)
+
+
+def _added(
+    filled: FloatArray,
+    rows: FloatArray,
+    missing: BoolArray,
+    corrections: tuple[Correction, ...],
+) -> FloatArray:
+    """Return the normal's fills with the corrections that rows, filled otherwise, ask for."""
     corrected = filled.copy()
     for one in corrections:
         gappy = np.flatnonzero(missing[:, one.column])
         if gappy.size:
-            kernel = np.exp(-_squared_distances(filled[gappy], one.rows) / one.width)
+            seen = rows[gappy]
+            seen[:, one.own] = filled[np.ix_(gappy, one.own)]
+            kernel = np.exp(-_distances(seen, one.rows) / one.width)
             corrected[gappy, one.column] += rows_times(kernel, one.coef[:, None])[:, 0]
     return corrected
 
 
-def _squared_distances(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the squared distances of all pairs of rows."""
+def _distances(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the Euclidean distances of all pairs of rows."""
     products = rows_times(left, np.ascontiguousarray(right.T))
     sums = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    return np.asarray(np.maximum(sums - 2.0 * products, 0.0))
+    return np.asarray(np.sqrt(np.maximum(sums - 2.0 * products, 0.0)))
