@@ -138,7 +138,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     kernel_ : Kernel
         With guidance: the kernel, with its gamma.
     eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
+        With guidance: the weight of the anchor, for "direct" or where it is given.
     n_subsets_ : int
         With guidance: subsets imputed.
     gap_ : float

@@ -87,7 +87,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     kernel_ : Kernel
         The kernel, with its gamma.
     eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
+        With guidance: the weight of the anchor, for "direct" or where it is given.
     n_subsets_, n_iter_, n_disjoint_pairs_ : int
         Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
