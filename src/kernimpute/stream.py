@@ -54,7 +54,14 @@ from kernimpute.table.columns import (
     observed_in_table,
 )
 from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, count_empty
+from kernimpute.table.parquet import (
+    BLOCK_ROWS,
+    ParquetSource,
+    blocks,
+    compression,
+    count_empty,
+    opened,
+)
 from kernimpute.table.roles import ColumnRoles, column_roles, table_labels
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
@@ -181,7 +188,8 @@ def impute_parquet(
     -----
     A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
     categories are those of the sample; numbers beyond and categories that it does not hold stay.
-    Memory is that of the sample, of its fit and of a few blocks. The output is put in place when
+    Memory is that of the sample, of its fit and of a few blocks, besides the label column where
+    labels are used. The output is put in place when
     it is whole; an interrupt leaves nothing, and the same call starts anew.
 
     Examples
@@ -207,12 +215,14 @@ def impute_parquet(
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
         # 2. A sample is drawn in one pass, and fitted as a table.
-        rows = np.arange(table.n_rows)
-        if rows.size > max_fit_rows:
+        if table.n_rows <= max_fit_rows:
+            rows = np.arange(table.n_rows)
+        else:
             labels = None
             if imputer._uses_labels and target is not None:
-                labels = table.take(rows, [target])
-            rows = _sampled(labels, rows.size, max_fit_rows, imputer._seed(), missing_values, task)
+                labels = table.take(np.arange(table.n_rows), [target])
+            seed = imputer._seed()
+            rows = _sampled(labels, table.n_rows, max_fit_rows, seed, missing_values, task)
         sample = table.take(rows, used)
         fitted = fit_table(
             sample,
@@ -474,18 +484,18 @@ class _Filler:
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[_Found]:
         """Fill a file, and yield what was found in each block that is written."""
-        opened = pq.ParquetFile(source)
-        schema = opened.schema_arrow
+        file = opened(source)
+        schema = file.schema_arrow
         schema = pa.schema([schema.field(name) for name in self.kept], schema.metadata)
         with contextlib.ExitStack() as stack:
             writer = None
-            for block in blocks(opened, batch_rows):
+            for block in blocks(file, batch_rows):
                 filled, found = self.fill(block)
                 if writer is None:
                     # The first block decides the type of a column of nulls.
                     schema = filled.schema
                     writer = stack.enter_context(
-                        pq.ParquetWriter(output, schema, compression=compression(opened))
+                        pq.ParquetWriter(output, schema, compression=compression(file))
                     )
                 writer.write_table(filled.cast(schema))
                 yield found

@@ -60,7 +60,7 @@ def test_a_small_table_is_filled_in_memory_to_the_same_cells(program, table, mon
     monkeypatch.setattr("kernimpute.stream.impute_parquet", None)
     assert program("impute", "t.parquet", *GIVEN, "-o", "memory.parquet", "-q") == (0, "", "")
     streamed, whole = (pd.read_parquet(f"{name}.parquet") for name in ("stream", "memory"))
-    pd.testing.assert_frame_equal(streamed, whole, rtol=1e-12, atol=1e-12)
+    pd.testing.assert_frame_equal(streamed, whole, check_exact=True)
 
 
 def test_a_folder_gives_a_folder(program, table, folder):

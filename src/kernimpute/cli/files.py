@@ -72,7 +72,7 @@ def open_table(path: Path) -> TableFile:
     """Return the cells of a table file; its extension says the format."""
     if path.is_dir():
         raise RefusedError(
-            f"{path} is a directory, not a table: give a folder of Parquet files, for Parquet."
+            f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
         )
     extension = table_extension(path)
     if not path.exists():

@@ -79,8 +79,7 @@ Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="The table: .csv, .tsv (also .gz) or .parquet; for impute with --subset-size also a "
-        "folder of .parquet.",
+        help="The table: .csv, .tsv (also .gz) or .parquet; for impute also a folder of .parquet.",
     ),
 ]
 Model = Annotated[
@@ -91,7 +90,11 @@ Model = Annotated[
     ),
 ]
 NewRows = Annotated[
-    Path, typer.Argument(help="The rows to fill: .csv, .tsv (also .gz) or .parquet.", metavar="NEW")
+    Path,
+    typer.Argument(
+        metavar="NEW",
+        help="The rows to fill: .csv, .tsv (also .gz) or .parquet, or a folder of .parquet.",
+    ),
 ]
 FilledTable = Annotated[
     Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
@@ -220,14 +223,14 @@ Jobs = Annotated[
         "--jobs",
         "--n-jobs",
         callback=_jobs,
-        help="Subsets at the same time; -1: one a core. By default 1.",
+        help="Subsets at the same time, or worker processes of --scheduler local; -1: one a core.",
     ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Fill subsets of a Parquet table on Dask's workers: local, or tcp://host:port.",
+        help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
     ),
 ]
 Unknown = Annotated[

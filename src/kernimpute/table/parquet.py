@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kernimpute.table.columns import TableError, check_distinct_names, listed
 from kernimpute.table.frames import as_frame
 
-__all__ = ["BLOCK_ROWS", "ParquetSource", "blocks", "compression", "count_empty"]
+__all__ = ["BLOCK_ROWS", "ParquetSource", "blocks", "compression", "count_empty", "opened"]
 
 BLOCK_ROWS = 2**15
 """Rows that are read at once, by default."""
@@ -40,7 +40,7 @@ class ParquetSource:
             raise TableError(f"{self.path} must hold Parquet files. Got a folder without any.")
         check_distinct_names(self.schema.names, str(self.path))
         for file in self.files[1:]:
-            schema = _opened(file).schema_arrow
+            schema = opened(file).schema_arrow
             if not schema.equals(self.schema):
                 other = [str(field) for field in schema if field not in self.schema]
                 raise TableError(
@@ -73,7 +73,7 @@ class ParquetSource:
     @cached_property
     def schema(self) -> pa.Schema:
         """Names, types and metadata of the columns, from the first file."""
-        return _opened(self.files[0]).schema_arrow
+        return opened(self.files[0]).schema_arrow
 
     @property
     def names(self) -> list[str]:
@@ -89,14 +89,14 @@ class ParquetSource:
     @cached_property
     def n_rows(self) -> int:
         """Number of rows."""
-        return sum(_opened(file).metadata.num_rows for file in self.files)
+        return sum(opened(file).metadata.num_rows for file in self.files)
 
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pd.DataFrame:
         """Return some rows, in order, with some columns."""
         taken = []
         first = 0
         for file in self.files:
-            for block in blocks(_opened(file), BLOCK_ROWS, names):
+            for block in blocks(opened(file), BLOCK_ROWS, names):
                 last = first + block.num_rows
                 chosen = rows[slice(*np.searchsorted(rows, [first, last]))]
                 # A name with a dot may be read for that of a nested column too.
@@ -105,23 +105,24 @@ class ParquetSource:
         return as_frame(pa.concat_tables(taken))
 
 
-def _opened(file: Path) -> pq.ParquetFile:
+def opened(file: Path) -> pq.ParquetFile:
     """Return an open Parquet file, or refuse it."""
     try:
-        return pq.ParquetFile(file)
+        # Buffered ahead, the whole file would stay in memory until it is closed.
+        return pq.ParquetFile(file, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{file} is not a Parquet file that can be read: {reason}.") from error
 
 
 def blocks(
-    opened: pq.ParquetFile, batch_rows: int, columns: list[str] | None = None
+    file: pq.ParquetFile, batch_rows: int, columns: list[str] | None = None
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file in order, at least `batch_rows` at a time but for the last."""
     # Batches end where row groups do, which may be small.
     batches: list[pa.RecordBatch] = []
     n_rows = 0
-    for batch in opened.iter_batches(batch_rows, columns=columns):
+    for batch in file.iter_batches(batch_rows, columns=columns):
         batches.append(batch)
         n_rows += batch.num_rows
         if n_rows >= batch_rows:
@@ -136,9 +137,9 @@ def count_empty(column: pa.ChunkedArray) -> int:
     return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
 
 
-def compression(opened: pq.ParquetFile) -> str:
+def compression(file: pq.ParquetFile) -> str:
     """Return how a file is compressed, by its first column."""
-    metadata = opened.metadata
+    metadata = file.metadata
     if metadata.num_row_groups == 0 or metadata.num_columns == 0:
         return "snappy"
     codec = metadata.row_group(0).column(0).compression
