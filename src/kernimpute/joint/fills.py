@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.joint.factors import Factors, fit_factors, principal_factors
+from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
 from kernimpute.joint.gaussian import Normal, fit_normal, normal_of_means
 from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 
@@ -40,12 +40,14 @@ FEWEST_HIDDEN = 30
 """Hidden cells that a choice takes at the least."""
 HIDDEN_SHARE = 0.2
 """Share of the observed cells that are hidden for the choice."""
-TOL = 1e-2
-"""EM stops where no filled cell moves by more, in standard deviations."""
-MOST_CHOICE_ROWS = 2_000
+TOL = 2e-3
+"""EM stops where filled cells move by less, in standard deviations."""
+CHOICE_ROUNDS, FIT_ROUNDS = 10, 30
+"""Rounds of EM at the most. Each strength of a choice starts from the one before."""
+FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 60_000
 MOST_FIT_ROWS = 20_000
 MOST_REMAINDER_ROWS = 5_000
-"""Rows that a choice or fit takes at the most; with more rows the remainder is not learnt."""
+"""Rows, and cells, that a choice or fit takes at the most; with more rows there is no remainder."""
 TIE = 1e-8
 """Relative differences of errors below this decide nothing."""
 MOST_DENSE_COLUMNS = 150
@@ -203,7 +205,7 @@ def fit_joint(
     # 3. All cells.
     is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
     if math.isfinite(strength):
-        normal = _fit(Z, strength, weights, classes, normal)
+        normal = _fit(Z, strength, weights, classes, normal, FIT_ROUNDS)
     # 4. The remainder.
     remainder = Remainder()
     if len(X) <= MOST_REMAINDER_ROWS and not is_wide:
@@ -222,10 +224,20 @@ def fit_joint(
 
 
 def _fit(
-    Z: FloatArray, strength: float, weights: FloatArray, classes: IntArray | None, start: Law
+    Z: FloatArray,
+    strength: float,
+    weights: FloatArray,
+    classes: IntArray | None,
+    start: Law,
+    rounds: int,
 ) -> Law:
     """Return the law of rows in standard units, of the kind of its start."""
-    options: dict[str, Any] = {"weights": weights, "classes": classes, "tol": TOL}
+    options: dict[str, Any] = {
+        "weights": weights,
+        "classes": classes,
+        "tol": TOL,
+        "max_iter": rounds,
+    }
     if isinstance(start, Factors):
         return fit_factors(Z, strength, start=start, **options)
     return fit_normal(Z, strength, start=start, **options)
@@ -244,12 +256,13 @@ def _choose(
     The error is that of rows whose quantity is unknown, as it is of rows to be filled.
     """
     is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
-    rows = _some(len(Z), MOST_CHOICE_ROWS, generator)
+    most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // Z.shape[1]))
+    rows = _some(len(Z), most, generator)
     Z, unlabelled, weights = Z[rows], unlabelled[rows], weights[rows]
     classes = None if classes is None else classes[rows]
     hidden = _hidden_cells(~np.isnan(unlabelled), groups, generator)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
-    normal: Law = normal_of_means(Z.shape[1], n_classes)
+    normal: Law = (factors_of_means if is_wide else normal_of_means)(Z.shape[1], n_classes)
     if int(hidden.sum()) < FEWEST_HIDDEN:
         note = (
             f"the strength of the joint normal is {UNCHOSEN:g} pseudo-rows, because fewer than "
@@ -267,7 +280,7 @@ def _choose(
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
     start = principal_factors(gappy, n_classes) if is_wide else normal
     for strength in STRENGTHS:
-        normal = _fit(gappy, strength, weights, classes, start)
+        normal = _fit(gappy, strength, weights, classes, start, CHOICE_ROUNDS)
         if not is_wide:
             # Factors that a strong prior has shrunk to nothing do not come back.
             start = normal

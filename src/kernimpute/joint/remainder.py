@@ -34,8 +34,9 @@ WIDTH = 2.0
 """Width of the kernel, in median distances. Three widths to choose from gained nothing."""
 RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
-MOST_CELLS = 300
-"""Hidden cells of a column at the most."""
+MOST_CELLS, MANY_COLUMNS = 300, 30
+"""Hidden cells of a column at the most. Beyond so many columns each has fewer: the cost of them
+all, cubic in the cells, is bounded."""
 FEWEST_CELLS = 20
 """Hidden cells of a column at the least; with fewer it is left to the normal."""
 GAIN = 0.01
@@ -84,14 +85,15 @@ def fit_remainder(
     """
     passes: list[tuple[Correction, ...]] = [()]
     candidates = np.unique(groups)
+    most = int(MOST_CELLS * min(1.0, MANY_COLUMNS / candidates.size) ** (1.0 / 3.0))
     for _ in range(2):
         corrections: list[Correction] = []
         for group in candidates:
             own = np.flatnonzero(groups == group)
             # 1. Hide the column.
             known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
-            if known.size > MOST_CELLS:
-                known = np.sort(generator.choice(known, MOST_CELLS, replace=False))
+            if known.size > most:
+                known = np.sort(generator.choice(known, most, replace=False))
             if known.size < FEWEST_CELLS:
                 continue
             hidden = Z[known]
