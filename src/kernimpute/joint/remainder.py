@@ -21,6 +21,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from kernimpute.joint.gaussian import rows_times
 
@@ -113,7 +114,8 @@ def _worthwhile(
     own: IntArray, rows: FloatArray, left: FloatArray, weights: FloatArray
 ) -> list[Correction]:
     """Return the corrections whose leave-one-out error is clearly below that of none."""
-    distances = _distances(rows, rows)
+    # Not by products of rows: the root of a small difference of large sums is noise.
+    distances = cdist(rows, rows)
     width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
     if width == 0.0:
         return []
@@ -186,13 +188,6 @@ def _added(
         if gappy.size:
             seen = rows[gappy]
             seen[:, one.own] = filled[np.ix_(gappy, one.own)]
-            kernel = np.exp(-_distances(seen, one.rows) / one.width)
+            kernel = np.exp(-cdist(seen, one.rows) / one.width)
             corrected[gappy, one.column] += rows_times(kernel, one.coef[:, None])[:, 0]
     return corrected
-
-
-def _distances(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the Euclidean distances of all pairs of rows."""
-    products = rows_times(left, np.ascontiguousarray(right.T))
-    sums = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    return np.asarray(np.sqrt(np.maximum(sums - 2.0 * products, 0.0)))
