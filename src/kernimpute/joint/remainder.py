@@ -62,6 +62,7 @@ class Correction:
     rows: FloatArray  # (n_cells, n_columns), filled
     width: float
     coef: FloatArray  # (n_cells,)
+    left: float  # the leave-one-out error as a share of the normal's, squared
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,13 @@ class Remainder:
 
     first: tuple[Correction, ...] = ()
     second: tuple[Correction, ...] = ()
+
+    def noise(self, n_columns: int) -> FloatArray:
+        """Return the share of the normal's standard deviations that is left, (n_columns,)."""
+        shares = np.ones(n_columns)
+        for one in self.second:
+            shares[one.column] = np.sqrt(one.left)
+        return shares
 
 
 def fit_remainder(
@@ -129,12 +137,13 @@ def _worthwhile(
         # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
         best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
         saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
-        needed = GAIN * float(weights @ left[:, place] ** 2)
-        if saved.sum() <= max(needed, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
+        none = float(weights @ left[:, place] ** 2)
+        if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
             continue
         rotated = vectors.T @ (root * left[:, place])
         coef = root * (vectors @ (rotated / (values + RIDGES[best])))
-        corrections.append(Correction(int(column), own, rows, width, coef))
+        share = float(errors[best, place]) / none
+        corrections.append(Correction(int(column), own, rows, width, coef, share))
     return corrections
 
 
