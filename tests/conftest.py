@@ -49,6 +49,13 @@ TERMS = {
 """The kernels' feature terms of two numbers, as the paper's appendix A has them."""
 
 
+def read_only(*arrays):
+    """Return the arrays, protected, so that a test fails where one is written to."""
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_blas_thread():
     """Keep the linear algebra on one thread, so that times and roundings repeat."""

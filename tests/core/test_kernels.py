@@ -18,14 +18,7 @@ from kernimpute.kernels import (
     Sigmoid,
     make_kernel,
 )
-from tests.conftest import BATTERY, N_FEATURES, TERMS
-
-
-def read_only(*arrays):
-    """Return the arrays, protected, so that a test fails where one is written to."""
-    for array in arrays:
-        array.setflags(write=False)
-    return arrays[0] if len(arrays) == 1 else arrays
+from tests.conftest import BATTERY, N_FEATURES, TERMS, read_only
 
 
 def table_for(kernel, n_samples, seed=0, *, missing=0.4):
