@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,16 @@ def read_only(*arrays):
     for array in arrays:
         array.setflags(write=False)
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+def peak_memory(action):
+    """Return the most memory, in bytes, that an action took at once."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 
 import joblib
 import numpy as np
@@ -25,6 +24,7 @@ from kernimpute import (
 )
 from kernimpute.estimators._base import estimated_memory
 from kernimpute.kernels import Gaussian
+from tests.conftest import peak_memory
 from tests.estimators.problems import GUIDED, mixed_table, related_rows, uniform_rows
 
 MACHINES = [KernelImputationClassifier(cv=None), KernelImputationRegressor()]
@@ -264,12 +264,7 @@ def test_a_fit_stays_below_the_estimate_of_its_memory(n_samples, n_columns, opti
     X, y = uniform_rows(n_samples, n_columns)
     imputer = KernelImputer(**options)
     imputer.fit(X[:30], y[:30])
-    tracemalloc.start()
-    try:
-        imputer.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak = peak_memory(lambda: imputer.fit(X, y))
     assert peak <= estimated_memory(n_samples, n_columns, imputer.guidance, imputer.kernel_)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from threadpoolctl import threadpool_limits
 
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
+from tests.conftest import peak_memory
 from tests.estimators.problems import (
     GUIDED,
     amputed,
@@ -300,14 +300,15 @@ def test_case_12_more_memory_than_allowed_is_refused_before_any_is_taken(
 ):
     X, y = uniform_rows(n_samples, 8)
     allowed = 8 * n_samples**2 // part
-    tracemalloc.start()
-    try:
+    refusals = []
+
+    def fit():
         with pytest.raises(ValueError, match="subset_size") as refusal:
             estimator(guidance="direct", max_memory=allowed).fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    message = str(refusal.value)
+        refusals.append(str(refusal.value))
+
+    peak = peak_memory(fit)
+    (message,) = refusals
     assert str(n_samples) in re.sub(r"(?<=\d)[ ,_\u202f\xa0](?=\d{3})", "", message)
     assert re.search(SIZE, message)
     # A few copies of the table, and nothing that grows with the square of the rows.
@@ -323,13 +324,11 @@ def test_case_12_new_rows_are_filled_in_chunks(options):
     peaks = {}
     for n_new in (9000, 12000):
         X_new = uniform_rows(n_new, 8, seed=1)[0]
-        tracemalloc.start()
-        try:
-            filled = imputer.transform(X_new)
-            peaks[n_new] = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert np.isfinite(filled).all()
+
+        def fill(X_new=X_new):
+            assert np.isfinite(imputer.transform(X_new)).all()
+
+        peaks[n_new] = peak_memory(fill)
     # Copies of the table grow with it; a matrix of new rows x 200 would take 5 MB more.
     assert peaks[12000] - peaks[9000] < 6 * 3000 * 8 * 8
 
