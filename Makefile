@@ -15,7 +15,8 @@ demo: $(VENV)/.demo
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
 NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
-	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py)
+	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py) \
+	$(addprefix tests/joint/,test_gaussian.py test_fills.py)
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
