@@ -20,7 +20,6 @@ from hypothesis.extra import numpy as npst
 from kernimpute.core.projections import (
     AdamMoments,
     adam_step,
-    clip_and_centre,
     project_box_hyperplane,
     project_box_psd,
     project_frobenius_ball,
@@ -211,18 +210,6 @@ def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, thres
     Q = balanced(data.draw(vector(n)), lower, upper)
     dearer = threshold * (np.abs(Q).sum() - np.abs(P).sum())
     assert (v - P) @ (Q - P) <= dearer + 1e-12 * size(v, P, Q) ** 2
-
-
-@settings(max_examples=50)
-@given(data=st.data(), n=SIZES)
-def test_clip_and_centre_meets_the_hyperplane_and_leaves_the_box_by_the_mean(data, n):
-    lower, upper = data.draw(boxes_around_zero(n))
-    v = data.draw(vector(n))
-    centred = clip_and_centre(v, lower, upper)
-    assert abs(centred.sum()) <= 1e-12 * size(upper, lower)
-    mean = abs(np.clip(v, lower, upper).mean())
-    # An entry is rounded in units of the box, however small the mean.
-    assert outside(centred, lower, upper) <= mean * (1.0 + 1e-12) + 1e-15 * size(upper, lower)
 
 
 # ------------------------------------------------------------ an independent conic solver

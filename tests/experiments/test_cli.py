@@ -14,19 +14,7 @@ from experiments import __main__ as program
 from experiments.config import config_names, load_config
 from experiments.kinds import moons
 from experiments.records import read_csv, read_parts
-
-MOONS = """
-kind: moons
-description: A trial.
-n_samples: 40
-noise: 0.1
-n_missing: 4
-C: 4.0
-gamma: 8.0
-grid: 3
-repetitions: 2
-methods: [mean, direct]
-"""
+from tests.experiments.fake_kind import MOONS
 
 
 @pytest.fixture

@@ -86,9 +86,5 @@ def test_pairs_differ_in_one_part():
             "direct[labels=shuffled]+refit",
             "mean+svc",
         ),
-        (
-            "true labels, over permuted ones",
-            "direct+refit",
-            "direct[labels=shuffled]+refit",
-        ),
+        ("true labels, over permuted ones", "direct+refit", "direct[labels=shuffled]+refit"),
     ]
