@@ -221,8 +221,11 @@ FILLERS: Mapping[str, Filler] = {
     "kernimpute 0.1, whole": _kernel_imputer(**_FIRST_RELEASE),
     "kernimpute": _unrounded(),
     "kernimpute, whole": _kernel_imputer(),
+    "kernimpute, guided": _unrounded(guidance="direct"),
+    "kernimpute, class means": _unrounded(use_labels="posterior"),
 }
-"""Of ours, "whole" rounds fills of whole-number columns, as it does for columns of integers."""
+"""Of ours, "whole" rounds fills of whole-number columns, as it does for columns of integers. The
+last two use the labels of the training rows."""
 
 
 def cpu_seconds() -> float:

@@ -20,7 +20,6 @@ from kernimpute.core.checks import (
     check_integer,
     check_matrix,
     check_real,
-    codes_and_weights,
     free_memory,
     infer_task,
     observed_cells,
@@ -168,12 +167,6 @@ def test_columns_without_anything_observed_are_accepted_if_numeric():
     np.testing.assert_array_equal(check_incomplete(X, "f", BOTH), X)
     with pytest.raises(ValueError, match="each have an observed code.*only NaN in column 0"):
         check_incomplete(X, "f", np.array([False, True]))
-
-
-def test_codes_come_with_their_weights():
-    codes, weights = codes_and_weights(np.array([3.0, 1.0, 3.0]), np.array([1.0, 0.5, 2.0]))
-    np.testing.assert_array_equal(codes, [1.0, 3.0])
-    np.testing.assert_array_equal(weights, [0.5, 3.0])
 
 
 # ------------------------------------------------------------------------------- the range

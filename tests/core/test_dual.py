@@ -179,16 +179,6 @@ def test_one_against_the_rest_is_the_binary_problems():
     assert binary.shaped(alone, binary.intercept(K, alone))[0].shape == (60,)
 
 
-@pytest.mark.parametrize("pair", [(5, 9), ("no", "yes"), (False, True), (-1.0, 1.0)])
-def test_labels_of_any_sort(pair):
-    y = labels_of(points(40))
-    named = np.array(pair)[y]
-    for labels in (named, named.astype(object), named.tolist()):
-        dual = make_dual(labels, 40)
-        assert dual.classes.tolist() == list(pair)
-        np.testing.assert_array_equal(dual.targets[:, 0], 2.0 * y - 1.0)
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1e5])
 def test_regression_does_not_depend_on_the_scale_of_the_targets(scale):
     X = points(50)
@@ -441,18 +431,6 @@ def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_th
     assert dual.gap(K, b) == pytest.approx(0.0, abs=1e-14)
 
 
-def test_the_primal_is_minimal_and_the_dual_maximal_at_the_solution(any_case):
-    X, dual = any_case
-    K = gaussian(X, 2.0)
-    b = dual.solve(K)
-    best = dual.primal_value(K, b)
-    generator = np.random.default_rng(5)
-    for _ in range(5):
-        other = dual.proximal_point(b + 0.1 * generator.standard_normal(b.shape), 0.0)
-        assert dual.primal_value(K, other) >= best - 1e-9 * abs(best)
-        assert dual.value(K, other) <= best + 1e-9 * abs(best)
-
-
 def test_the_gradient_is_that_of_the_smooth_part(any_case):
     X, dual = any_case
     smooth: Dual = replace(dual, epsilon=0.0)
@@ -463,22 +441,6 @@ def test_the_gradient_is_that_of_the_smooth_part(any_case):
         step = np.where(np.arange(70) == i, 1e-5, 0.0)[:, None]
         slope = (smooth.value(K, b + step) - smooth.value(K, b - step)) / 2e-5
         assert gradient[i].sum() == pytest.approx(slope, rel=1e-6, abs=1e-8)
-
-
-@pytest.mark.parametrize("step", [0.0, 0.5, 4.0])
-def test_the_proximal_point_against_a_generic_solver(step):
-    generator = np.random.default_rng(4)
-    dual = make_dual(generator.random(6), 6, task="regression", C=1.0, epsilon=0.2)
-    b = 1.5 * generator.standard_normal((6, 1))
-    near = dual.proximal_point(b, step)
-    assert_feasible(dual, near)
-
-    def cost(halves):
-        offset = halves[:6] - halves[6:] - b[:, 0]
-        return 0.5 * offset @ offset + step * dual.epsilon * halves.sum()
-
-    x = minimum(cost, np.ones(12), 1e-14).x
-    np.testing.assert_allclose(near[:, 0], x[:6] - x[6:], atol=1e-5)
 
 
 # -------------------------------------------------------------------------------- refusals

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from sklearn.metrics import pairwise
@@ -18,14 +16,7 @@ from kernimpute.kernels import (
     Sigmoid,
     make_kernel,
 )
-from tests.conftest import BATTERY, N_FEATURES, TERMS
-
-
-def read_only(*arrays):
-    """Return the arrays, protected, so that a test fails where one is written to."""
-    for array in arrays:
-        array.setflags(write=False)
-    return arrays[0] if len(arrays) == 1 else arrays
+from tests.conftest import BATTERY, N_FEATURES, TERMS, peak_memory, read_only
 
 
 def table_for(kernel, n_samples, seed=0, *, missing=0.4):
@@ -416,8 +407,4 @@ def test_a_matrix_takes_little_more_memory_than_itself():
     n = 600
     X = np.random.default_rng(0).random((n, N_FEATURES))
     for kernel in (kind() for kind in KERNELS.values() if kind.is_euclidean):
-        tracemalloc.start()
-        kernel(X, X)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert peak <= 1.1 * n * n * 8 + 2_000_000
+        assert peak_memory(lambda kernel=kernel: kernel(X, X)) <= 1.1 * n * n * 8 + 2_000_000

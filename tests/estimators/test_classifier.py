@@ -16,11 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from kernimpute import (
-    KernelImputationClassifier,
-    KernelImputer,
-    Status,
-)
+from kernimpute import KernelImputationClassifier, KernelImputer, Status
 from tests.estimators.problems import GUIDED, amputed, related_rows, uniform_rows
 
 AGREE = 1e-5

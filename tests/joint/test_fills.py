@@ -243,3 +243,27 @@ def test_corrections_are_added_at_gaps_alone():
 
 def test_strengths_fall_so_that_each_starts_from_the_stronger():
     assert list(STRENGTHS) == sorted(STRENGTHS, reverse=True)
+
+
+def test_rare_categories_are_left_to_their_means():
+    generator = np.random.default_rng(0)
+    kind = np.r_[generator.integers(0, 2, 198), 2, 2]
+    X = np.column_stack([np.eye(3)[kind], 0.4 * kind + 0.1 * generator.random(200)])
+    X[::5, :3] = np.nan
+    groups, numeric = np.array([0, 0, 0, 1]), np.array([False, False, False, True])
+    joint = fit_joint(X, groups, numeric, np.ones(200))
+    assert joint.used.tolist() == [0, 1, 3]
+    filled = joint.fill(X)
+    assert (filled[::5, 2] == joint.centre[2]).all()
+    assert (filled[:195:5, :3].argmax(axis=1) == kind[:195:5]).all()
+    assert joint.standard_deviation(X).shape == X.shape
+
+
+def test_a_corrected_column_has_the_noise_that_is_left():
+    X, truth = curved(600)
+    joint = fitted(X)
+    gaps = np.isnan(X[:, 2])
+    half = 1.6449 * joint.standard_deviation(X)[gaps, 2]
+    covered = (np.abs(joint.fill(X)[gaps, 2] - truth[gaps, 2]) <= half).mean()
+    assert 0.8 < covered < 0.99
+    assert half.mean() < 0.7 * 1.6449 * joint.scale[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -96,25 +95,6 @@ def test_a_row_is_at_its_minimum_within_three_sweeps(kernel, n, d, weighted):
     found = rows.columns[missing, 3]
     better = minimize(at, found, method="L-BFGS-B", bounds=[(0.0, 1.0)] * 6, tol=1e-12)
     assert at(found) <= better.fun * (1.0 + 1e-10) + 1e-14
-
-
-def test_no_step_lowers_a_quartic_more():
-    generator = np.random.default_rng(0)
-    quartics = generator.normal(size=(2000, 4)) * 10.0 ** generator.integers(-9, 3, (2000, 4))
-    quartics[:, 3] = np.abs(quartics[:, 3])
-    quartics[:, :3][generator.random((2000, 3)) < 0.1] = 0.0
-    ends = np.sort(generator.random((2000, 2)), axis=1) * [-1.0, 1.0]
-    ends[generator.random((2000, 2)) < 0.1] = 0.0
-    helper = compiled._quartic_step
-    step_of = numba.njit(lambda q, low, high: helper(q[0], q[1], q[2], q[3], low, high))
-    for quartic, (low, high) in zip(quartics, ends, strict=True):
-        step = step_of(quartic, low, high)
-        assert low <= step <= high
-        roots = np.roots(np.polyder(np.append(quartic[::-1], 0.0))).real
-        tried = np.clip(np.append(np.linspace(low, high, 200), roots), low, high)
-        lowest = (tried * np.polyval(quartic[::-1], tried)).min()
-        scale = np.abs(quartic).max()
-        assert step * np.polyval(quartic[::-1], step) <= min(lowest, 0.0) + 1e-15 * scale
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

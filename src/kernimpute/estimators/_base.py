@@ -45,6 +45,7 @@ from kernimpute.estimators._subsets import (
     fill,
     mean_decision,
     no_labels,
+    one_thread,
     read_labels,
     stratified_subsets,
 )
@@ -542,7 +543,9 @@ class KernelImputation(Persistent, BaseEstimator):
                 return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
             seed = self._seed()
-            return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
+            # Its matrices are small: more threads of BLAS would wait for each other.
+            with one_thread():
+                return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
         imputer: FittedImputer = clone(self.reference).fit(matrix)
         n_columns = np.shape(imputer.transform(matrix[:1]))[1]
         if n_columns != matrix.shape[1]:

@@ -24,10 +24,11 @@ from kernimpute.joint.gaussian import (
     class_posterior,
     drawn_classes,
     mixed_fill,
+    movement,
     rows_times,
 )
 
-__all__ = ["Factors", "fit_factors", "principal_factors"]
+__all__ = ["Factors", "factors_of_means", "fit_factors", "principal_factors"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -140,7 +141,7 @@ def fit_factors(
             has_label = classes >= 0
             posterior[has_label] = np.eye(n_classes)[classes[has_label]]
         now = mixed_fill(factors._fills(Z, means), posterior)
-        if before is not None and np.abs(now - before).max(initial=0.0) <= tol:
+        if before is not None and movement(now, before) <= tol:
             break
         before = now
         # 2. M-step. The deviations and factors are those under the classes' odds.
@@ -163,6 +164,12 @@ def fit_factors(
         shares = weights @ posterior / weights.sum()
         factors = Factors(mean, shares, loadings, noise)
     return factors
+
+
+def factors_of_means(n_columns: int, n_classes: int = 1) -> Factors:
+    """Return the law without factors, which fills rows in standard units with their means."""
+    means, shares = np.zeros((n_classes, n_columns)), np.full(n_classes, 1.0 / n_classes)
+    return Factors(means, shares, np.zeros((n_columns, 1)), np.ones(n_columns))
 
 
 def principal_factors(Z: FloatArray, n_classes: int) -> Factors:

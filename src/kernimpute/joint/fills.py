@@ -3,7 +3,8 @@
 `fit_joint` chooses a joint normal on cells that it hides, refits it to all cells, and learns what
 it leaves. A row is filled on its own, by its observed cells:
 
-1. Standardise the columns by mean and deviation.
+1. Standardise the columns by mean and deviation. The indicators of rare categories are left out:
+   nothing can be learnt of them, and they keep their means.
 2. Choose the strength: hide a fifth of the cells, fit, and compare the error on them. An infinite
    strength, which fills with means and most frequent categories, is a candidate. Whole
    cells of the table are hidden, because a category's indicators give each other away.
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernimpute.joint.factors import Factors, fit_factors, principal_factors
+from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
 from kernimpute.joint.gaussian import Normal, fit_normal, normal_of_means
 from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 
@@ -38,14 +39,18 @@ UNCHOSEN = 30.0
 """Strength where too few cells can be hidden to choose one."""
 FEWEST_HIDDEN = 30
 """Hidden cells that a choice takes at the least."""
+FEWEST_OF_CATEGORY = 3
+"""Rows of a category that its indicator takes at the least."""
 HIDDEN_SHARE = 0.2
 """Share of the observed cells that are hidden for the choice."""
-TOL = 1e-2
-"""EM stops where no filled cell moves by more, in standard deviations."""
-MOST_CHOICE_ROWS = 2_000
+TOL = 2e-3
+"""EM stops where filled cells move by less, in standard deviations."""
+CHOICE_ROUNDS, FIT_ROUNDS = 10, 30
+"""Rounds of EM at the most. Each strength of a choice starts from the one before."""
+FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 60_000
 MOST_FIT_ROWS = 20_000
 MOST_REMAINDER_ROWS = 5_000
-"""Rows that a choice or fit takes at the most; with more rows the remainder is not learnt."""
+"""Rows, and cells, that a choice or fit takes at the most; with more rows there is no remainder."""
 TIE = 1e-8
 """Relative differences of errors below this decide nothing."""
 MOST_DENSE_COLUMNS = 150
@@ -66,7 +71,8 @@ class JointReference:
     scale: FloatArray  # (n_columns,)
     groups: IntArray  # (n_columns,): the table's column
     numeric: BoolArray  # (n_columns,)
-    normal: Law  # of rows in standard units; a quantity as label is the last column
+    used: IntArray  # (n_used,): the columns of the law; the others are filled with their means
+    normal: Law  # of used columns in standard units; a quantity as label is the last column
     strength: float
     remainder: Remainder
     notes: tuple[str, ...]
@@ -74,7 +80,7 @@ class JointReference:
     @property
     def has_target(self) -> bool:
         """Whether a quantity as label is a column of the normal."""
-        return bool(self.normal.means.shape[1] > self.centre.size)
+        return bool(self.normal.means.shape[1] > self.used.size)
 
     def fill(
         self, X: FloatArray, classes: IntArray | None = None, target: FloatArray | None = None
@@ -95,7 +101,10 @@ class JointReference:
         deviation = np.zeros_like(X)
         for rows, Z, _ in self._chunks(X, None, None):
             variance = self.normal.conditional(Z).variance
-            deviation[rows] = np.sqrt(variance[:, : X.shape[1]]) * self.scale
+            own = np.tile(self.scale, (len(Z), 1))
+            spread = np.sqrt(variance) * self.remainder.noise(Z.shape[1])
+            own[:, self.used] *= spread[:, : self.used.size]
+            deviation[rows] = np.where(np.isnan(X[rows]), own, 0.0)
         return deviation
 
     def sample(self, X: FloatArray, generator: np.random.Generator) -> FloatArray:
@@ -105,7 +114,8 @@ class JointReference:
             gaps = np.isnan(X[rows])
             mean = self.normal.fill(Z)
             filled = correct(mean, np.isnan(Z), self.remainder)
-            draw = self.normal.draw(Z, generator) + filled - mean
+            noise = (self.normal.draw(Z, generator) - mean) * self.remainder.noise(Z.shape[1])
+            draw = filled + noise
             own = np.clip(self._from_standard(draw), 0.0, 1.0)
             shares = np.clip(self._from_standard(filled), 0.0, 1.0)
             for group in np.unique(self.groups[~self.numeric]):
@@ -120,7 +130,7 @@ class JointReference:
         """Yield slices of rows with these in standard units, and the classes' probabilities."""
         for first in range(0, len(X), CHUNK_ROWS):
             rows = slice(first, first + CHUNK_ROWS)
-            Z = (X[rows] - self.centre) / self.scale
+            Z = ((X[rows] - self.centre) / self.scale)[:, self.used]
             if self.has_target:
                 own = np.full(len(Z), np.nan) if target is None else target[rows]
                 Z = np.column_stack([Z, own])
@@ -141,8 +151,10 @@ class JointReference:
         return correct(self.normal.fill(Z, posterior), np.isnan(Z), self.remainder)
 
     def _from_standard(self, Z: FloatArray) -> FloatArray:
-        """Return the table's columns of rows in standard units, in their own."""
-        return self.centre + self.scale * Z[:, : self.centre.size]
+        """Return all columns, in their own units, of rows that the law has filled."""
+        own = np.zeros((len(Z), self.centre.size))
+        own[:, self.used] = Z[:, : self.used.size]
+        return np.asarray(self.centre + self.scale * own)
 
 
 def _drawn_category(shares: FloatArray, generator: np.random.Generator) -> FloatArray:
@@ -190,30 +202,31 @@ def fit_joint(
     # 1. Standard units.
     centre, scale = _centre_and_scale(X, weights)
     rows = _some(len(X), MOST_FIT_ROWS, generator)
-    Z, weights = (X[rows] - centre) / scale, weights[rows]
+    used = np.flatnonzero(numeric | ~_is_rare(X))
+    Z, weights = ((X[rows] - centre) / scale)[:, used], weights[rows]
     classes = None if classes is None else classes[rows]
+    own_groups = groups[used]
     if target is not None:
         Z = np.column_stack([Z, target[rows]])
-        groups = np.append(groups, groups.max(initial=-1) + 1)
-        numeric = np.append(numeric, False)
+        own_groups = np.append(own_groups, groups.max(initial=-1) + 1)
     # 2. The strength.
     unlabelled = Z.copy()
-    unlabelled[:, centre.size :] = np.nan
-    strength, normal, notes = _choose(Z, unlabelled, groups, weights, classes, generator)
+    unlabelled[:, used.size :] = np.nan
+    strength, normal, notes = _choose(Z, unlabelled, own_groups, weights, classes, generator)
     # 3. All cells.
     is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
     if math.isfinite(strength):
-        normal = _fit(Z, strength, weights, classes, normal)
+        normal = _fit(Z, strength, weights, classes, normal, FIT_ROUNDS)
     # 4. The remainder.
     remainder = Remainder()
     if len(X) <= MOST_REMAINDER_ROWS and not is_wide:
-        remainder = fit_remainder(unlabelled, groups, weights, normal.fill, generator)
-    n_columns = centre.size
+        remainder = fit_remainder(unlabelled, own_groups, weights, normal.fill, generator)
     return JointReference(
         centre,
         scale,
-        groups[:n_columns],
-        numeric[:n_columns],
+        groups,
+        numeric,
+        used,
         normal,
         strength,
         remainder,
@@ -222,10 +235,20 @@ def fit_joint(
 
 
 def _fit(
-    Z: FloatArray, strength: float, weights: FloatArray, classes: IntArray | None, start: Law
+    Z: FloatArray,
+    strength: float,
+    weights: FloatArray,
+    classes: IntArray | None,
+    start: Law,
+    rounds: int,
 ) -> Law:
     """Return the law of rows in standard units, of the kind of its start."""
-    options: dict[str, Any] = {"weights": weights, "classes": classes, "tol": TOL}
+    options: dict[str, Any] = {
+        "weights": weights,
+        "classes": classes,
+        "tol": TOL,
+        "max_iter": rounds,
+    }
     if isinstance(start, Factors):
         return fit_factors(Z, strength, start=start, **options)
     return fit_normal(Z, strength, start=start, **options)
@@ -244,12 +267,13 @@ def _choose(
     The error is that of rows whose quantity is unknown, as it is of rows to be filled.
     """
     is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
-    rows = _some(len(Z), MOST_CHOICE_ROWS, generator)
+    most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // Z.shape[1]))
+    rows = _some(len(Z), most, generator)
     Z, unlabelled, weights = Z[rows], unlabelled[rows], weights[rows]
     classes = None if classes is None else classes[rows]
     hidden = _hidden_cells(~np.isnan(unlabelled), groups, generator)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
-    normal: Law = normal_of_means(Z.shape[1], n_classes)
+    normal: Law = (factors_of_means if is_wide else normal_of_means)(Z.shape[1], n_classes)
     if int(hidden.sum()) < FEWEST_HIDDEN:
         note = (
             f"the strength of the joint normal is {UNCHOSEN:g} pseudo-rows, because fewer than "
@@ -267,7 +291,7 @@ def _choose(
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
     start = principal_factors(gappy, n_classes) if is_wide else normal
     for strength in STRENGTHS:
-        normal = _fit(gappy, strength, weights, classes, start)
+        normal = _fit(gappy, strength, weights, classes, start, CHOICE_ROUNDS)
         if not is_wide:
             # Factors that a strong prior has shrunk to nothing do not come back.
             start = normal
@@ -289,6 +313,13 @@ def _centre_and_scale(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, F
     centre = (counts * known).sum(axis=0) / totals
     scale = np.sqrt((counts * (known - centre) ** 2).sum(axis=0) / totals)
     return centre, np.where(scale > 0.0, scale, 1.0)
+
+
+def _is_rare(X: FloatArray) -> BoolArray:
+    """Return which indicators say the same in all rows but a few, of shape (n_columns,)."""
+    known = ~np.isnan(X)
+    ones = (X == 1.0).sum(axis=0)
+    return np.asarray(np.minimum(ones, known.sum(axis=0) - ones) < FEWEST_OF_CATEGORY)
 
 
 def _some(n_rows: int, most: int, generator: np.random.Generator) -> IntArray:

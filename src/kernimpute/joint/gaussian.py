@@ -37,6 +37,7 @@ __all__ = [
     "gap_groups",
     "log_likelihood",
     "mixed_fill",
+    "movement",
     "normal_of_means",
     "rows_times",
 ]
@@ -225,7 +226,8 @@ def fit_normal(
     start : Normal or None
         Where EM starts; None is unit covariance about mean 0.
     tol, max_iter : float and int
-        EM stops when a round changes no filled cell by more than `tol`, or after `max_iter` rounds.
+        EM stops when a round moves the filled cells by at most `tol` in the root mean square, or
+        after `max_iter` rounds.
     """
     n_rows, n_columns = Z.shape
     missing = np.isnan(Z)
@@ -245,7 +247,7 @@ def fit_normal(
         # 2. M-step.
         normal = _maximise(expected, posterior, groups, weights, strength)
         now = mixed_fill(expected.filled, posterior)[missing]
-        if before is not None and np.abs(now - before).max(initial=0.0) <= tol:
+        if before is not None and movement(now, before) <= tol:
             break
         before = now
     return normal
@@ -255,6 +257,11 @@ def normal_of_means(n_columns: int, n_classes: int = 1) -> Normal:
     """Return the normal that fills rows in standard units with their means."""
     shares = np.full(n_classes, 1.0 / n_classes)
     return Normal(np.zeros((n_classes, n_columns)), shares, np.eye(n_columns))
+
+
+def movement(now: FloatArray, before: FloatArray) -> float:
+    """Return the root mean square of what filled cells moved by."""
+    return float(np.sqrt(np.mean((now - before) ** 2))) if now.size else 0.0
 
 
 def _maximise(

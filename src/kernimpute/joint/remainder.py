@@ -21,6 +21,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from kernimpute.joint.gaussian import rows_times
 
@@ -34,8 +35,9 @@ WIDTH = 2.0
 """Width of the kernel, in median distances. Three widths to choose from gained nothing."""
 RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
-MOST_CELLS = 300
-"""Hidden cells of a column at the most."""
+MOST_CELLS, MANY_COLUMNS = 300, 30
+"""Hidden cells of a column at the most. Beyond so many columns each has fewer: the cost of them
+all, cubic in the cells, is bounded."""
 FEWEST_CELLS = 20
 """Hidden cells of a column at the least; with fewer it is left to the normal."""
 GAIN = 0.01
@@ -60,6 +62,7 @@ class Correction:
     rows: FloatArray  # (n_cells, n_columns), filled
     width: float
     coef: FloatArray  # (n_cells,)
+    left: float  # the leave-one-out error as a share of the normal's, squared
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,13 @@ class Remainder:
 
     first: tuple[Correction, ...] = ()
     second: tuple[Correction, ...] = ()
+
+    def noise(self, n_columns: int) -> FloatArray:
+        """Return the share of the normal's standard deviations that is left, (n_columns,)."""
+        shares = np.ones(n_columns)
+        for one in self.second:
+            shares[one.column] = np.sqrt(one.left)
+        return shares
 
 
 def fit_remainder(
@@ -84,14 +94,15 @@ def fit_remainder(
     """
     passes: list[tuple[Correction, ...]] = [()]
     candidates = np.unique(groups)
+    most = int(MOST_CELLS * min(1.0, MANY_COLUMNS / candidates.size) ** (1.0 / 3.0))
     for _ in range(2):
         corrections: list[Correction] = []
         for group in candidates:
             own = np.flatnonzero(groups == group)
             # 1. Hide the column.
             known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
-            if known.size > MOST_CELLS:
-                known = np.sort(generator.choice(known, MOST_CELLS, replace=False))
+            if known.size > most:
+                known = np.sort(generator.choice(known, most, replace=False))
             if known.size < FEWEST_CELLS:
                 continue
             hidden = Z[known]
@@ -111,7 +122,8 @@ def _worthwhile(
     own: IntArray, rows: FloatArray, left: FloatArray, weights: FloatArray
 ) -> list[Correction]:
     """Return the corrections whose leave-one-out error is clearly below that of none."""
-    distances = _distances(rows, rows)
+    # Not by products of rows: the root of a small difference of large sums is noise.
+    distances = cdist(rows, rows)
     width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
     if width == 0.0:
         return []
@@ -125,12 +137,13 @@ def _worthwhile(
         # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
         best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
         saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
-        needed = GAIN * float(weights @ left[:, place] ** 2)
-        if saved.sum() <= max(needed, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
+        none = float(weights @ left[:, place] ** 2)
+        if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
             continue
         rotated = vectors.T @ (root * left[:, place])
         coef = root * (vectors @ (rotated / (values + RIDGES[best])))
-        corrections.append(Correction(int(column), own, rows, width, coef))
+        share = float(errors[best, place]) / none
+        corrections.append(Correction(int(column), own, rows, width, coef, share))
     return corrections
 
 
@@ -184,13 +197,6 @@ def _added(
         if gappy.size:
             seen = rows[gappy]
             seen[:, one.own] = filled[np.ix_(gappy, one.own)]
-            kernel = np.exp(-_distances(seen, one.rows) / one.width)
+            kernel = np.exp(-cdist(seen, one.rows) / one.width)
             corrected[gappy, one.column] += rows_times(kernel, one.coef[:, None])[:, 0]
     return corrected
-
-
-def _distances(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the Euclidean distances of all pairs of rows."""
-    products = rows_times(left, np.ascontiguousarray(right.T))
-    sums = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
-    return np.asarray(np.sqrt(np.maximum(sums - 2.0 * products, 0.0)))

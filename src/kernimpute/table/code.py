@@ -169,13 +169,13 @@ class TableCode:
         indicators before labels moved them, `reference`, it leaves the reference's category only
         for one whose indicator gained on it by more than half the range: small moves are noise.
         """
-        filled = matrix.copy()
+        filled, categorical = matrix.copy(), self.categorical
         places: dict[int, list[int]] = {}
         for place, (position, _) in enumerate(self.indicator_columns):
             places.setdefault(position, []).append(place)
         for position, own in places.items():
             gaps = np.isnan(matrix[:, position])
-            if not self.categorical[position]:
+            if not categorical[position]:
                 filled[gaps, position] = indicators[gaps, own[0]]
                 continue
             now = _one_each(indicators[gaps][:, own])
