@@ -10,8 +10,9 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint docs bench panel-data clean
 
+# On one thread each, because threads gain nothing on matrices of this size.
 demo: $(VENV)/.demo
-	$(BIN)/python examples/demo.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/demo.py
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
 NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
