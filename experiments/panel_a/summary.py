@@ -154,7 +154,8 @@ def errors_table(fills: pd.DataFrame, value: str) -> Table:
         .median()
     )
     rows: list[Row] = []
-    order = [*AIMS, *readings.columns.difference([*AIMS, *OURS]), *OURS]
+    rivals = [name for name in AIMS if name not in OURS]
+    order = [*rivals, *readings.columns.difference([*rivals, *OURS]), *OURS]
     for name in sorted(readings, key=order.index):
         found = ratios(readings, name, "means")
         kinds = [
