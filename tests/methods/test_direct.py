@@ -113,9 +113,6 @@ def test_the_callback_may_stop_and_the_best_so_far_is_returned():
     assert found.objective == found.trace.records[-1].objective
 
 
-# ------------------------------------------------------------------------ weights of rows
-
-
 def weighted_rows(weights, kernel=GAUSSIAN, *, task="classification", n_codes=0):
     """Return rows with weights, the places of their copies, and as many copies of each row."""
     n = len(weights)
