@@ -19,7 +19,7 @@ BAND = 4.0 * 0.5 / np.sqrt(100 * N_SEEDS)
 share rows, which widens the spread of a fold's accuracy and hardly that of the mean.)"""
 
 
-def noise(seed, n_samples=100, n_features=30, share=0.5):
+def noise(seed, n_samples=100, n_features=12, share=0.5):
     """Return uniform rows with gaps, and balanced labels that have nothing to do with them."""
     generator = np.random.default_rng(seed)
     X = amputed(generator.random((n_samples, n_features)), share, generator)
