@@ -1,4 +1,4 @@
-"""The compiled sweep puts cells and rows on their minima, and never raises the objective."""
+"""The compiled sweep puts cells and rows on their minima."""
 
 from __future__ import annotations
 
