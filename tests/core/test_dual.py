@@ -1,4 +1,4 @@
-"""The dual: exact solutions, what follows from them, gradients, proximal points, refusals."""
+"""The dual: exact solutions, extremes, starts, weights of rows, intercepts, refusals."""
 
 from __future__ import annotations
 

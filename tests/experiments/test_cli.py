@@ -147,9 +147,6 @@ def test_what_has_no_tables_or_figures_says_so(places, command, name, complaint)
     assert not places.results.exists()
 
 
-# ------------------------------------------------------------------ refused before any work
-
-
 def refused(tmp_path, data, **keys):
     given = {
         "kind": "classification",

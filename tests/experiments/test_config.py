@@ -1,6 +1,6 @@
 import pytest
 
-from experiments.config import ConfigError, MethodEntry, config_names, load_config
+from experiments.config import ConfigError, MethodEntry, load_config
 from tests.experiments.fake_kind import MOONS
 
 GOOD = """
@@ -81,18 +81,6 @@ def test_no_more_moons_lose_a_cell_than_there_are(tmp_path):
 def test_a_file_without_keys_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="must hold keys and values"):
         load(tmp_path, "- a\n")
-
-
-def test_a_name_that_is_no_config_is_refused_with_the_names_there_are():
-    with pytest.raises(ConfigError, match=r"one of: .*recovery.*; got 'nowhere'"):
-        load_config("nowhere")
-
-
-@pytest.mark.parametrize("name", config_names())
-def test_every_config_is_read_by_its_name_and_describes_itself(name):
-    config = load_config(name)
-    assert config.name == name
-    assert config.description.endswith(".")
 
 
 def test_limits_leave_units_out_with_a_reason():

@@ -21,7 +21,6 @@ from experiments.methods.guided import (
     guidance,
     guided_filling,
     mean_choice,
-    own,
     refit,
 )
 from experiments.methods.machines import near
@@ -291,12 +290,6 @@ def test_stage_two_alone_fits_the_observed_sums_at_any_gamma():
     expected = recover_features(X, kernel.inverse_link(kernel.link(sums)), kernel=kernel).X
     np.testing.assert_allclose(filled("K_o").filling.train, expected, atol=1e-6)
     assert filled("K_o").filling is filled("K_o", gamma=8.0).filling
-
-
-def test_one_filling_serves_every_classifier():
-    how = guidance(parse_name("direct"))
-    tables = zip(own(PROBLEM, how), refit(PROBLEM, how), strict=True)
-    assert all(one.filled is other.filled for one, other in tables)
 
 
 def test_a_selected_eta_ends_at_mean_imputation():

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from experiments.panel_a import problems, run
 from experiments.panel_a.__main__ import app
-from experiments.panel_a.fillers import FILLERS, coding_of, filling_by
+from experiments.panel_a.fillers import FILLERS, filling_by
 from experiments.panel_a.others import _together
 from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import TABLES, data_folder, problem_of, read_table, unrounded
@@ -106,14 +106,6 @@ def test_a_filler_leaves_no_gap_and_no_observed_cell_changed(problem, name):
     assert set(filling.others[0]["x3"]) <= {"low", "middle", "high"}
     whole = (filling.others[0]["x2"].astype(float) % 1 == 0).all()
     assert whole == name.endswith("whole")
-
-
-def test_the_coding_is_undone_with_and_without_every_category(problem):
-    for every in (True, False):
-        coding = coding_of(problem.train, every)
-        matrix = coding.matrix(problem.train_complete)
-        back = coding.filled(problem.train, matrix)
-        pd.testing.assert_frame_equal(back, unrounded(problem.train_complete), check_dtype=False)
 
 
 def test_draws_are_averaged_and_the_most_frequent_category_wins():

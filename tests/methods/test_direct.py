@@ -103,7 +103,7 @@ def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
     np.testing.assert_array_equal(still.X[:, :2], start[:, :2])
 
 
-def test_the_callback_may_stop_and_the_best_so_far_is_returned():
+def test_the_callback_or_no_rounds_may_stop_it_and_the_best_so_far_is_returned():
     rows = rows_of()
     found = impute_directly(
         rows, start_of(rows), eta=0.1, stop=STOP, callback=lambda record: record.iteration == 2
@@ -111,9 +111,8 @@ def test_the_callback_may_stop_and_the_best_so_far_is_returned():
     assert found.status is Status.INTERRUPTED
     assert len(found.trace) == 3
     assert found.objective == found.trace.records[-1].objective
-
-
-# ------------------------------------------------------------------------ weights of rows
+    none = impute_directly(rows, start_of(rows), eta=0.1, stop=StopRule(1e-9, 0))
+    assert (none.status, len(none.trace)) == (Status.MAX_ITER, 1)
 
 
 def weighted_rows(weights, kernel=GAUSSIAN, *, task="classification", n_codes=0):
