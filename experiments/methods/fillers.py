@@ -85,6 +85,11 @@ def missforest(problem: Problem, options: Options) -> IterativeImputer:
     return IterativeImputer(trees, max_iter=5, random_state=seed)
 
 
+def joint(problem: Problem, options: Options) -> KernelImputer:
+    """Return the library's imputer at its defaults: the joint reference, without labels."""
+    return KernelImputer(random_state=problem.seed("joint"))
+
+
 def kernel_imputer(problem: Problem, options: Options) -> KernelImputer:
     """Return the library's imputer, guided from column means, the rows in one subset or more."""
     subsets = int(options["subsets"])

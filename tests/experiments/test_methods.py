@@ -47,6 +47,7 @@ NAMES = [
     "iterative+logistic",
     "iterative_label+svc_near",
     "missforest+logistic",
+    "joint+logistic",
     "kernel_imputer+logistic",
     "kernel_imputer[subsets=2]+svc_near",
     "direct+own",
