@@ -40,6 +40,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.acceleration
+	$(BIN)/python -m benchmarks.joint
 	$(BIN)/python -m benchmarks.rivals
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.anchor
