@@ -53,22 +53,6 @@ def test_the_death_of_a_worker_changes_no_byte(client, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "in", "out"]
 
 
-def test_an_interrupt_leaves_nothing(client, tmp_path):
-    written_folder(numeric_table(60), tmp_path / "in", n_files=6)
-
-    def interrupt(n_rows, of):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        impute_parquet(
-            tmp_path / "in",
-            tmp_path / "out",
-            scheduler=client.scheduler.address,
-            callback=interrupt,
-        )
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
 def test_worker_processes_of_its_own(tmp_path):
     source = written(numeric_table(100), tmp_path / "table.parquet")
     imputer = KernelImputer(n_jobs=1).fit(source.drop_columns(["y"]).to_pandas())

@@ -1,4 +1,4 @@
-"""Supervised kernel-based imputation of labelled tables with gaps.
+"""Imputation of tables by what their columns know of each other, on request guided by labels.
 
 >>> import numpy as np
 >>> from kernimpute import impute

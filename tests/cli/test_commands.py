@@ -10,20 +10,23 @@ import kernimpute
 from kernimpute import KernelImputer, impute_table
 from kernimpute.cli.models import read_model
 from kernimpute.core.checks import SMALLEST_SUBSET
-from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text
+from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text, flat
 
 IMPUTE = ("impute", "t.csv", "-t", "y", "-o", "o.csv")
 ROLES = ("--ignore", "id", "--drop", "junk", "--categorical", "code")
 
 
-def flat(text):
-    """Return a text with single blanks."""
-    return " ".join(text.split())
-
-
 def example_frame(path):
     """Return an example table as Python reads it, codes as text."""
     return pd.read_csv(path, dtype={"id": object, "pet": object, "code": object})
+
+
+def assert_written(path, filled):
+    """Assert that a CSV holds a filled example table in the decimals of its columns."""
+    written = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name, spell in zip(FEATURES, ("{:.0f}", "{:.2f}", "{:.1f}", "{}", "{}"), strict=True):
+        assert written[name].tolist() == [spell.format(value) for value in filled[name]]
+    return written
 
 
 GUIDED = ("--guidance", "direct", "--reference", "mean")
@@ -90,12 +93,7 @@ def test_impute_is_impute_table(program, table, options, parameters):
     expected = impute_table(
         frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], **parameters
     ).table
-    written = pd.read_csv("o.csv", dtype=str, keep_default_na=False)
-    assert written["age"].tolist() == [f"{value:.0f}" for value in expected["age"]]
-    assert written["height"].tolist() == [f"{value:.2f}" for value in expected["height"]]
-    assert written["score"].tolist() == [f"{value:.1f}" for value in expected["score"]]
-    for name in ("pet", "code"):
-        assert written[name].tolist() == expected[name].tolist()
+    assert_written("o.csv", expected)
 
 
 def test_what_teaches_nothing_is_told_apart_from_no_gap(program, folder):
@@ -199,7 +197,6 @@ GUIDE = ["--guidance", "direct"]
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
         ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
-        (["d.csv", *HERE[1:]], "a folder gives a folder of Parquet files"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
@@ -207,20 +204,10 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
         (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),
         ([*HERE, "--ignore", "id,agee"], "--ignore: there is no column 'agee'"),
-        ([*HERE, "--categorical", "agee"], "--categorical: there is no column"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
-        (
-            ["t.csv", "-t", "pet", "-o", "o.csv", *GUIDE, "--task", "regression"],
-            "'pet' must hold numbers",
-        ),
         (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
-        (["t.csv", "-t", "id", "-o", "o.csv", *GUIDE], "'id' must hold classes that recur"),
-        (["t.csv", "-t", "junk", "-o", "o.csv", *GUIDE], "'junk' must hold at least two classes."),
-        (
-            ["t.csv", "-o", "o.csv", *GUIDE],
-            "--target must be the name of the label column for --gu",
-        ),
+        (["t.csv", "-o", "o.csv", *GUIDE], "--target must be the name of the label column for --"),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
         ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: name what"),
         ([*HERE, "--gamma", "2"], "--gamma must be left out without guidance. Got 2.0 instead: na"),
@@ -230,7 +217,6 @@ GUIDE = ["--guidance", "direct"]
         (["gaps.csv", *HERE[1:]], "must have a column, besides the label, with an observed value."),
         (["gaps.csv", *HERE[1:], *GUIDE], "with an observed value in a row that has a label"),
         ([*HERE, *GUIDE, "--max-memory", "1e-9"], "allows"),
-        ([*HERE, "--scheduler", "local"], "--scheduler is for Parquet that is written as Parquet"),
     ],
 )
 def test_impute_refuses(refused, table, arguments, message):
@@ -321,12 +307,7 @@ def test_apply_is_the_imputer_of_python(program, fitted):
             frame[name] = frame[name].astype("Int64")
     # Rows without a label are fitted, too.
     filled = KernelImputer().fit(train[FEATURES]).transform(new[FEATURES])
-    written = pd.read_csv("o.csv", dtype=str)
-    assert written.columns.tolist() == ["id", *FEATURES]
-    for name, spell in (("age", "{}"), ("height", "{:.2f}"), ("score", "{}.0")):
-        assert written[name].tolist() == [spell.format(value) for value in filled[name]]
-    for name in ("pet", "code"):
-        assert written[name].tolist() == filled[name].tolist()
+    assert assert_written("o.csv", filled).columns.tolist() == ["id", *FEATURES]
 
 
 def test_apply_changes_the_gaps_only_and_does_not_use_the_label(program, fitted):
@@ -381,18 +362,25 @@ def test_missing_values_are_those_of_the_model(program, fitted):
     }
 
 
-@pytest.mark.parametrize("extension", ["csv", "parquet"])
-def test_unknown_categories_are_kept_or_refused(program, refused, fitted, extension):
+@pytest.mark.parametrize(
+    ("extension", "output"), [("csv", "o.csv"), ("parquet", "o.csv"), ("parquet", "o.parquet")]
+)
+def test_unknown_categories_are_kept_or_refused(
+    program, refused, fitted, monkeypatch, extension, output
+):
+    # From Parquet to Parquet 12 rows are streamed, as many are.
+    monkeypatch.setattr("kernimpute.stream.SAMPLE_ROWS", 5)
     frame = example_frame("new.csv").fillna({"pet": "cat"})
     frame.loc[[1, 4], "pet"] = "fish"
     frame.to_csv("odd.csv", index=False) if extension == "csv" else frame.to_parquet("odd.parquet")
-    given = ("apply", "m", f"odd.{extension}", "-o", "o.csv")
+    given = ("apply", "m", f"odd.{extension}", "-o", output)
     err = refused(*given, "--unknown", "error")
     assert "Got 'fish' besides, in 2 cells: correct it, or pass --unknown keep, which" in err
     code, _, err = program(*given)
     assert code == 0
     assert err.endswith("are kept, and not used: 2 cells of 1 column ('pet': 'fish' in 2 cells)\n")
-    assert pd.read_csv("o.csv")["pet"].tolist() == frame["pet"].tolist()
+    written = pd.read_parquet(output) if output == "o.parquet" else pd.read_csv(output)
+    assert written["pet"].tolist() == frame["pet"].tolist()
 
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])

@@ -14,13 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernimpute.stream import SAMPLE_ROWS, impute_parquet
+from tests.cli.conftest import flat
+from tests.stream_tables import numeric_table
 
 GIVEN = ("-t", "y", "--missing-values", "-9")
-
-
-def flat(text):
-    """Return a text with single blanks."""
-    return " ".join(text.split())
 
 
 @pytest.fixture
@@ -28,10 +25,8 @@ def table(folder, monkeypatch):
     """Return a table of 60 rows, of which 20 are fitted, in files, a folder and a model."""
     monkeypatch.setattr("kernimpute.stream.SAMPLE_ROWS", 20)
     generator = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = generator.normal(size=(60, 3)) + y[:, None]
-    X[generator.random(X.shape) < 0.3] = np.nan
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table = numeric_table(60).drop(columns="d")
+    y = table.pop("y")
     table["pet"] = pd.Series(generator.choice(["cat", "dog", "-9"], 60))
     table["y"] = pd.Series(np.where(y == 1, "yes", "no")).where(generator.random(60) > 0.1)
     table.to_parquet("t.parquet", row_group_size=25)
@@ -90,16 +85,6 @@ def test_a_model_fills_by_blocks(program, table, monkeypatch, new):
     assert filled[["pet", "y"]].fillna("").equals(whole[["pet", "y"]].fillna("").astype("str"))
     for name in ("a", "c"):
         np.testing.assert_allclose(filled[name], whole[name], rtol=1e-9)
-
-
-def test_unknown_categories_of_blocks(program, refused, table):
-    assert program("fit", "t.csv", *GIVEN, "-o", "m", "-q")[0] == 0
-    table.assign(pet=["eel", *table["pet"][1:]]).to_parquet("new.parquet")
-    said = refused("apply", "m", "new.parquet", "-o", "out.parquet", "--unknown", "error")
-    assert "Got 'eel' besides, in 1 cell: correct it, or pass --unknown keep" in said
-    _, _, err = program("apply", "m", "new.parquet", "-o", "out.parquet")
-    assert "'eel' in 1 cell" in err
-    assert pd.read_parquet("out.parquet")["pet"][0] == "eel"
 
 
 @pytest.mark.parametrize(

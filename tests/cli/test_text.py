@@ -29,13 +29,6 @@ def column(cells, **options):
     return values.frame["c"], values.decimals["c"], values.notes, values.cautions
 
 
-def test_cells_keep_their_exact_text():
-    table = parse('a,"b ""x""",c\r\n 38.50 ,"x, y",\r\n"two\nlines",,00000\r\n')
-    assert table.names == ("a", 'b "x"', "c")
-    assert table.rows == [[" 38.50 ", "x, y", ""], ["two\nlines", "", "00000"]]
-    assert (table.lines, table.newline) == ([2, 3], "\r\n")
-
-
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
@@ -94,15 +87,6 @@ def test_what_it_writes_is_what_the_csv_module_reads(rows, delimiter, newline, q
     assert [list(table.header), *table.rows] == rows
     again = write_text([*zip(*rows, strict=True)], delimiter, newline)
     assert [*csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)] == rows
-
-
-def test_integers_floats_and_text_are_told_apart():
-    values = read("i,f,t\n1,1.50,yes\n-2,2,no\n,,\n")
-    assert [str(values.frame[name].dtype) for name in "ift"] == ["Int64", "float64", "object"]
-    assert values.frame["i"].tolist() == [1, -2, pd.NA]
-    assert values.frame["f"].tolist()[:2] == [1.5, 2.0]
-    assert values.frame["t"].tolist() == ["yes", "no", None]
-    assert values.notes == values.cautions == ()
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,6 @@ def with_towns(n_samples=60):
     return frame, y
 
 
-# ------------------------------------------------------------------ 17: unknown categories
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_case_17_an_unknown_category_is_kept_and_the_rest_is_filled_as_at_a_gap(library):
     frame, y = with_towns()
@@ -103,9 +100,6 @@ def test_case_17_a_rare_category_breaks_no_cross_validation():
     for model in (KernelImputationClassifier(), pipeline):
         # Warnings that are errors elsewhere would be scores of NaN here.
         assert (cross_val_score(model, frame, y, error_score="raise") > 0.4).all()
-
-
-# ------------------------------------------------------------------ 20, 22, 24: ranges
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -194,9 +188,6 @@ def test_case_24_a_table_of_constants_shows_no_warning(name, kernel):
     assert [str(warning.message) for warning in collected] == []
 
 
-# ------------------------------------------------------------------ 23: empty columns
-
-
 @pytest.mark.parametrize(
     ("low", "high", "dtype", "expected"),
     [
@@ -223,9 +214,6 @@ def test_case_23_so_is_one_under_a_range_for_all_and_one_of_text_is_refused():
     frame = pd.DataFrame({"a": X[:, 0], "e": pd.Series([None] * 20, dtype="string")})
     with pytest.raises(ValueError, match="'e' column .* numbers for its range to be declared"):
         imputer.set_params(feature_range={"e": (5, 9)}).fit(frame, [0, 1] * 10)
-
-
-# ------------------------------------------------------------------ 28: codes
 
 
 def scans(dtype, codes=(3, 6, 7), n_samples=60):

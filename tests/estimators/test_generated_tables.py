@@ -102,10 +102,7 @@ def test_the_imputer_fills_or_refuses(case, data):
         kernels = st.sampled_from(["gaussian", "laplacian", "linear", "chi2"])
         options["kernel"] = data.draw(kernels)
     if keeping:
-        options |= {
-            "keep_empty_features": True,
-            "add_indicator": True,
-        }
+        options |= {"keep_empty_features": True, "add_indicator": True}
     imputer = KernelImputer(**options)
     filled = outcome(lambda: imputer.fit_transform(frame, y))
     pd.testing.assert_frame_equal(frame, kept)

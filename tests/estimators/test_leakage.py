@@ -19,7 +19,7 @@ BAND = 4.0 * 0.5 / np.sqrt(100 * N_SEEDS)
 share rows, which widens the spread of a fold's accuracy and hardly that of the mean.)"""
 
 
-def noise(seed, n_samples=100, n_features=30, share=0.5):
+def noise(seed, n_samples=100, n_features=12, share=0.5):
     """Return uniform rows with gaps, and balanced labels that have nothing to do with them."""
     generator = np.random.default_rng(seed)
     X = amputed(generator.random((n_samples, n_features)), share, generator)
@@ -59,13 +59,6 @@ def test_inside_a_pipeline_the_score_is_chance_and_beforehand_it_is_worth_nothin
     assert outside > leaks
 
 
-def test_without_labels_in_use_nothing_leaks():
-    X, y = noise(0)
-    filled = KernelImputer().fit_transform(X, y)
-    np.testing.assert_array_equal(filled, KernelImputer().fit_transform(X, y[::-1]))
-    np.testing.assert_array_equal(filled, KernelImputer().fit_transform(X))
-
-
 def test_the_classifier_scores_chance():
     scores = []
     for seed in range(N_SEEDS):
@@ -74,10 +67,3 @@ def test_the_classifier_scores_chance():
         machine = KernelImputationClassifier(**GUIDED, eta=1.0, cv=None)
         scores.append(cross_val_score(machine, X, y, cv=folds, error_score="raise").mean())
     assert abs(np.mean(scores) - CHANCE) < BAND
-
-
-def test_probabilities_learned_on_noise_are_those_of_the_classes():
-    X, y = noise(0)
-    X_new, _ = noise(1)
-    shares = KernelImputationClassifier(**GUIDED, eta=1.0).fit(X, y).predict_proba(X_new)
-    assert np.abs(shares - CHANCE).max() < 0.25

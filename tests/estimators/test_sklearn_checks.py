@@ -7,11 +7,7 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernimpute import (
-    KernelImputationClassifier,
-    KernelImputationRegressor,
-    KernelImputer,
-)
+from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
 
 # Some checks fit a class of one row, which is announced.
 pytestmark = pytest.mark.filterwarnings("ignore:.*a class with a single row:UserWarning")

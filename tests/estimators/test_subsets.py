@@ -18,11 +18,7 @@ from kernimpute import (
     Status,
     impute_table,
 )
-from kernimpute.estimators._subsets import (
-    kept_subsets,
-    read_labels,
-    stratified_subsets,
-)
+from kernimpute.estimators._subsets import kept_subsets, read_labels, stratified_subsets
 from tests.estimators.problems import GUIDED, regression_rows, related_rows
 
 
@@ -130,17 +126,14 @@ def test_labels_come_in_any_container(container):
     np.testing.assert_array_equal(filled, KernelImputer(**GUIDED).fit_transform(X, y))
 
 
-def weighted_and_repeated(estimator_class, X, y, **options):
-    """Return the estimator fitted with weights, and on repeated rows."""
-    times = WEIGHTS.astype(int)
-    weighted = estimator_class(**options).fit(X, y, sample_weight=WEIGHTS)
-    repeated = estimator_class(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-    return weighted, repeated
-
-
 def by_decision(fitted, X, X_new):
     """Return the decisions on new rows."""
     return fitted.decision_function(X_new)
+
+
+def by_prediction(fitted, X, X_new):
+    """Return predictions of the training rows, in units of the target's spread."""
+    return fitted.predict(X) / regression_rows(N_ROWS)[1].std()
 
 
 def by_fills(fitted, X, X_new):
@@ -149,27 +142,25 @@ def by_fills(fitted, X, X_new):
 
 
 @pytest.mark.parametrize(
-    ("estimator_class", "n_classes", "options", "answer"),
+    ("estimator", "n_classes", "answer"),
     [
-        (KernelImputationClassifier, 2, {"gamma": "scale", "cv": None}, by_decision),
-        (KernelImputationClassifier, 3, {"cv": None}, by_decision),
-        (KernelImputer, 2, {"new_rows": "auto"}, by_fills),
-        (KernelImputer, 2, {"new_rows": "similar"}, by_fills),
-        (KernelImputer, 2, {"new_rows": "reference"}, by_fills),
+        (KernelImputationClassifier(**{**TIGHT, "gamma": "scale"}, cv=None), 2, by_decision),
+        (KernelImputationClassifier(**TIGHT, cv=None), 3, by_decision),
+        (KernelImputationRegressor(**TIGHT), None, by_prediction),
+        *(
+            (KernelImputer(**TIGHT, new_rows=way), 2, by_fills)
+            for way in ("auto", "similar", "reference")
+        ),
     ],
+    ids=str,
 )
-def test_a_weight_is_so_many_equal_rows(estimator_class, n_classes, options, answer):
-    X, y = related_rows(N_ROWS, n_classes=n_classes)
-    X_new = related_rows(N_ROWS, seed=1)[0]
-    fitted = weighted_and_repeated(estimator_class, X, y, **{**TIGHT, **options})
-    one, other = (answer(each, X, X_new) for each in fitted)
+def test_a_weight_is_so_many_equal_rows(estimator, n_classes, answer):
+    X, y = related_rows(N_ROWS, n_classes=n_classes) if n_classes else regression_rows(N_ROWS)
+    X_new, times = related_rows(N_ROWS, seed=1)[0], WEIGHTS.astype(int)
+    weighted = clone(estimator).fit(X, y, sample_weight=WEIGHTS)
+    repeated = clone(estimator).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    one, other = (answer(each, X, X_new) for each in (weighted, repeated))
     np.testing.assert_allclose(one, other, atol=AGREE)
-
-
-def test_a_weight_is_so_many_equal_rows_for_the_regressor():
-    X, y = regression_rows(N_ROWS)
-    weighted, repeated = weighted_and_repeated(KernelImputationRegressor, X, y, **TIGHT)
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=AGREE * y.std())
 
 
 @pytest.mark.parametrize("gamma", ["scale", 0.8])
@@ -209,17 +200,32 @@ def test_rows_of_weight_zero_count_for_nothing(options):
         np.testing.assert_allclose(one, other, atol=AGREE)
 
 
-def test_without_gaps_weights_are_scikit_learns():
-    generator = np.random.default_rng(0)
-    weights = generator.random(N_ROWS) + 0.1
+def scaled(X):
+    """Return complete rows with columns in [0, 1]."""
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "weights"),
+    [
+        ("balanced", None),
+        ({0: 1.0, 1: 5.0}, None),
+        (None, np.random.default_rng(0).random(N_ROWS) + 0.1),
+    ],
+    ids=type,
+)
+def test_without_gaps_weights_of_rows_and_classes_are_scikit_learns(class_weight, weights):
     X, y = related_rows(N_ROWS, share=0.0)
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    ours = KernelImputationClassifier(C=1.0, gamma=0.8, cv=None)
-    ours.fit(X, y, sample_weight=weights)
-    theirs = SVC(gamma=0.8, tol=1e-9).fit(X, y, sample_weight=weights)
+    X, y = scaled(X), np.where(np.arange(N_ROWS) < 12, 0, y)
+    options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
+    ours = KernelImputationClassifier(**options, cv=None).fit(X, y, sample_weight=weights)
+    theirs = SVC(**options, tol=1e-9).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+
+
+def test_without_gaps_weights_of_a_regression_are_scikit_learns():
     X, y = regression_rows(N_ROWS, share=0.0)
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    X, weights = scaled(X), np.random.default_rng(0).random(N_ROWS) + 0.1
     mean = np.average(y, weights=weights)
     spread = np.sqrt(np.average((y - mean) ** 2, weights=weights))
     ours = KernelImputationRegressor(gamma=0.8).fit(X, y, sample_weight=weights)
@@ -248,17 +254,6 @@ def test_weights_of_rows_and_classes_that_cannot_be_are_refused(estimator_class,
     of_classes, of_rows = (None, weights) if isinstance(weights, np.ndarray) else (weights, None)
     with pytest.raises((ValueError, TypeError), match=r"(?i)weight"):
         estimator_class(guidance="direct", class_weight=of_classes).fit(X, y, sample_weight=of_rows)
-
-
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 5.0}], ids=str)
-def test_without_gaps_class_weights_are_scikit_learns(class_weight):
-    X, y = related_rows(N_ROWS, share=0.0)
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    y[:12] = 0
-    options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
-    ours = KernelImputationClassifier(**options, cv=None).fit(X, y)
-    theirs = SVC(**options, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("estimator_class", [KernelImputer, KernelImputationClassifier])

@@ -112,21 +112,6 @@ def test_a_wrong_name_is_refused_before_any_work(name, message):
     assert str(refused.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "newimp[bandwidth=2]+svc",
-        "kernel_classifier[C=4,smooth=0.25]",
-        "appendix[perturbation=no,max_iter=5]+own",
-        "direct[eta=inf]+own",
-        "direct[eta=1e+3]+own",
-        "direct[eta=select]+refit",
-    ],
-)
-def test_every_value_of_an_option_is_taken(name):
-    assert method(name).name == name
-
-
 def test_only_the_papers_rivals_are_read_by_the_released_rule():
     for name in ("mean+svc", "geom", "karma", "genrbf", "newimp+svc", "newimp+svc_near"):
         assert method(name).rules == ("plain", "released")

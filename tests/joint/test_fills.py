@@ -259,6 +259,12 @@ def test_rare_categories_are_left_to_their_means():
     assert joint.standard_deviation(X).shape == X.shape
 
 
+def test_a_table_of_rare_categories_alone_is_filled():
+    X = np.vstack([np.eye(3), np.full((2, 3), np.nan)])
+    joint = fit_joint(X, np.zeros(3, dtype=int), np.zeros(3, dtype=bool), np.ones(5))
+    np.testing.assert_allclose(joint.fill(X)[3:], 1.0 / 3.0)
+
+
 def test_a_corrected_column_has_the_noise_that_is_left():
     X, truth = curved(600)
     joint = fitted(X)

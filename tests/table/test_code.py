@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kernimpute.table.code import TableCode, encode_table, learn_code, unknown_cells
+from kernimpute.table.code import encode_table, learn_code, unknown_cells
 from kernimpute.table.columns import TableError
 
 NAN = np.nan
@@ -243,8 +242,7 @@ def test_a_declared_range_scales_and_clips(dtype):
 
 
 @pytest.mark.parametrize(
-    "range_",
-    [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)],
+    "range_", [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)]
 )
 def test_a_range_that_is_none_is_refused(range_):
     message = "'ranges' parameter of learn_code must hold pairs of finite numbers low < high"
@@ -350,31 +348,6 @@ def test_a_category_leaves_the_references_for_a_gain_of_more_than_half_the_range
     coded = code_of(len(now) if len(now) > 1 else 2)
     filled = coded.to_codes(np.array([now]), np.array([[NAN]]), np.array([reference]))
     assert filled == [[code]]
-
-
-def stored_by_skops(code):
-    """Return a code after a file of skops, which holds types of this package only."""
-    io = pytest.importorskip("skops.io")
-    stored = io.dumps(code)
-    types = io.get_untrusted_types(data=stored)
-    assert all(name.startswith("kernimpute.") for name in types)
-    return io.loads(stored, trusted=types)
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [lambda code: pickle.loads(pickle.dumps(code)), copy.deepcopy, stored_by_skops],
-    ids=["pickle", "deepcopy", "skops"],
-)
-def test_a_code_survives_being_stored(copied):
-    frame = pd.DataFrame(COLUMNS)
-    code = learn_code(frame, ranges={"Int8": (0, 9)})
-    again = copied(code)
-    assert isinstance(again, TableCode)
-    assert again.columns == code.columns
-    encoded, twice = code.encode(frame), again.encode(frame)
-    np.testing.assert_array_equal(encoded.matrix, twice.matrix)
-    pd.testing.assert_frame_equal(encoded.decode(somehow(encoded)), twice.decode(somehow(twice)))
 
 
 def test_a_code_holds_no_rows():

@@ -35,9 +35,9 @@ FloatArray = NDArray[np.float64]
 class KernelImputer(TransformerMixin, KernelImputation):
     """Fill the gaps of a table by what its columns know of each other.
 
-    By default a gap gets its conditional mean under a joint normal of all columns: no label is
-    needed or used, a row is filled on its own, and ``fit_transform(X)`` equals
-    ``fit(X).transform(X)``.
+    By default a gap gets its conditional mean under a joint normal of all columns, plus what a
+    kernel ridge has learnt of what the normal leaves: no label is needed or used, a row is filled
+    on its own, and ``fit_transform(X)`` equals ``fit(X).transform(X)``.
 
     With `guidance`, training rows are filled with the help of their labels as well, so that they
     become easier to classify: the method of the paper. Then ``fit_transform(X, y)`` differs from
@@ -53,7 +53,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         `kernel`, `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `new_rows`, `subset_size`,
         `max_memory`, `tol` and `max_iter` used; otherwise they must be left out.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
-        The imputation: a joint normal of all columns, column means (categories: the most
+        The imputation: the joint normal and its ridge, column means (categories: the most
         frequent), or any scikit-learn imputer, which is cloned and fitted to the coded table
         (numbers in [0, 1], indicators of categories). Guidance starts from it and is held near
         it. "expected" is the expected kernel, for ``guidance="anchored"`` only.
@@ -127,8 +127,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Number of columns in fit.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
-    classes_ : ndarray of shape (n_classes,)
-        The labels; for a classification.
     status_ : Status
         How the fit ended.
     n_iter_ : int

@@ -202,7 +202,9 @@ def fit_joint(
     # 1. Standard units.
     centre, scale = _centre_and_scale(X, weights)
     rows = _some(len(X), MOST_FIT_ROWS, generator)
-    used = np.flatnonzero(numeric | ~_is_rare(X))
+    is_used = numeric | ~_is_rare(X)
+    # A law needs a column.
+    used = np.flatnonzero(is_used if is_used.any() else ~is_used)
     Z, weights = ((X[rows] - centre) / scale)[:, used], weights[rows]
     classes = None if classes is None else classes[rows]
     own_groups = groups[used]
