@@ -10,12 +10,14 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint docs bench panel-data clean
 
+# On one thread each, because threads gain nothing on matrices of this size.
 demo: $(VENV)/.demo
-	$(BIN)/python examples/demo.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/demo.py
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
 NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
-	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py)
+	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py) \
+	$(addprefix tests/joint/,test_gaussian.py test_fills.py)
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
@@ -38,6 +40,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.acceleration
+	$(BIN)/python -m benchmarks.joint
 	$(BIN)/python -m benchmarks.rivals
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.anchor
@@ -45,7 +48,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.new_rows
 	$(BIN)/python -m benchmarks.regression
 	$(BIN)/python -m benchmarks.multiclass
-	$(BIN)/python -m benchmarks.subsets
+	$(BIN)/python -m benchmarks.stream
 
 # The tables of panel A, for `python -m experiments.panel_a`. Without dependencies, because only the
 # raw files are read and the package's own wishes would turn NumPy and pandas back.

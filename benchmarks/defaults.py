@@ -32,7 +32,7 @@ from sklearn.impute import KNNImputer, SimpleImputer
 
 from benchmarks.downstream import downstream_accuracies
 from benchmarks.real_tables import RATES, TABLES, Split, split_table
-from benchmarks.setting import RESULTS, one_thread, write_results
+from benchmarks.setting import GUIDED, RESULTS, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
 
 REPETITIONS = range(10)
@@ -84,8 +84,8 @@ def knn_imputer(split: Split) -> BaseEstimator:
 
 FILLERS: dict[str, Callable[[Split], BaseEstimator]] = {
     "mean": mean_imputer,
-    "KernelImputer()": lambda split: KernelImputer(),
-    "KernelImputer(eta=inf)": lambda split: KernelImputer(eta=np.inf),
+    "KernelImputer()": lambda split: KernelImputer(**GUIDED),
+    "KernelImputer(eta=inf)": lambda split: KernelImputer(**GUIDED, eta=np.inf),
     "KNNImputer()": knn_imputer,
 }
 CLASSIFIER = "KernelImputationClassifier()"
@@ -129,7 +129,7 @@ def fill(make: Callable[[Split], BaseEstimator], split: Split) -> Filled:
 def readings(name: str, split: Split) -> Iterator[Row]:
     """Yield a method's accuracies on one split."""
     if name == CLASSIFIER:
-        classifier = KernelImputationClassifier(cv=None)
+        classifier = KernelImputationClassifier(**GUIDED, cv=None)
         began = time.perf_counter()
         classifier.fit(split.train, split.y_train)
         seconds = time.perf_counter() - began

@@ -34,7 +34,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks.paired import counts, differences
-from benchmarks.setting import RESULTS, amputed, data_folder, one_thread, seed_of, write_results
+from benchmarks.setting import (
+    GUIDED,
+    RESULTS,
+    amputed,
+    data_folder,
+    one_thread,
+    seed_of,
+    write_results,
+)
 from kernimpute import KernelImputationClassifier, KernelImputer
 from kernimpute.core.rows import CLASSIFIER_C, CLASSIFIER_ETA
 
@@ -117,9 +125,9 @@ def readings(fold: Fold) -> Iterator[tuple[str, str, float]]:
         zip(
             ANCHORS,
             (
-                KernelImputer(),
-                KernelImputer(eta=16.0 * as_two_classes),
-                KernelImputer(eta=np.inf, new_rows="similar"),
+                KernelImputer(**GUIDED),
+                KernelImputer(**GUIDED, eta=16.0 * as_two_classes),
+                KernelImputer(**GUIDED, eta=np.inf, new_rows="similar"),
             ),
             strict=True,
         )
@@ -128,11 +136,11 @@ def readings(fold: Fold) -> Iterator[tuple[str, str, float]]:
         zip(
             ANCHORS,
             (
-                KernelImputationClassifier(cv=None),
+                KernelImputationClassifier(**GUIDED, cv=None),
                 KernelImputationClassifier(
-                    cv=None, eta=CLASSIFIER_ETA * CLASSIFIER_C * as_two_classes
+                    **GUIDED, cv=None, eta=CLASSIFIER_ETA * CLASSIFIER_C * as_two_classes
                 ),
-                KernelImputationClassifier(cv=None, eta=np.inf, new_rows="similar"),
+                KernelImputationClassifier(**GUIDED, cv=None, eta=np.inf, new_rows="similar"),
             ),
             strict=True,
         )

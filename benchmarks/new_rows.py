@@ -37,7 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.defaults import in_unit_range
 from benchmarks.downstream import downstream_accuracies
 from benchmarks.real_tables import RATES, TABLES, Split, split_table
-from benchmarks.setting import RESULTS, amputed, one_thread, write_results
+from benchmarks.setting import GUIDED, RESULTS, amputed, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
 from kernimpute.core.rows import scaled_kernel
 from kernimpute.kernels import Gaussian, Kernel
@@ -144,9 +144,9 @@ def fill(rule: Rule, rows: FloatArray, known: Known) -> FloatArray:
 
 def readings(split: Split) -> Iterator[dict[str, float | str]]:
     """Yield each rule's accuracies and errors on one split."""
-    imputer = KernelImputer()
+    imputer = KernelImputer(**GUIDED)
     train = imputer.fit_transform(split.train, split.y_train)
-    classifier = KernelImputationClassifier(cv=None).fit(split.train, split.y_train)
+    classifier = KernelImputationClassifier(**GUIDED, cv=None).fit(split.train, split.y_train)
     code = learn_code(split.train, whole="dtype")
     at = [split.train.columns.get_loc(column.name) for column in code.features]
     categorical = code.categorical
@@ -245,7 +245,7 @@ def speed() -> list[dict[str, float | str]]:
     truth = generator.random((N_TRAIN, N_FEATURES))
     y = (truth[:, 0] + truth[:, 1] > 1.0).astype(int)
     training = amputed(truth, 0.3, "speed")
-    imputer = KernelImputer(max_iter=3)
+    imputer = KernelImputer(**GUIDED, max_iter=3)
     with warnings.catch_warnings():
         # Three steps are enough for rows to fill from.
         warnings.simplefilter("ignore", ConvergenceWarning)

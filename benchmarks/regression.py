@@ -38,7 +38,15 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVR
 
 from benchmarks.paired import counts, differences
-from benchmarks.setting import RESULTS, amputed, data_folder, one_thread, seed_of, write_results
+from benchmarks.setting import (
+    GUIDED,
+    RESULTS,
+    amputed,
+    data_folder,
+    one_thread,
+    seed_of,
+    write_results,
+)
 from kernimpute import KernelImputationRegressor, KernelImputer
 
 RATES = (0.3, 0.7)
@@ -118,10 +126,10 @@ def readings(split: Split) -> Iterator[tuple[str, str, str, float]]:
     rival = make_pipeline(SimpleImputer(keep_empty_features=True), MinMaxScaler(), svr)
     regressors = {
         "mean": rival,
-        "default": KernelImputationRegressor(),
-        "eta=inf": KernelImputationRegressor(eta=np.inf),
-        UNGUIDED: KernelImputationRegressor(eta=np.inf, new_rows="similar"),
-        "eta=16 C": KernelImputationRegressor(eta=as_classes),
+        "default": KernelImputationRegressor(**GUIDED),
+        "eta=inf": KernelImputationRegressor(**GUIDED, eta=np.inf),
+        UNGUIDED: KernelImputationRegressor(**GUIDED, eta=np.inf, new_rows="similar"),
+        "eta=16 C": KernelImputationRegressor(**GUIDED, eta=as_classes),
     }
     for method, regressor in regressors.items():
         regressor.fit(split.X, split.y)
@@ -129,9 +137,9 @@ def readings(split: Split) -> Iterator[tuple[str, str, str, float]]:
             yield "svr", method, test, float(regressor.score(rows, split.y_test))
     imputers = {
         "mean": SimpleImputer(keep_empty_features=True),
-        "default": KernelImputer(task="regression"),
-        UNGUIDED: KernelImputer(task="regression", eta=np.inf, new_rows="similar"),
-        "eta=16 C": KernelImputer(task="regression", eta=as_classes),
+        "default": KernelImputer(**GUIDED, task="regression"),
+        UNGUIDED: KernelImputer(**GUIDED, task="regression", eta=np.inf, new_rows="similar"),
+        "eta=16 C": KernelImputer(**GUIDED, task="regression", eta=as_classes),
     }
     for method, imputer in imputers.items():
         filled = imputer.fit_transform(split.X, split.y)

@@ -1,9 +1,9 @@
 """Whole fits against other imputers, and rows filled a second once fitted.
 
 ``python -m benchmarks.rivals`` takes simulated tables of 1000, 5000 and 20 000 rows and 20 columns
-at 30 % missing, every imputer at its defaults on one thread, in one process, in turns. Ours runs by
-subsets of 500 as well, also with two jobs (the only one that has them). A second table of as many
-rows is then filled without labels.
+at 30 % missing, every imputer at its defaults on one thread, in one process, in turns. Ours runs
+guided by labels as well, and so by subsets of 500, also with two jobs (the only one that has them).
+A second table of as many rows is then filled without labels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
 from benchmarks.measuring import simulated
-from benchmarks.setting import FloatArray, amputed, one_thread, write_results
+from benchmarks.setting import GUIDED, FloatArray, amputed, one_thread, write_results
 from kernimpute import KernelImputer
 
 SIZES = (1000, 5000, 20_000)
@@ -36,8 +36,11 @@ def _forest() -> IterativeImputer:
 
 IMPUTERS: dict[str, Callable[[], Any]] = {
     "KernelImputer": KernelImputer,
-    "KernelImputer, subsets of 500": lambda: KernelImputer(subset_size=SUBSET),
-    "KernelImputer, the same, two jobs": lambda: KernelImputer(subset_size=SUBSET, n_jobs=2),
+    "KernelImputer, guided": lambda: KernelImputer(**GUIDED),
+    "KernelImputer, guided, subsets of 500": lambda: KernelImputer(**GUIDED, subset_size=SUBSET),
+    "KernelImputer, the same, two jobs": lambda: KernelImputer(
+        **GUIDED, subset_size=SUBSET, n_jobs=2
+    ),
     "KNNImputer": KNNImputer,
     "IterativeImputer": lambda: IterativeImputer(random_state=0),
     "IterativeImputer, all ten rounds": lambda: IterativeImputer(tol=0.0, random_state=0),

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 __all__ = [
+    "GUIDED",
     "AustralianSplit",
     "amputed",
     "australian_split",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 RESULTS = Path(__file__).parent / "results"
+GUIDED = {"guidance": "direct", "reference": "mean"}
+"""The estimators that most figures are of: labels move fills away from column means."""
 FloatArray = NDArray[np.float64]
 
 

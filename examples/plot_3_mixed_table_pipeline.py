@@ -48,8 +48,9 @@ print(X.dtypes.to_string())
 # ``KernelImputer`` takes the table as it is and returns it with the same columns and dtypes; the
 # plain filling needs to be told which columns are which. What follows is the same for both.
 #
-# A third way tells where a difference comes from: with ``eta = inf`` no label guides the filling of
-# the training rows, and the gaps of new rows are still filled from similar rows.
+# Here labels guide the filling, from column means. A third way tells where a difference comes from:
+# with ``eta = inf`` no label guides the filling of the training rows, and the gaps of new rows are
+# still filled from similar rows.
 
 categories = ["sex", "bmi"]
 
@@ -73,10 +74,11 @@ def encoding():
 
 classifiers = {"logistic regression": LogisticRegression(max_iter=1000), "SVM": SVC()}
 folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0)
-unguided = {"eta": np.inf, "new_rows": "similar"}
+guided = {"guidance": "direct", "reference": "mean"}
+unguided = {**guided, "eta": np.inf, "new_rows": "similar"}
 scores = {}
 for name, classifier in classifiers.items():
-    fillings = (plain_filling(), KernelImputer(**unguided), KernelImputer())
+    fillings = (plain_filling(), KernelImputer(**unguided), KernelImputer(**guided))
     pipelines = [make_pipeline(filling, encoding(), classifier) for filling in fillings]
     scores[name] = [cross_val_score(pipeline, X, y, cv=folds) for pipeline in pipelines]
 
@@ -87,7 +89,7 @@ for name, classifier in classifiers.items():
 scores["one estimator"] = [
     scores["SVM"][0],
     cross_val_score(KernelImputationClassifier(cv=None, **unguided), X, y, cv=folds),
-    cross_val_score(KernelImputationClassifier(cv=None), X, y, cv=folds),
+    cross_val_score(KernelImputationClassifier(cv=None, **guided), X, y, cv=folds),
 ]
 
 # %%

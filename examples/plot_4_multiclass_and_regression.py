@@ -61,6 +61,7 @@ def draw(ax, scores, title):
     ax.legend(fontsize="small")
 
 
+GUIDED = {"guidance": "direct", "reference": "mean"}
 RATES = (0.2, 0.4, 0.6)
 N_SEEDS = 3
 
@@ -69,9 +70,9 @@ by_class = scores_by_rate(
     wine.data,
     wine.target,
     {
-        "ours": KernelImputationClassifier(cv=None),
-        "unguided": KernelImputationClassifier(cv=None, eta=np.inf, new_rows="similar"),
-        "unguided, new rows by means": KernelImputationClassifier(cv=None, eta=np.inf),
+        "ours": KernelImputationClassifier(**GUIDED, cv=None),
+        "unguided": KernelImputationClassifier(**GUIDED, cv=None, eta=np.inf, new_rows="similar"),
+        "unguided, new rows by means": KernelImputationClassifier(**GUIDED, cv=None, eta=np.inf),
         "means + SVM": on_means(SVC()),
         "means + logistic regression": on_means(LogisticRegression()),
     },
@@ -82,9 +83,9 @@ by_quantity = scores_by_rate(
     diabetes.data,
     diabetes.target,
     {
-        "ours": KernelImputationRegressor(),
-        "unguided": KernelImputationRegressor(eta=np.inf, new_rows="similar"),
-        "unguided, new rows by means": KernelImputationRegressor(eta=np.inf),
+        "ours": KernelImputationRegressor(**GUIDED),
+        "unguided": KernelImputationRegressor(**GUIDED, eta=np.inf, new_rows="similar"),
+        "unguided, new rows by means": KernelImputationRegressor(**GUIDED, eta=np.inf),
         "means + SVM": TransformedTargetRegressor(on_means(SVR()), transformer=StandardScaler()),
         "means + ridge": on_means(Ridge()),
     },
@@ -126,7 +127,7 @@ print(f"{'':15}{'missing':>8}{'median':>9}{'95 %':>8}{'largest':>9}")
 for name, table in tables.items():
     for rate in RATES:
         gappy = remove_cells(table.data, rate, seed=0)
-        filled = KernelImputer().fit_transform(gappy, table.target)
+        filled = KernelImputer(**GUIDED).fit_transform(gappy, table.target)
         moved = np.abs(filled - np.nanmean(gappy, axis=0)) / np.ptp(table.data, axis=0)
         middle, most, largest = np.quantile(moved[np.isnan(gappy)], (0.5, 0.95, 1.0))
         print(f"{name:15}{rate:8.0%}{middle:9.4f}{most:8.4f}{largest:9.4f}")

@@ -2,9 +2,9 @@
 Leakage on pure noise
 =====================
 
-Labels guide the filling of the rows they belong to. Filled before the cross-validation instead of
-inside it, held-out rows carry their labels within. Random numbers with random labels show what that
-is worth.
+With ``guidance``, labels help to fill the rows they belong to. Filled before the cross-validation
+instead of inside it, held-out rows carry their labels within. Random numbers with random labels
+show what that is worth.
 """
 
 # %%
@@ -29,7 +29,7 @@ def accuracies(eta, seed):
     X[rng.random(X.shape) < 0.5] = np.nan
     y = rng.permutation(np.repeat([0, 1], 50))
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=seed)
-    imputer = KernelImputer(eta=eta)
+    imputer = KernelImputer(guidance="direct", reference="mean", eta=eta)
     inside = cross_val_score(make_pipeline(imputer, SVC()), X, y, cv=folds)
     outside = cross_val_score(SVC(), imputer.fit_transform(X, y), y, cv=folds)
     return inside.mean(), outside.mean()

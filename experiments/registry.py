@@ -70,6 +70,7 @@ FILLERS: Mapping[str, Entry] = {
         paper="NewImp",
         needs="torch",
     ),
+    "joint": Entry("joint", "methods.fillers:joint", family="ours"),
     "kernel_imputer": Entry(
         "KernelImputer",
         "methods.fillers:kernel_imputer",

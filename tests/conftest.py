@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,23 @@ TERMS = {
     "Chi2": lambda x, z: 2.0 * x * z / (x + z) if x + z > 0.0 else 0.0,
 }
 """The kernels' feature terms of two numbers, as the paper's appendix A has them."""
+
+
+def read_only(*arrays):
+    """Return the arrays, protected, so that a test fails where one is written to."""
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def peak_memory(action):
+    """Return the most memory, in bytes, that an action took at once."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,15 +14,16 @@ def test_every_name_is_there_and_listed():
     for name in kernimpute.__all__:
         assert getattr(kernimpute, name) is not None
     assert set(kernimpute.__all__) <= set(dir(kernimpute))
-    assert {one for names in kernimpute._HOMES.values() for one in names} | {"kernels"} == set(
-        kernimpute.__all__
-    )
+    assert {one for names in kernimpute._HOMES.values() for one in names} | {
+        "kernels",
+        "stream",
+    } == set(kernimpute.__all__)
 
 
 def test_modules_of_names_are_attributes_after_import_and_dask_is_not_imported():
     code = (
         "import sys, kernimpute; kernimpute.estimators.trusted_types(); kernimpute.core.rows; "
-        "import kernimpute.cli, kernimpute.scale; sys.exit('dask' in sys.modules)"
+        "import kernimpute.cli, kernimpute.stream; sys.exit('dask' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -85,11 +85,17 @@ def missforest(problem: Problem, options: Options) -> IterativeImputer:
     return IterativeImputer(trees, max_iter=5, random_state=seed)
 
 
+def joint(problem: Problem, options: Options) -> KernelImputer:
+    """Return the library's imputer at its defaults: the joint reference, without labels."""
+    return KernelImputer(random_state=problem.seed("joint"))
+
+
 def kernel_imputer(problem: Problem, options: Options) -> KernelImputer:
-    """Return the library's imputer with its defaults, the rows in one subset or more."""
+    """Return the library's imputer, guided from column means, the rows in one subset or more."""
     subsets = int(options["subsets"])
     size = None if subsets == 1 else math.ceil(problem.train.y.size / subsets)
-    return KernelImputer(subset_size=size, random_state=problem.seed("subsets"))
+    seed = problem.seed("subsets")
+    return KernelImputer(guidance="direct", reference="mean", subset_size=size, random_state=seed)
 
 
 def imputer_fillings(problem: Problem, name: Name) -> Iterator[tuple[Options, Filling]]:

@@ -47,7 +47,7 @@ def run_command(
     # Only a run needs the methods.
     from experiments.panel_a.run import KNOWN, METHODS, forget, measure, runs_left
 
-    methods = [*(methods or []), *(redo or [])] or list(METHODS[kind])
+    methods = [*dict.fromkeys([*(methods or []), *(redo or [])])] or list(METHODS[kind])
     by_name = {f"{mechanism}:{rate}": (mechanism, rate) for mechanism, rate in SETTINGS[kind]}
     _check("method", methods, KNOWN[kind])
     _check("setting", settings or [], by_name)

@@ -173,12 +173,13 @@ def _small(seed: int) -> int:
     return seed % 2**31
 
 
-def _kernel_imputer(**options: Any) -> Filler:
+def _kernel_imputer(is_rounded: bool = True, **options: Any) -> Filler:
     def fill(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
         imputer = KernelImputer(
-            handle_unknown="missing",
             keep_empty_features=True,
             random_state=_small(seed),
+            # In a declared range, few whole numbers are not taken for codes.
+            feature_range=None if is_rounded else _ranges(train),
             **options,
         )
         # As text, labels are classes however many there are.
@@ -187,7 +188,19 @@ def _kernel_imputer(**options: Any) -> Filler:
     return fill
 
 
-def _unrounded(filler: Filler) -> Filler:
+def _ranges(train: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the observed range of each column of numbers that vary."""
+    numbers = train.select_dtypes("number")
+    return {
+        str(name): (float(column.min()), float(column.max()))
+        for name, column in numbers.items()
+        if column.min() < column.max()
+    }
+
+
+def _unrounded(**options: Any) -> Filler:
+    filler = _kernel_imputer(False, **options)
+
     def fill(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
         filled, transform = filler(unrounded(train), y, seed)
         return filled, lambda frame: transform(unrounded(frame))
@@ -195,8 +208,7 @@ def _unrounded(filler: Filler) -> Filler:
     return fill
 
 
-_ours = _kernel_imputer()
-_first_release = _kernel_imputer(reference="mean", variant="direct")
+_FIRST_RELEASE = {"reference": "mean", "guidance": "direct"}
 
 FILLERS: Mapping[str, Filler] = {
     "means": _means,
@@ -205,12 +217,15 @@ FILLERS: Mapping[str, Filler] = {
     "IterativeImputer": _iterative,
     "chained ridge, tuned": _ridge_tuned,
     "missForest": _missforest,
-    "kernimpute 0.1": _unrounded(_first_release),
-    "kernimpute 0.1, whole": _first_release,
-    "kernimpute": _unrounded(_ours),
-    "kernimpute, whole": _ours,
+    "kernimpute 0.1": _unrounded(**_FIRST_RELEASE),
+    "kernimpute 0.1, whole": _kernel_imputer(**_FIRST_RELEASE),
+    "kernimpute": _unrounded(),
+    "kernimpute, whole": _kernel_imputer(),
+    "kernimpute, guided": _unrounded(guidance="direct"),
+    "kernimpute, class means": _unrounded(use_labels="posterior"),
 }
-"""Of ours, "whole" rounds fills of whole-number columns, as it does for columns of integers."""
+"""Of ours, "whole" rounds fills of whole-number columns, as it does for columns of integers. The
+last two use the labels of the training rows."""
 
 
 def cpu_seconds() -> float:

@@ -1,4 +1,4 @@
-"""Supervised kernel-based imputation of labelled tables with gaps.
+"""Imputation of tables by what their columns know of each other, on request guided by labels.
 
 >>> import numpy as np
 >>> from kernimpute import impute
@@ -32,10 +32,11 @@ __all__ = [
     "load",
     "recover_features",
     "save",
+    "stream",
 ]
 
 if TYPE_CHECKING:
-    from kernimpute import kernels
+    from kernimpute import kernels, stream
     from kernimpute.core.status import Record, Status, Trace
     from kernimpute.estimators import (
         KernelImputationClassifier,
@@ -76,6 +77,7 @@ else:
             "learn_kernel",
         ),
         "methods.recover": ("RecoveredFeatures", "recover_features"),
+        "stream": (),
         "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
     }
 

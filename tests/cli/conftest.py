@@ -51,6 +51,11 @@ def refused(program, folder):
     return command
 
 
+def flat(text):
+    """Return a text with single blanks."""
+    return " ".join(text.split())
+
+
 def contents(folder):
     """Return every file below a folder with its bytes."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import kernimpute
 from kernimpute import KernelImputer, impute_table
 from kernimpute.cli.models import read_model
 from kernimpute.core.checks import SMALLEST_SUBSET
-from kernimpute.scale import impute_parquet
-from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text
+from tests.cli.conftest import FEATURES, FIT, cells_of, check_filled, contents, example_text, flat
 
 IMPUTE = ("impute", "t.csv", "-t", "y", "-o", "o.csv")
 ROLES = ("--ignore", "id", "--drop", "junk", "--categorical", "code")
-
-
-def flat(text):
-    """Return a text with single blanks."""
-    return " ".join(text.split())
 
 
 def example_frame(path):
@@ -30,9 +21,28 @@ def example_frame(path):
     return pd.read_csv(path, dtype={"id": object, "pet": object, "code": object})
 
 
-def test_impute_changes_the_gaps_only(program, table):
+def assert_written(path, filled):
+    """Assert that a CSV holds a filled example table in the decimals of its columns."""
+    written = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name, spell in zip(FEATURES, ("{:.0f}", "{:.2f}", "{:.1f}", "{}", "{}"), strict=True):
+        assert written[name].tolist() == [spell.format(value) for value in filled[name]]
+    return written
+
+
+GUIDED = ("--guidance", "direct", "--reference", "mean")
+
+
+@pytest.mark.parametrize(
+    ("options", "label", "method"),
+    [
+        ((), "label y (not used)", "method joint normal seconds"),
+        (("--reference", "mean", "--seed", "3"), "label y (not used)", "method column means seco"),
+        (GUIDED, "label y (classification, 2 classes)", "method direct from the column means, ga"),
+    ],
+)
+def test_impute_changes_the_gaps_only(program, table, options, label, method):
     before = contents(table)
-    code, out, err = program(*IMPUTE, *ROLES)
+    code, out, err = program(*IMPUTE, *ROLES, *options)
     assert (code, err) == (0, "")
     after = contents(table)
     assert {path.name for path in after.keys() - before.keys()} == {"o.csv"}
@@ -42,27 +52,48 @@ def test_impute_changes_the_gaps_only(program, table):
     )
     for said in (
         "table 40 rows, 7 columns",
-        "label y (classification, 2 classes)",
+        label,
         "rows without a label 2",
         f"filled {n_filled} of 280 cells (",
-        "status Converged: the stop rule is met.",
+        method,
         "wrote o.csv",
     ):
         assert said in flat(out)
+    guided = options == GUIDED
+    assert ("status Converged: the stop rule is met." in flat(out)) == guided
+    assert ("note: labels helped to fill their own rows" in out) == guided
 
 
-def test_impute_is_impute_table(program, table):
-    assert program(*IMPUTE, *ROLES, "--C", "2", "--eta", "5", "-q") == (0, "", "")
+def test_without_a_target_every_column_is_filled_a_label_too(program, table):
+    code, out, err = program("impute", "t.csv", "-o", "o.csv", *ROLES)
+    assert (code, err) == (0, "")
+    check_filled((table / "t.csv").read_text(), (table / "o.csv").read_text(), dropped=["junk"])
+    assert "note: every column is filled and used, a label too, because no target is named" in out
+    assert "label y" not in out
+    assert program("fit", "t.csv", "-o", "m", *ROLES, "-q") == (0, "", "")
+    model = read_model(table / "m.skops", trust=False)
+    assert (model.target, model.features) == (None, (*FEATURES, "y"))
+    assert program("apply", "m", "t.csv", "-o", "p.csv", "-q") == (0, "", "")
+    assert (table / "p.csv").read_text() == (table / "o.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        ((), {}),
+        (
+            (*GUIDED, "--C", "2", "--eta", "5"),
+            {"guidance": "direct", "reference": "mean", "C": 2.0, "eta": 5.0},
+        ),
+    ],
+)
+def test_impute_is_impute_table(program, table, options, parameters):
+    assert program(*IMPUTE, *ROLES, *options, "-q") == (0, "", "")
     frame = example_frame("t.csv")
     expected = impute_table(
-        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], C=2.0, eta=5.0
+        frame, "y", drop=["junk"], ignore=["id"], categorical=["code"], **parameters
     ).table
-    written = pd.read_csv("o.csv", dtype=str, keep_default_na=False)
-    assert written["age"].tolist() == [f"{value:.0f}" for value in expected["age"]]
-    assert written["height"].tolist() == [f"{value:.2f}" for value in expected["height"]]
-    assert written["score"].tolist() == [f"{value:.1f}" for value in expected["score"]]
-    for name in ("pet", "code"):
-        assert written[name].tolist() == expected[name].tolist()
+    assert_written("o.csv", expected)
 
 
 def test_what_teaches_nothing_is_told_apart_from_no_gap(program, folder):
@@ -71,6 +102,7 @@ def test_what_teaches_nothing_is_told_apart_from_no_gap(program, folder):
     code, out, err = program(*IMPUTE)
     assert (code, "'none'" in err) == (0, True)
     assert "columns with one observed value, which fills them: b" in flat(out)
+    out = program(*IMPUTE, "--force", "--guidance", "direct")[1]
     assert "Nothing to solve for" in flat(out)
     assert "no other gap to fill" in flat(program(*IMPUTE, "--force", "--ignore", "b")[1])
     (folder / "t.csv").write_text("a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(9)))
@@ -94,7 +126,9 @@ def test_quiet_prints_warnings_only(program, table):
 
 def test_options_reach_the_imputer(program, table):
     options = {
-        "--variant": ("variant", "anchored"),
+        "--guidance": ("guidance", "anchored"),
+        "--reference": ("reference", "mean"),
+        "--seed": ("random_state", 4),
         "--C": ("C", 2.5),
         "--eta": ("eta", 7.0),
         "--tol": ("tol", 0.5),
@@ -107,7 +141,7 @@ def test_options_reach_the_imputer(program, table):
     given = [text for option, (_, value) in options.items() for text in (option, str(value))]
     code, out, _ = program(*FIT, "-o", "m", "--kernel", "laplacian", "--gamma", "0.5", *given)
     assert code == 0
-    assert "method anchored, laplacian kernel, gamma 0.5" in flat(out)
+    assert "method anchored from the column means, laplacian kernel, gamma 0.5" in flat(out)
     assert "subsets 2" in flat(out)
     imputer = read_model(table / "m.skops", trust=False).imputer
     assert {name: getattr(imputer, name) for name, _ in options.values()} == dict(options.values())
@@ -115,7 +149,7 @@ def test_options_reach_the_imputer(program, table):
 
 @pytest.mark.parametrize("command", [IMPUTE, ("fit", *IMPUTE[1:4], "-o", "m")])
 def test_a_stop_before_the_rule_is_met_is_a_warning(program, table, command):
-    code, out, err = program(*command, "--variant", "anchored", "--max-iter", "1", "--tol", "0")
+    code, out, err = program(*command, "--guidance", "anchored", "--max-iter", "1", "--tol", "0")
     assert code == 0
     assert "Stopped at --max-iter before the stop rule was met." in err
     assert "Causes" not in out
@@ -146,7 +180,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
     for given in (
         IMPUTE,
         ("impute", "t.parquet", "-t", "y", "-o", "o.parquet"),
-        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--subset-size", "20"),
+        ("impute", "t.parquet", "-t", "y", "-o", "p.parquet", "--force"),
     ):
         code, out, _ = program(*given, "--ignore", "id")
         assert (code, said in out.splitlines()) == (0, True)
@@ -155,6 +189,7 @@ def test_empty_cells_of_ignored_columns_stay_and_are_counted(program, table):
 
 
 HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
+GUIDE = ["--guidance", "direct"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +197,6 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
         ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
-        (["d.csv", *HERE[1:]], "d.csv is a directory, not a table:"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
@@ -170,18 +204,19 @@ HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
         ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
         (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),
         ([*HERE, "--ignore", "id,agee"], "--ignore: there is no column 'agee'"),
-        ([*HERE, "--categorical", "agee"], "--categorical: there is no column"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
-        (["t.csv", "-t", "pet", "-o", "o.csv", "--task", "regression"], "'pet' must hold numbers"),
-        (["gaps.csv", "-t", "b", "-o", "o.csv"], "label column 'b' must hold labels. Got gaps"),
-        (["t.csv", "-t", "id", "-o", "o.csv"], "'id' must hold classes that recur"),
-        (["t.csv", "-t", "junk", "-o", "o.csv"], "'junk' must hold at least two classes. Got 'x'"),
+        (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
+        (["t.csv", "-o", "o.csv", *GUIDE], "--target must be the name of the label column for --"),
+        ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
+        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: name what"),
+        ([*HERE, "--gamma", "2"], "--gamma must be left out without guidance. Got 2.0 instead: na"),
+        ([*HERE, "--max-memory", "0.5"], "what shall use it, such as --guidance direct."),
         (["inf.csv", *HERE[1:]], "inf.csv, line 4, column 'a': 'inf' is not a finite number"),
         (["only.csv", *HERE[1:]], "must have a column besides the label to use"),
-        (["gaps.csv", *HERE[1:]], "with an observed value in a row that has a label"),
-        ([*HERE, "--max-memory", "1e-9"], "--max-memory"),
-        ([*HERE, "--scheduler", "local"], "--scheduler is for subsets: give --subset-size, too."),
+        (["gaps.csv", *HERE[1:]], "must have a column, besides the label, with an observed value."),
+        (["gaps.csv", *HERE[1:], *GUIDE], "with an observed value in a row that has a label"),
+        ([*HERE, *GUIDE, "--max-memory", "1e-9"], "allows"),
     ],
 )
 def test_impute_refuses(refused, table, arguments, message):
@@ -231,7 +266,7 @@ def test_apply_refuses_tables(refused, fitted, text, message):
         ({"height": [np.inf, 1.0]}, "The 'height' column of the table must hold finite numbers"),
     ],
 )
-@pytest.mark.parametrize("unknown", ["error", "missing"])
+@pytest.mark.parametrize("unknown", ["error", "keep"])
 def test_apply_refuses_changed_kinds_of_columns(refused, fitted, columns, message, unknown):
     frame = example_frame("new.csv").head(2).assign(**columns)
     frame.to_parquet("new.parquet")
@@ -243,7 +278,6 @@ def test_apply_refuses_changed_kinds_of_columns(refused, fitted, columns, messag
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*HERE[:1], *HERE[3:]], "--target"),
         (HERE[:3], "-o"),
         ([], "table"),
         ([*HERE, "--bogus"], "--bogus"),
@@ -271,14 +305,9 @@ def test_apply_is_the_imputer_of_python(program, fitted):
     for frame in (train, new):
         for name in ("age", "score"):
             frame[name] = frame[name].astype("Int64")
-    train = train[train["y"].notna()]
-    filled = KernelImputer().fit(train[FEATURES], train["y"]).transform(new[FEATURES])
-    written = pd.read_csv("o.csv", dtype=str)
-    assert written.columns.tolist() == ["id", *FEATURES]
-    for name, spell in (("age", "{}"), ("height", "{:.2f}"), ("score", "{}.0")):
-        assert written[name].tolist() == [spell.format(value) for value in filled[name]]
-    for name in ("pet", "code"):
-        assert written[name].tolist() == filled[name].tolist()
+    # Rows without a label are fitted, too.
+    filled = KernelImputer().fit(train[FEATURES]).transform(new[FEATURES])
+    assert assert_written("o.csv", filled).columns.tolist() == ["id", *FEATURES]
 
 
 def test_apply_changes_the_gaps_only_and_does_not_use_the_label(program, fitted):
@@ -288,7 +317,7 @@ def test_apply_changes_the_gaps_only_and_does_not_use_the_label(program, fitted)
     assert (code, err) == (0, "")
     for said in (
         "table 12 rows, 7 columns",
-        f"model m.skops, of kernimpute {kernimpute.__version__}, fitted to the label y",
+        f"model m.skops, of kernimpute {kernimpute.__version__} filled",
         "note: the label column y is kept as it is and not used",
         "note: left out, as the model says: junk",
         "wrote o.csv",
@@ -333,32 +362,40 @@ def test_missing_values_are_those_of_the_model(program, fitted):
     }
 
 
-@pytest.mark.parametrize("extension", ["csv", "parquet"])
-def test_unknown_categories_are_refused_or_filled(program, refused, fitted, extension):
+@pytest.mark.parametrize(
+    ("extension", "output"), [("csv", "o.csv"), ("parquet", "o.csv"), ("parquet", "o.parquet")]
+)
+def test_unknown_categories_are_kept_or_refused(
+    program, refused, fitted, monkeypatch, extension, output
+):
+    # From Parquet to Parquet 12 rows are streamed, as many are.
+    monkeypatch.setattr("kernimpute.stream.SAMPLE_ROWS", 5)
     frame = example_frame("new.csv").fillna({"pet": "cat"})
     frame.loc[[1, 4], "pet"] = "fish"
     frame.to_csv("odd.csv", index=False) if extension == "csv" else frame.to_parquet("odd.parquet")
-    given = ("apply", "m", f"odd.{extension}", "-o", "o.csv")
-    err = refused(*given)
-    assert "does not know ('pet': 'fish' in 2 of its cells): correct them, or pass --unknown" in err
-    code, _, err = program(*given, "--unknown", "missing")
+    given = ("apply", "m", f"odd.{extension}", "-o", output)
+    err = refused(*given, "--unknown", "error")
+    assert "Got 'fish' besides, in 2 cells: correct it, or pass --unknown keep, which" in err
+    code, _, err = program(*given)
     assert code == 0
-    assert err.endswith("are filled like gaps: 'pet': 'fish' in 2 of its cells\n")
-    assert set(pd.read_csv("o.csv")["pet"]) <= {"cat", "dog, big"}
+    assert err.endswith("are kept, and not used: 2 cells of 1 column ('pet': 'fish' in 2 cells)\n")
+    written = pd.read_parquet(output) if output == "o.parquet" else pd.read_csv(output)
+    assert written["pet"].tolist() == frame["pet"].tolist()
 
 
-def test_booleans_of_a_parquet_model_have_names_in_text(program, folder):
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_booleans_of_a_parquet_model_have_names_in_text(program, folder, extension):
     frame = pd.DataFrame({"a": [1, 2, 3, None] * 4, "c": [True, False, True, None] * 4})
     frame["c"] = frame["c"].astype("boolean")
     frame.assign(y=[0, 1, 0, 1] * 4).to_parquet("t.parquet")
     assert program("fit", "t.parquet", "-t", "y", "-o", "m", "-q") == (0, "", "")
     (folder / "new.csv").write_text("a,c\n1,yes\n2,\n3,False\n")
-    code, _, err = program("apply", "m", "new.csv", "-o", "o.csv", "--unknown", "missing")
+    code, _, err = program("apply", "m", "new.csv", "-o", f"o.{extension}")
     assert code == 0
     assert "'c': 'yes' in 1" in err
-    written = pd.read_csv("o.csv")["c"]
-    assert written.dtype == bool
-    assert not written[2]
+    written = getattr(pd, f"read_{extension}")(f"o.{extension}")["c"].tolist()
+    assert (written[0], written[2]) == ("yes", "False")
+    assert written[1] in ("True", "False")
 
 
 def test_far_numbers_are_told_of(program, fitted):
@@ -367,91 +404,3 @@ def test_far_numbers_are_told_of(program, fitted):
     assert code == 0
     assert "times the training range" in err
     assert "KernelImputer" not in err
-
-
-@pytest.fixture
-def subsets(folder):
-    """Return a table of 60 rows in `t.parquet`, of three row groups, and in `t.csv`."""
-    generator = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = generator.normal(size=(60, 3)) + y[:, None]
-    X[generator.random(X.shape) < 0.3] = np.nan
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    table["pet"] = pd.Series(generator.choice(["cat", "dog", "-9"], 60))
-    table["y"] = pd.Series(np.where(y == 1, "yes", "no")).where(generator.random(60) > 0.1)
-    table.to_parquet("t.parquet", row_group_size=25)
-    table.to_csv("t.csv", index=False)
-    return table
-
-
-GIVEN = ("-t", "y", "--subset-size", "20", "--missing-values", "-9")
-PARQUET = ("impute", "t.parquet", *GIVEN)
-
-
-def test_parquet_with_subsets_is_filled_out_of_core(program, subsets, monkeypatch):
-    monkeypatch.setattr("kernimpute.cli.files.open_table", None)
-    code, out, err = program(*PARQUET, "-o", "out.parquet", "--jobs", "1")
-    assert (code, err) == (0, "")
-    for said in ("table 60 rows, 5 columns", "y (classification, 2 classes)", "subsets 3"):
-        assert said in flat(out)
-    assert out.splitlines()[-1] == "wrote out.parquet"
-    impute_parquet("t.parquet", "y", "api.parquet", subset_size=20, missing_values=["-9"])
-    assert pq.read_table("out.parquet").equals(pq.read_table("api.parquet"))
-    assert pq.ParquetFile("out.parquet").num_row_groups == 3
-
-
-def test_a_folder_gives_a_folder(program, subsets, folder):
-    (folder / "in").mkdir()
-    for part in range(2):
-        subsets[part * 30 : (part + 1) * 30].to_parquet(f"in/{part}.parquet")
-    code, out, _ = program("impute", "in", *GIVEN, "-o", "out", "--drop", "b")
-    assert (code, out.splitlines()[-1]) == (0, "wrote out")
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.parquet", "1.parquet"]
-    assert list(pd.read_parquet("out").columns) == ["a", "c", "pet", "y"]
-    assert program("impute", "in", *GIVEN, "-o", "out")[0] == 1
-    assert program("impute", "in", *GIVEN, "-o", "out", "--force", "-q") == (0, "", "")
-
-
-def test_an_interrupted_run_says_how_it_continues(program, subsets, folder, monkeypatch):
-    def interrupted_at(n_done):
-        def interrupt(self, text):
-            if text == f"subsets: {n_done} of 3":
-                raise KeyboardInterrupt
-
-        with monkeypatch.context() as patched:
-            patched.setattr("kernimpute.cli.summary.Progress.show", interrupt)
-            code, out, err = program(*PARQUET, "-o", "out.parquet")
-        assert (code, out) == (130, "") and not (folder / "out.parquet").exists()
-        return err
-
-    assert interrupted_at(0) == "kernimpute: interrupted; no output was written.\n"
-    kept = "kernimpute: interrupted; what is finished is kept in .out.parquet.work:"
-    assert interrupted_at(3).startswith(kept)
-    code, out, _ = program(*PARQUET, "-o", "out.parquet")
-    assert (code, "subsets 3, 3 of an earlier run" in flat(out)) == (0, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("t.parquet", *GIVEN, "-o", "o.csv", "--scheduler", "local"), "written as Parquet"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--report", "r.html"), "--report is for"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--max-memory", "0.5"), "--max-memory is for"),
-        (("t.parquet", *GIVEN, "-o", "o.parquet", "--scheduler", "far"), "--scheduler must be"),
-        (("t.parquet", *GIVEN, "-o", "t.parquet", "--force"), "another one than the source"),
-        (("t.parquet", *GIVEN, "-o", "t.csv.parquet"), "or --force to replace it"),
-        (("in", *GIVEN, "-o", "o.csv"), "a folder gives a folder of Parquet files"),
-        (("in", "-t", "y", "-o", "o.csv"), "only `impute` with --subset-size takes one"),
-    ],
-)
-def test_out_of_core_refuses(refused, subsets, folder, arguments, said):
-    (folder / "in").mkdir()
-    subsets.to_parquet("in/0.parquet")
-    subsets.to_parquet("t.csv.parquet")
-    assert said in refused("impute", *arguments)
-
-
-def test_without_dask_the_extra_is_named(refused, subsets, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refused(*PARQUET, "-o", "o.parquet", "--scheduler", "local")
-    assert "pip install 'kernimpute[dask]'" in said

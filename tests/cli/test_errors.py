@@ -17,10 +17,10 @@ from kernimpute.cli.errors import in_options
             "--eta must be a float in (0, inf]. Got -1.0 instead.",
         ),
         ("pass subset_size=500 or more max_memory", "pass --subset-size 500 or more --max-memory"),
-        ("for variant='released', which has none", "for --variant released, which has none"),
+        ("for guidance='released', which has none", "for --guidance released, which has none"),
         ("pass trust=True if you trust it", "pass --trust if you trust it"),
         ("is both in drop and in ignore", "is both in --drop and in --ignore"),
-        ("pass handle_unknown='missing'", "pass --unknown missing"),
+        ("pass handle_unknown='keep'", "pass --unknown keep"),
         ("The 'target' column must hold numbers", "The 'target' column must hold numbers"),
         (
             "drop it, or ignore it; the kernel is a task",
@@ -55,7 +55,8 @@ def test_a_machine_that_cannot_be_solved_is_a_refusal(refused, folder):
     draw = random.Random(0)
     cells = [f"{draw.random():.3f},{draw.random():.3f},{draw.choice('ab')}" for _ in range(60)]
     (folder / "t.csv").write_text("\n".join(["x,z,y", ",0.5,a", *cells]) + "\n")
-    said = refused("impute", "t.csv", "-t", "y", "-o", "o.csv", "--kernel", "linear", "--C", "1e20")
+    given = ("--guidance", "direct", "--kernel", "linear", "--C", "1e20")
+    said = refused("impute", "t.csv", "-t", "y", "-o", "o.csv", *given)
     assert "61 rows could not be solved: its optimality" in said
     assert "Lower C" in said
 

@@ -9,11 +9,8 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import entry_points
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from kernimpute.__main__ import main
@@ -94,29 +91,6 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_behind(table, patch):
     assert (process.returncode, err) == (130, INTERRUPTED)
     assert sorted(path.name for path in table.iterdir()) == ["o.csv", "t.csv"]
     assert (table / "o.csv").read_text() == "old"
-
-
-def test_ctrl_c_out_of_core_keeps_what_is_finished(tmp_path):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(10_000, 10))
-    X[generator.random(X.shape) < 0.3] = np.nan
-    table = pd.DataFrame(X, columns=[f"c{k}" for k in range(10)])
-    table.assign(y=np.arange(10_000) % 2).to_parquet(tmp_path / "t.parquet")
-    given = ["impute", "t.parquet", "-t", "y", "-o", "o.parquet", "--subset-size", "250"]
-    given += ["--jobs", "2"]
-    with start(tmp_path, "-m", "kernimpute", *given, start_new_session=True) as process:
-        while not [*tmp_path.glob(".o.parquet.work/block-*.npz")]:
-            assert process.poll() is None
-            time.sleep(0.02)
-        # To the workers, too, as a terminal does.
-        os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=20)
-    assert err == (
-        "kernimpute: interrupted; what is finished is kept in .o.parquet.work: the same call goes "
-        "on from it.\n"
-    )
-    assert process.returncode == 130
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".o.parquet.work", "t.parquet"]
 
 
 def test_a_terminal_shows_the_progress_and_the_interrupt(table):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import warnings
 
 import pytest
 
-from kernimpute.cli.summary import Progress, print_or_ignore
+from kernimpute.cli.summary import Progress
 from kernimpute.core.status import Record
 
 
@@ -20,13 +19,6 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
         assert progress.callback(Record(iteration=1, gap=0.5, stage="Stage I")) is False
     line = "\r\x1b[KStage I: round 1, gap 0.5\r\x1b[K"
     assert stderr.getvalue() == (line if is_terminal and not quiet else "")
-
-
-def test_warnings_are_kept_for_the_summary():
-    with Progress(quiet=True) as progress:
-        warnings.warn("look", UserWarning, stacklevel=1)
-        warnings.warn("old", FutureWarning, stacklevel=1)
-    assert progress.warnings_but(FutureWarning) == ["look"]
 
 
 RUNS = {
@@ -46,8 +38,3 @@ def test_a_summary_that_fails_is_no_failure(fitted, program, monkeypatch, comman
     code, out, err = program(command, *RUNS[command])
     assert (code, out, "kernimpute:" in err) == (0, "", False)
     assert (fitted / RUNS[command][-1]).exists()
-
-
-def test_without_a_stdout_nothing_is_said(monkeypatch):
-    monkeypatch.setattr("sys.stdout", None)
-    print_or_ignore(lambda: print("done"))

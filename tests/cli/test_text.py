@@ -29,13 +29,6 @@ def column(cells, **options):
     return values.frame["c"], values.decimals["c"], values.notes, values.cautions
 
 
-def test_cells_keep_their_exact_text():
-    table = parse('a,"b ""x""",c\r\n 38.50 ,"x, y",\r\n"two\nlines",,00000\r\n')
-    assert table.names == ("a", 'b "x"', "c")
-    assert table.rows == [[" 38.50 ", "x, y", ""], ["two\nlines", "", "00000"]]
-    assert (table.lines, table.newline) == ([2, 3], "\r\n")
-
-
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
@@ -94,15 +87,6 @@ def test_what_it_writes_is_what_the_csv_module_reads(rows, delimiter, newline, q
     assert [list(table.header), *table.rows] == rows
     again = write_text([*zip(*rows, strict=True)], delimiter, newline)
     assert [*csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)] == rows
-
-
-def test_integers_floats_and_text_are_told_apart():
-    values = read("i,f,t\n1,1.50,yes\n-2,2,no\n,,\n")
-    assert [str(values.frame[name].dtype) for name in "ift"] == ["Int64", "float64", "object"]
-    assert values.frame["i"].tolist() == [1, -2, pd.NA]
-    assert values.frame["f"].tolist()[:2] == [1.5, 2.0]
-    assert values.frame["t"].tolist() == ["yes", "no", None]
-    assert values.notes == values.cautions == ()
 
 
 @pytest.mark.parametrize(
@@ -193,3 +177,14 @@ def test_missing_values_match_text_and_every_spelling_of_a_number():
     values, _, _, cautions = column(cells, missing_values=["-999", "?", "-1"])
     assert values.tolist() == [pd.NA, pd.NA, -99, pd.NA, 5]
     assert cautions == ("no cell holds the missing value '-1'",)
+
+
+def test_text_columns_in_which_a_marker_is_taken_for_a_gap_are_named():
+    text = "country,name,n\nDE,Null,1\nNA,Smith,NA\n,Smith,3\nn/a,None,2\nFR,Null,\n"
+    values = infer_values(parse_text(text, ",", "t.csv"), "t.csv")
+    assert values.frame["country"].isna().tolist() == [False, True, True, True, False]
+    assert values.notes == (
+        "taken for gaps in the text column 'country': 'NA', 'n/a'",
+        "taken for gaps in the text column 'name': 'None'",
+    )
+    assert any("holds 'Null' in 2 cells, as a category" in caution for caution in values.cautions)

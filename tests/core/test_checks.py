@@ -20,7 +20,6 @@ from kernimpute.core.checks import (
     check_integer,
     check_matrix,
     check_real,
-    codes_and_weights,
     free_memory,
     infer_task,
     observed_cells,
@@ -37,10 +36,18 @@ BOTH = np.array([True, True])
 # ------------------------------------------------------------------------------ parameters
 
 
-@pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int8(1), Fraction(1, 2), 1e-320])
-def test_real_numbers_of_any_kind_become_floats(value):
-    found = check_real("f", "x", value, 0.0)
-    assert type(found) is float
+REALS = [0.5, 1, np.float32(0.5), np.int8(1), Fraction(1, 2), 1e-320]
+INTEGERS = [1, 3, np.int64(7), 10**30]
+
+
+@pytest.mark.parametrize(
+    ("check", "low", "kind", "value"),
+    [(check_real, 0.0, float, value) for value in REALS]
+    + [(check_integer, 1, int, value) for value in INTEGERS],
+)
+def test_numbers_of_any_kind_become_those_of_python(check, low, kind, value):
+    found = check("f", "x", value, low)
+    assert type(found) is kind
     assert found == value
 
 
@@ -69,13 +76,6 @@ def test_ends_belong_to_an_interval_if_included(included, inside, outside, inter
 def test_what_is_no_real_number_is_refused(value):
     with pytest.raises(TypeError, match=r"The 'C' parameter of f must be a float in \(0, inf\)"):
         check_real("f", "C", value, 0.0)
-
-
-@pytest.mark.parametrize("value", [1, 3, np.int64(7), 10**30])
-def test_integers_of_any_kind_become_ints(value):
-    found = check_integer("f", "n", value, 1)
-    assert type(found) is int
-    assert found == value
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,6 @@ def test_columns_without_anything_observed_are_accepted_if_numeric():
     np.testing.assert_array_equal(check_incomplete(X, "f", BOTH), X)
     with pytest.raises(ValueError, match="each have an observed code.*only NaN in column 0"):
         check_incomplete(X, "f", np.array([False, True]))
-
-
-def test_codes_come_with_their_weights():
-    codes, weights = codes_and_weights(np.array([3.0, 1.0, 3.0]), np.array([1.0, 0.5, 2.0]))
-    np.testing.assert_array_equal(codes, [1.0, 3.0])
-    np.testing.assert_array_equal(weights, [0.5, 3.0])
 
 
 # ------------------------------------------------------------------------------- the range

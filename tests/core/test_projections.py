@@ -20,7 +20,6 @@ from hypothesis.extra import numpy as npst
 from kernimpute.core.projections import (
     AdamMoments,
     adam_step,
-    clip_and_centre,
     project_box_hyperplane,
     project_box_psd,
     project_frobenius_ball,
@@ -30,16 +29,12 @@ from kernimpute.core.projections import (
 )
 from kernimpute.core.status import Status
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
-
-
-def protected(array):
-    array.setflags(write=False)
-    return array
+from tests.conftest import read_only
 
 
 def symmetric(n, seed=0, scale=1.0):
     M = scale * np.random.default_rng(seed).standard_normal((n, n))
-    return protected(symmetrise(M))
+    return read_only(symmetrise(M))
 
 
 def kernel_box(n, seed=0, *, missing=0.5, kernel=None):
@@ -50,7 +45,7 @@ def kernel_box(n, seed=0, *, missing=0.5, kernel=None):
     observed = generator.random(X.shape) >= missing
     ends = [kernel.link(sums) for sums in kernel.bounds(X, observed)]
     lower, upper = np.minimum(*ends), np.maximum(*ends)
-    return protected(lower), protected(upper), kernel(X, X)
+    return *read_only(lower, upper), kernel(X, X)
 
 
 def outside(M, lower, upper):
@@ -82,11 +77,11 @@ class ConvexSet:
 
 
 def square(n, elements=NUMBER):
-    return npst.arrays(float, (n, n), elements=elements).map(symmetrise).map(protected)
+    return npst.arrays(float, (n, n), elements=elements).map(symmetrise).map(read_only)
 
 
 def vector(n, elements=NUMBER):
-    return npst.arrays(float, n, elements=elements).map(protected)
+    return npst.arrays(float, n, elements=elements).map(read_only)
 
 
 @st.composite
@@ -217,18 +212,6 @@ def test_with_a_threshold_the_projection_is_the_proximal_operator(data, n, thres
     assert (v - P) @ (Q - P) <= dearer + 1e-12 * size(v, P, Q) ** 2
 
 
-@settings(max_examples=50)
-@given(data=st.data(), n=SIZES)
-def test_clip_and_centre_meets_the_hyperplane_and_leaves_the_box_by_the_mean(data, n):
-    lower, upper = data.draw(boxes_around_zero(n))
-    v = data.draw(vector(n))
-    centred = clip_and_centre(v, lower, upper)
-    assert abs(centred.sum()) <= 1e-12 * size(upper, lower)
-    mean = abs(np.clip(v, lower, upper).mean())
-    # An entry is rounded in units of the box, however small the mean.
-    assert outside(centred, lower, upper) <= mean * (1.0 + 1e-12) + 1e-15 * size(upper, lower)
-
-
 # ------------------------------------------------------------ an independent conic solver
 
 
@@ -284,22 +267,6 @@ def test_complete_rows_against_a_conic_solver(seed, n_complete):
     value = solved(cp.sum_squares(P - M), constraints)
     np.testing.assert_allclose(found.point, P.value, atol=1e-5)
     assert np.sum((found.point - M) ** 2) == pytest.approx(value, rel=1e-6)
-
-
-@pytest.mark.parametrize("threshold", [0.0, 0.2, 1.5])
-@pytest.mark.parametrize("seed", range(2))
-def test_a_box_in_the_hyperplane_against_a_conic_solver(seed, threshold):
-    generator = np.random.default_rng(seed)
-    v = 2.0 * generator.standard_normal(12)
-    lower, upper = -generator.random(12), generator.random(12)
-    lower[:3], upper[3:5] = 0.0, 0.0
-    b = cp.Variable(12)
-    cost = cp.sum_squares(b - v) / 2.0 + threshold * cp.norm1(b)
-    value = solved(cost, [cp.sum(b) == 0.0, b >= lower, b <= upper])
-    found = project_box_hyperplane(v, lower, upper, threshold)
-    np.testing.assert_allclose(found, b.value, atol=1e-6)
-    attained = np.sum((found - v) ** 2) / 2.0 + threshold * np.abs(found).sum()
-    assert attained == pytest.approx(value, rel=1e-8)
 
 
 # ---------------------------------------------------------------------------- the spectrum
@@ -448,7 +415,7 @@ def test_adams_steps_are_those_of_the_algorithm_as_printed():
         m = b1 * m + (1.0 - b1) * g
         v = b2 * v + (1.0 - b2) * g * g
         expected = rate * (m / (1.0 - b1**t)) / (math.sqrt(v / (1.0 - b2**t)) + guard)
-        gradient = protected(np.array([g]))
+        gradient = read_only(np.array([g]))
         step, moments = adam_step(gradient, moments, rate)
         assert step[0] == pytest.approx(expected, rel=1e-14)
         assert moments.t == t

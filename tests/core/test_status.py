@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kernimpute.core.status import Record, Status, StopRule, Trace, overall
+from kernimpute.core.status import Record, Status, Trace, overall
 
 
 def trace():
@@ -64,19 +64,3 @@ def test_every_status_is_a_message_of_its_own_for_the_user():
 )
 def test_the_status_of_parts_is_that_of_what_was_done(names, expected):
     assert overall(Status[name] for name in names.split()) is Status[expected]
-
-
-@pytest.mark.parametrize(
-    ("tol", "max_iter", "error", "match"),
-    [
-        (-1e-9, 1, ValueError, r"'tol' parameter of StopRule must be a float in \[0, inf\)"),
-        (math.nan, 1, ValueError, r"'tol' parameter of StopRule must be a float in \[0, inf\)"),
-        ("auto", 1, TypeError, "'tol' parameter of StopRule must be a float"),
-        (0.1, -1, ValueError, r"'max_iter' parameter of StopRule must be an int in \[0"),
-        (0.1, 10.0, TypeError, "'max_iter' parameter of StopRule must be an int"),
-    ],
-)
-def test_a_stop_rule_may_be_never_and_at_once_but_not_this(tol, max_iter, error, match):
-    assert StopRule(tol=0.0, max_iter=0) == StopRule(0.0, 0)
-    with pytest.raises(error, match=match):
-        StopRule(tol=tol, max_iter=max_iter)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC, SVR
 
 from kernimpute.core.svm import libsvm_start, solve_dual
 from kernimpute.kernels import Gaussian
@@ -135,39 +134,3 @@ def test_an_indefinite_matrix_ends_and_does_not_get_worse(seed):
             assert value(*problem, b) >= 0.0
             if solution.converged:
                 assert_optimal(*problem, b)
-
-
-def test_a_bound_on_the_rounds_is_kept_and_told():
-    problem = next(problems("large entries"))
-    solution = solve_dual(*problem, zero(*problem), max_rounds=1)
-    assert solution.n_rounds == 1
-    assert not solution.converged
-    assert solution.violation > 1e-3
-
-
-# ------------------------------------------------------------------------- libsvm's start
-
-
-def table(n=70, seed=0):
-    generator = np.random.default_rng(seed)
-    X = generator.random((n, 4))
-    target = X[:, 0] + 0.3 * generator.standard_normal(n)
-    return Gaussian(0.7)(X, X), target, generator.choice([0.2, 1.0, 2.5], n)
-
-
-@pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])
-def test_the_start_has_the_coefficients_of_scikit_learns_estimators(epsilon):
-    K, y, largest = table()
-    if epsilon is None:
-        y, machine = np.where(y > 0.5, 1.0, -1.0), SVC(C=2.5, kernel="precomputed")
-    else:
-        machine = SVR(C=2.5, epsilon=epsilon, kernel="precomputed")
-    machine.fit(K, y, sample_weight=largest / 2.5)
-    expected = np.zeros(70)
-    expected[machine.support_] = machine.dual_coef_[0]
-    found = libsvm_start(K, y, largest, epsilon)
-    # Both are exact to libsvm's tolerance; ours sees targets in units of half their range.
-    np.testing.assert_allclose(K @ found, K @ expected, atol=5e-3)
-    assert (np.abs(found) <= largest * (1.0 + 1e-12)).all()
-    if epsilon is None:
-        assert (found * y >= 0.0).all()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kernimpute
@@ -51,8 +53,10 @@ def python_blocks(page):
 
 
 def test_every_public_name_is_in_the_reference():
-    names = {f"kernimpute.{name}" for name in kernimpute.__all__} - {"kernimpute.kernels"}
-    names |= {f"kernimpute.kernels.{name}" for name in kernimpute.kernels.__all__}
+    modules = {"kernels", "stream"}
+    names = {f"kernimpute.{name}" for name in {*kernimpute.__all__} - modules}
+    for module in modules:
+        names |= {f"kernimpute.{module}.{name}" for name in getattr(kernimpute, module).__all__}
     assert names <= references()
 
 
@@ -102,3 +106,15 @@ def test_the_command_lines_page_lists_every_gap_marker():
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
     listed = re.search(r"is a gap if it is empty or (.*?)\.\n", page, flags=re.DOTALL)
     assert {"", *re.findall(r"`([^`]+)`", listed[1])} == GAP_MARKERS
+
+
+def test_the_demo_says_where_it_is_worse(capsys):
+    print_scores = runpy.run_path(str(ROOT / "examples" / "demo.py"))["print_scores"]
+    scores = np.full((3, 6, 3), 0.5) + 0.01 * np.arange(3)[:, None, None]
+    print_scores(scores)
+    assert "In every line kernimpute is better" in capsys.readouterr().out
+    scores[:, [0, 5], 2] += [0.1, -0.1]
+    print_scores(scores)
+    worse = capsys.readouterr().out.splitlines()[-1]
+    assert "error of the fills (removed cells of training rows); " in worse
+    assert worse.endswith("accuracy on complete new rows (SVM).")

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 
+GUIDED = {"guidance": "direct", "reference": "mean"}
+"""Fills of training rows that labels move away from column means."""
+
 
 def amputed(X, share, generator):
     """Return a copy of X in which each cell is NaN with probability `share`."""

@@ -7,24 +7,14 @@ import pytest
 from sklearn.model_selection import KFold
 
 from kernimpute import KernelImputationClassifier
-from kernimpute.estimators._folds import folds_of
-from kernimpute.estimators._subsets import read_labels
-from kernimpute.table.frames import to_pandas
 from tests.estimators.problems import related_rows
 
 FIRST, SECOND = np.arange(30), np.arange(30, 60)
 
 
-def labels_of(y, sample_weight=None, task="classification"):
-    """Return labels as the estimators read them."""
-    return read_labels(y, y, sample_weight, task=task, class_weight=None, owner="owner")
-
-
-def folds_and_warnings(cv, y, sample_weight=None, task="classification"):
-    """Return the folds of some labels, and what was warned of."""
-    said = []
-    frame = to_pandas(np.zeros((len(y), 1)))
-    return folds_of(cv, frame, labels_of(y, sample_weight, task), warn=said.append), said
+def shares(cv, X, y, **weights):
+    """Return the probabilities of rows by calibration in some folds."""
+    return KernelImputationClassifier(cv=cv).fit(X, y, **weights).predict_proba(X)
 
 
 @pytest.fixture
@@ -37,30 +27,19 @@ def nothing_is_fitted(monkeypatch):
     monkeypatch.setattr(KernelImputationClassifier, "_learn_code", fail)
 
 
-def test_too_few_rows_make_no_folds():
-    assert folds_and_warnings(5, [0, 1, 1, 1]) == ([], [])
-
-
 def test_a_number_of_folds_is_of_the_rows_that_have_weight():
-    y = np.arange(40) % 2
-    # Without regard to weights the first fold would hold out nothing that counts.
-    weight = np.repeat([0.0, 1.0], 20)
-    folds, said = folds_and_warnings(4, y, weight)
-    without, _ = folds_and_warnings(4, y[20:])
-    assert not said
-    for fold, expected in zip(folds, without, strict=True):
-        np.testing.assert_array_equal(fold.train, 20 + expected.train)
-        np.testing.assert_array_equal(fold.test, 20 + expected.test)
+    X, y = related_rows()
+    # Without regard to weights the first fold would hold out nothing that counts, and is refused.
+    weighted = shares(4, X, y, sample_weight=np.repeat([0.0, 1.0], 30))
+    np.testing.assert_allclose(weighted[SECOND], shares(4, X[SECOND], y[SECOND]), atol=1e-6)
 
 
 def test_masks_and_places_are_the_same_splits():
-    y = np.arange(60) % 2
+    X, y = related_rows()
     masks = [(np.arange(60) < 30, np.arange(60) >= 30)]
-    from_masks, _ = folds_and_warnings(masks, y)
-    from_lists, _ = folds_and_warnings(iter([(FIRST.tolist(), SECOND.tolist())]), y)
-    for fold in (*from_masks, *from_lists):
-        np.testing.assert_array_equal(fold.train, FIRST)
-        np.testing.assert_array_equal(fold.test, SECOND)
+    from_lists = shares(iter([(FIRST.tolist(), SECOND.tolist())]), X, y)
+    np.testing.assert_array_equal(shares(masks, X, y), from_lists)
+    assert not np.array_equal(shares([(SECOND, FIRST)], X, y), from_lists)
 
 
 @pytest.mark.usefixtures("nothing_is_fitted")

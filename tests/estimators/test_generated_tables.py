@@ -95,14 +95,15 @@ def test_the_imputer_fills_or_refuses(case, data):
     kept, y_kept = frame.copy(deep=True), y.copy()
     keeping = data.draw(st.booleans())
     options = {}
+    if data.draw(st.booleans()):
+        options = {"guidance": "direct", "task": "classification"}
+        options["reference"] = data.draw(st.sampled_from(["joint", "mean"]))
+        options["new_rows"] = data.draw(st.sampled_from(["auto", "similar", "reference"]))
+        kernels = st.sampled_from(["gaussian", "laplacian", "linear", "chi2"])
+        options["kernel"] = data.draw(kernels)
     if keeping:
-        options = {
-            "keep_empty_features": True,
-            "add_indicator": True,
-            "new_rows": data.draw(st.sampled_from(["auto", "similar", "reference"])),
-            "kernel": data.draw(st.sampled_from(["gaussian", "laplacian", "linear", "chi2"])),
-        }
-    imputer = KernelImputer(task="classification", **options)
+        options |= {"keep_empty_features": True, "add_indicator": True}
+    imputer = KernelImputer(**options)
     filled = outcome(lambda: imputer.fit_transform(frame, y))
     pd.testing.assert_frame_equal(frame, kept)
     np.testing.assert_array_equal(y, y_kept)

@@ -5,34 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import KNNImputer
 
 from kernimpute import KernelImputer, Status, TableWarning, impute_table
 from kernimpute.estimators.impute_table import fit_table
 from kernimpute.table.columns import TableError
-from kernimpute.table.roles import infer_task
+from tests.estimators.problems import GUIDED, assert_table_filled, mixed_table
 
 
 @pytest.fixture
 def table():
-    """Return 40 rows of six kinds of columns, 30 % of the cells missing, and a label."""
-    rng = np.random.default_rng(0)
-    n_rows = 40
-    age = rng.integers(20, 80, n_rows)
-    frame = pd.DataFrame(
-        {
-            "id": np.arange(1000, 1000 + n_rows),
-            "age": pd.array(age, dtype="Int64"),
-            "height": rng.normal(170, 10, n_rows),
-            "weight": rng.normal(70, 10, n_rows).astype("float32"),
-            "pet": pd.Categorical(rng.choice(["cat", "dog", "fish"], n_rows)),
-            "smoker": pd.array(rng.random(n_rows) < 0.5, dtype="boolean"),
-            "town": rng.choice(["a", "b"], n_rows).astype(object),
-        },
-        index=pd.Index(rng.permutation(n_rows), name="row"),
-    )
-    for name in frame.columns[1:]:
-        frame.loc[rng.random(n_rows) < 0.3, name] = pd.NA if name != "weight" else np.nan
-    frame["outcome"] = np.where(age > 50, "ill", "well")
+    """Return 40 rows of six kinds of columns with gaps, an identifier and a label."""
+    frame, y = mixed_table(40)
+    frame.insert(0, "id", np.arange(1000, 1040))
+    frame["outcome"] = np.where(y, "ill", "well")
     return frame
 
 
@@ -40,23 +26,15 @@ def test_the_table_comes_back_filled_and_otherwise_the_same(table):
     before = table.copy(deep=True)
     imputation = impute_table(table, "outcome", ignore=["id"])
     pd.testing.assert_frame_equal(table, before)
-    filled = imputation.table
-    assert filled.index.equals(table.index)
-    assert filled.columns.equals(table.columns)
-    assert (filled.dtypes == table.dtypes).all()
-    assert not filled.isna().any(axis=None)
+    assert_table_filled(table, imputation.table)
     for name in table.columns:
-        seen = table[name].notna()
-        pd.testing.assert_series_equal(filled[name][seen], table[name][seen], check_exact=True)
-        assert imputation.filled.get(name, 0) == (~seen).sum()
-        np.testing.assert_array_equal(imputation.filled_cells(name), ~seen)
+        assert imputation.filled.get(name, 0) == table[name].isna().sum()
+        np.testing.assert_array_equal(imputation.filled_cells(name), table[name].isna())
     np.testing.assert_array_equal(imputation.observed, table.notna())
     assert imputation.n_filled == table.isna().sum().sum()
     assert imputation.n_rows == 40
     assert imputation.n_unlabelled == 0
-    assert imputation.task == "classification"
     assert imputation.status is Status.CONVERGED
-    assert imputation.imputer.classes_.tolist() == ["ill", "well"]
 
 
 def features_of(table):
@@ -67,37 +45,77 @@ def features_of(table):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"kernel": "polynomial", "C": 2.0, "eta": 3.0},
-        {"variant": "released", "max_iter": 2},
-        {"variant": "anchored", "reference": "expected"},
-        {"subset_size": 12, "random_state": 3},
-        {"eta": np.inf, "new_rows": "similar"},
+        GUIDED,
+        {"use_labels": "own"},
+        {"guidance": "direct", "kernel": "polynomial", "C": 2.0, "eta": 3.0},
+        {"guidance": "released", "max_iter": 2},
+        {"guidance": "anchored", "reference": "expected"},
+        {**GUIDED, "subset_size": 12, "random_state": 3},
+        {**GUIDED, "eta": np.inf, "new_rows": "similar"},
     ],
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore:.*Stopped at max_iter")
-def test_it_is_the_imputer_on_the_columns_that_are_used(table, options):
+def test_with_labels_in_use_it_is_the_imputer_on_the_rows_that_have_one(table, options):
     labelled = np.arange(40) % 5 > 0
     given = table.assign(outcome=table["outcome"].astype(object).where(labelled))
     imputation = impute_table(given, "outcome", ignore=["id"], **options)
     imputer = KernelImputer(**options)
     known = imputer.fit_transform(features_of(table[labelled]), table["outcome"][labelled])
-    new = imputer.set_params(handle_unknown="missing").transform(features_of(table[~labelled]))
+    new = imputer.transform(features_of(table[~labelled]))
     pd.testing.assert_frame_equal(features_of(imputation.table[labelled]), known)
     pd.testing.assert_frame_equal(features_of(imputation.table[~labelled]), new)
     assert imputation.table["outcome"].equals(given["outcome"])
     assert imputation.n_unlabelled == 8
     assert any("rows without a label: 8, filled as new rows" in n for n in imputation.notes)
     assert dict(imputation.facts)["rows without a label"] == "8, filled as new rows"
-    assert imputation.settings["kernel"] == imputer.kernel_
+    assert imputation.settings.get("kernel") == getattr(imputer, "kernel_", None)
+    assert (imputation.task, imputation.n_classes) == ("classification", 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"reference": "mean"}, {"random_state": 3}], ids=str)
+def test_without_labels_in_use_it_is_the_imputer_on_all_rows(table, options):
+    """The label column is kept as it is, whatever it holds; without a target it is filled, too."""
+    expected = KernelImputer(**options).fit_transform(features_of(table))
+    for labels in (table["outcome"].where(np.arange(40) % 5 > 0), "one class", np.nan):
+        given = table.assign(outcome=labels)
+        imputation = impute_table(given, "outcome", ignore=["id"], **options)
+        pd.testing.assert_frame_equal(features_of(imputation.table), expected)
+        pd.testing.assert_series_equal(imputation.table["outcome"], given["outcome"])
+        assert imputation.n_unlabelled == given["outcome"].isna().sum()
+        assert (imputation.task, imputation.n_classes) == (None, None)
+        facts = dict(imputation.facts)
+        assert facts["label"] == "outcome (not used)"
+        assert not {"solver", "status", "subsets"} & facts.keys()
+        assert not {"C", "kernel", "eta", "task"} & imputation.settings.keys()
+    given = table.assign(outcome=table["outcome"].where(np.arange(40) % 5 > 0))
+    imputation = impute_table(given, ignore=["id"], **options)
+    filled = KernelImputer(**options).fit_transform(given.drop(columns="id"))
+    pd.testing.assert_frame_equal(imputation.table.drop(columns="id"), filled)
+    assert imputation.filled["outcome"] == 8
+    assert any("every column is filled and used, a label too" in n for n in imputation.notes)
+    assert "label" not in dict(imputation.facts)
+
+
+def test_the_facts_name_the_method_and_a_note_names_the_leak(table):
+    for options, method, leaks in (
+        ({}, "joint normal", False),
+        ({"reference": KNNImputer()}, "KNNImputer", False),
+        ({"use_labels": "posterior"}, "joint normal with labels (posterior)", False),
+        ({"use_labels": "own"}, "joint normal with labels (own)", True),
+        ({"guidance": "direct"}, "direct from the joint normal, gaussian kernel, gamma ", True),
+        (GUIDED, "direct from the column means, gaussian kernel, gamma ", True),
+    ):
+        imputation = impute_table(table, "outcome", ignore=["id"], **options)
+        assert dict(imputation.facts)["method"].startswith(method)
+        assert any("a score measured on these rows" in n for n in imputation.notes) == leaks
 
 
 def test_gaps_only_in_rows_without_a_label():
     frame = pd.DataFrame(
         {"a": [0.0, 1.0, 2.0, 3.5, np.nan], "b": [1.0, 0.5, 3.0, 2.0, 1.5], "y": [0, 1, 0, 1, None]}
     )
-    imputation = impute_table(frame, "y")
+    imputation = impute_table(frame, "y", guidance="direct")
     assert imputation.status is Status.CONVERGED
     assert imputation.imputer.status_ is Status.NOTHING_MISSING
     assert 0.0 <= imputation.table["a"].iloc[4] <= 3.5
@@ -106,8 +124,8 @@ def test_gaps_only_in_rows_without_a_label():
 def test_a_category_of_unlabelled_rows_alone_is_kept(table):
     table["outcome"] = table["outcome"].astype(object).where(np.arange(40) < 32)
     table.iloc[35, table.columns.get_loc("town")] = "elsewhere"
-    with pytest.warns(TableWarning, match="'elsewhere' of 'town', .* are kept and not used"):
-        imputation = impute_table(table, "outcome", ignore=["id"])
+    with pytest.warns(TableWarning, match="are kept, and not used: 1 cell .*'town': 'elsewhere'"):
+        imputation = impute_table(table, "outcome", ignore=["id"], guidance="direct")
     assert imputation.table["town"].iloc[35] == "elsewhere"
     assert not imputation.table.drop(columns="outcome").isna().any(axis=None)
 
@@ -115,9 +133,9 @@ def test_a_category_of_unlabelled_rows_alone_is_kept(table):
 def test_a_fitted_table_is_what_the_command_line_saves(table):
     table["void"] = np.nan
     table.iloc[0, table.columns.get_loc("outcome")] = None
-    fitted = fit_table(table, "outcome", ignore=["id"], drop=["weight"])
+    fitted = fit_table(table, "outcome", ignore=["id"], drop=["weight"], guidance="direct")
     assert fitted.unseen == ("void",)
-    assert fitted.roles.features == ("age", "height", "pet", "smoker", "town")
+    assert fitted.roles.features == ("height", "age", "smoker", "town", "grade")
     assert fitted.imputer.feature_names_in_.tolist() == list(fitted.roles.features)
     facts = dict(fitted.facts)
     assert facts["label"] == "outcome (classification, 2 classes)"
@@ -139,7 +157,9 @@ def test_nothing_missing_is_returned_unchanged_with_a_note_and_needs_no_memory(t
     complete = table.dropna(subset=table.columns.drop("note")).astype({"outcome": object})
     complete.iloc[0] = complete.iloc[1].where(complete.columns != "outcome", None)
     n_empty = complete["note"].isna().sum()
-    imputation = impute_table(complete, "outcome", ignore=["id", "note"], max_memory=1)
+    imputation = impute_table(
+        complete, "outcome", ignore=["id", "note"], guidance="direct", max_memory=1
+    )
     pd.testing.assert_frame_equal(imputation.table, complete)
     assert imputation.status is Status.NOTHING_MISSING
     assert imputation.filled == {}
@@ -181,23 +201,6 @@ def test_missing_values_are_gaps_in_features_and_label():
 
 
 @pytest.mark.parametrize(
-    ("labels", "task"),
-    [
-        (["no", "yes", "no"], "classification"),
-        ([True, False, True], "classification"),
-        (pd.Categorical([1.5, 2.5, 1.5]), "classification"),
-        ([1.0, 2.0, 2.0], "classification"),
-        (list(range(10)) * 2, "classification"),
-        (list(range(11)) * 2, "regression"),
-        ([1, 2, 3], "regression"),
-        ([1.0, 2.5, 1.0, 2.5], "regression"),
-    ],
-)
-def test_the_task_is_inferred_by_the_stated_rule(labels, task):
-    assert infer_task(pd.Series(labels)) == task
-
-
-@pytest.mark.parametrize(
     ("labels", "categorical", "task", "classes"),
     [
         (np.array([False, True]), [], "classification", [False, True]),
@@ -209,9 +212,9 @@ def test_the_task_is_inferred_by_the_stated_rule(labels, task):
 )
 def test_labels_of_any_kind_guide_alike(table, labels, categorical, task, classes):
     codes = (table["outcome"] == "well").to_numpy().astype(int)
-    expected = impute_table(table, "outcome", ignore=["id"])
+    expected = impute_table(table, "outcome", ignore=["id"], **GUIDED)
     table["outcome"] = labels[codes]
-    imputation = impute_table(table, "outcome", ignore=["id"], categorical=categorical)
+    imputation = impute_table(table, "outcome", ignore=["id"], categorical=categorical, **GUIDED)
     assert imputation.task == task
     pd.testing.assert_series_equal(imputation.table["outcome"], table["outcome"])
     if classes is not None:
@@ -221,7 +224,7 @@ def test_labels_of_any_kind_guide_alike(table, labels, categorical, task, classe
 
 def test_a_solver_that_stops_early_is_a_warning(table):
     with pytest.warns(TableWarning, match="Stopped at max_iter"):
-        imputation = impute_table(table, "outcome", ignore=["id"], max_iter=1)
+        imputation = impute_table(table, "outcome", ignore=["id"], **GUIDED, max_iter=1, tol=1e-9)
     assert f"direct: {Status.MAX_ITER.value}" in imputation.warnings
     assert not imputation.table.isna().any(axis=None)
 
@@ -240,10 +243,13 @@ def test_a_solver_that_stops_early_is_a_warning(table):
         ({"task": "ranking"}, "The 'task' parameter of impute_table must be one of"),
         ({"subset_size": 9}, "'subset_size' parameter of KernelImputer"),
         ({"kernel": "cubic"}, "'kernel' parameter of"),
+        ({"target": None}, "'target' parameter of .* label column for guidance='direct'. Got None"),
+        ({"guidance": None, "task": "regression"}, "'task' .* left out where labels are not used"),
+        ({"guidance": None, "C": 2.0}, "'C' parameter of .* left out without guidance. Got 2.0"),
     ],
 )
 def test_refusals(table, options, message):
-    options = {"target": "outcome", **options}
+    options = {"target": "outcome", "guidance": "direct", **options}
     if options["target"] == "id":
         options["task"] = "classification"
     with pytest.raises(ValueError, match=message):
@@ -264,9 +270,9 @@ def test_tables_and_labels_that_cannot_be_used_are_refused(table):
         (pd.DataFrame({"a": [np.nan] * 3, "outcome": [0, 1, 0]}), "in a row that has a label"),
     ):
         with pytest.raises(TableError, match=match):
-            impute_table(given, "outcome")
+            impute_table(given, "outcome", guidance="direct")
     with pytest.raises(TableError, match="at least two values. Got 0.5 in all 40 rows"):
-        impute_table(table.assign(outcome=0.5), "outcome", task="regression")
+        impute_table(table.assign(outcome=0.5), "outcome", guidance="direct", task="regression")
     with pytest.raises(TypeError, match="must be a pandas DataFrame"):
         impute_table(table.to_numpy(), "outcome")
 
@@ -280,12 +286,6 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
     assert filled["day"].notna().all()
 
 
-def test_few_whole_numbers_get_a_note():
-    table = pd.DataFrame({"code": [1, 3, None, 2, 1, 3], "y": [0, 1] * 3})
-    notes = impute_table(table, "y").notes
-    assert any("name codes as categorical" in note for note in notes)
-
-
 @pytest.mark.parametrize("name", ["categorical_features", "add_indicator", "keep_empty_features"])
 def test_parameters_that_the_roles_of_the_columns_decide_are_refused(table, name):
     with pytest.raises(TypeError, match=name):
@@ -296,6 +296,6 @@ def test_numbers_of_unlabelled_rows_far_outside_the_range_are_warned_of():
     frame = pd.DataFrame({"a": [0.0, 1.5, 2.5, 1e12], "b": [1.5, np.nan, 3.5, np.nan]})
     frame["y"] = ["no", "yes", "yes", None]
     with pytest.warns(UserWarning, match="farther than"):
-        filled = impute_table(frame, "y").table
+        filled = impute_table(frame, "y", guidance="direct").table
     assert filled["a"].iloc[3] == 1e12
     assert not filled["b"].isna().any()

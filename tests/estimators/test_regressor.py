@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVR
 
 from kernimpute import KernelImputationRegressor, KernelImputer, Status
-from tests.estimators.problems import assert_filled, regression_rows
+from tests.estimators.problems import GUIDED, assert_filled, regression_rows
 
 AGREE = 1e-4
 """Two exact solvers, each to a tolerance of its own, relative to the target's spread."""
@@ -25,14 +25,14 @@ def their_machine(imputer=None, **options):
     return TransformedTargetRegressor(pipeline, transformer=StandardScaler())
 
 
-@pytest.mark.parametrize("variant", ["direct", "anchored"])
+@pytest.mark.parametrize("guidance", [None, "direct", "anchored"])
 @pytest.mark.parametrize(("kernel", "theirs"), [("gaussian", "rbf"), ("linear", "linear")])
-def test_without_gaps_it_is_scikit_learns_machine(kernel, theirs, variant):
+def test_without_gaps_it_is_scikit_learns_machine(kernel, theirs, guidance):
     X, y = regression_rows(share=0.0)
     X_new = 1.1 * regression_rows(share=0.0, seed=1)[0]
     gamma = "scale" if kernel == "linear" else 1.3
     ours = KernelImputationRegressor(
-        kernel=kernel, gamma=gamma, C=3.0, epsilon=0.2, variant=variant
+        kernel=kernel, gamma=gamma, C=3.0, epsilon=0.2, guidance=guidance
     ).fit(X, y)
     options = {} if kernel == "linear" else {"gamma": 1.3}
     expected = their_machine(kernel=theirs, C=3.0, epsilon=0.2, **options).fit(X, y)
@@ -43,10 +43,13 @@ def test_without_gaps_it_is_scikit_learns_machine(kernel, theirs, variant):
     assert ours.status_ is Status.NOTHING_MISSING
 
 
-def test_an_infinite_anchor_is_mean_imputation_and_a_machine():
+@pytest.mark.parametrize(
+    "options", [{}, {"guidance": "direct", "eta": np.inf, "new_rows": "reference"}], ids=str
+)
+def test_without_guidance_or_with_an_infinite_anchor_it_is_the_reference_and_a_machine(options):
     X, y = regression_rows()
     X_new = regression_rows(seed=1)[0]
-    ours = KernelImputationRegressor(eta=np.inf, gamma=0.8, new_rows="reference").fit(X, y)
+    ours = KernelImputationRegressor(reference="mean", gamma=0.8, **options).fit(X, y)
     expected = their_machine(SimpleImputer(), gamma=0.8).fit(X, y)
     np.testing.assert_allclose(
         ours.predict(X_new), expected.predict(X_new), rtol=0.0, atol=AGREE * y.std()
@@ -84,15 +87,15 @@ def test_a_constant_target_is_refused_or_predicted():
     X, _ = regression_rows()
     machine = KernelImputationRegressor().fit(X, np.full(60, 3.5))
     np.testing.assert_allclose(machine.predict(X), 3.5)
-    assert_filled(X, KernelImputer(task="regression").fit_transform(X, np.full(60, 3.5)))
+    assert_filled(X, KernelImputer(**GUIDED, task="regression").fit_transform(X, np.full(60, 3.5)))
 
 
 def test_the_imputer_takes_a_quantity_for_one_and_a_class_for_one():
     X, y = regression_rows()
-    quantity, told = KernelImputer(), KernelImputer(task="regression")
+    quantity, told = KernelImputer(**GUIDED), KernelImputer(**GUIDED, task="regression")
     np.testing.assert_array_equal(quantity.fit_transform(X, y), told.fit_transform(X, y))
     assert not hasattr(quantity, "classes_")
-    few, told = KernelImputer(), KernelImputer(task="classification")
+    few, told = KernelImputer(**GUIDED), KernelImputer(**GUIDED, task="classification")
     labels = np.arange(60) % 3
     np.testing.assert_array_equal(few.fit_transform(X, labels), told.fit_transform(X, labels))
     assert few.classes_.tolist() == [0, 1, 2]

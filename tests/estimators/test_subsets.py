@@ -18,12 +18,8 @@ from kernimpute import (
     Status,
     impute_table,
 )
-from kernimpute.estimators._subsets import (
-    kept_subsets,
-    read_labels,
-    stratified_subsets,
-)
-from tests.estimators.problems import regression_rows, related_rows
+from kernimpute.estimators._subsets import kept_subsets, read_labels, stratified_subsets
+from tests.estimators.problems import GUIDED, regression_rows, related_rows
 
 
 def problem(n_rows=200, seed=0):
@@ -57,18 +53,21 @@ def test_complete_subsets_do_not_say_that_nothing_was_missing():
     X, y = problem()
     X = np.nan_to_num(X)
     X[-1, 0] = np.nan
-    assert KernelImputer(subset_size=20).fit(X, y).status_ is Status.CONVERGED
-    assert KernelImputer(subset_size=20).fit(X[:-1], y[:-1]).status_ is Status.NOTHING_MISSING
+    assert KernelImputer(**GUIDED, subset_size=20).fit(X, y).status_ is Status.CONVERGED
+    assert (
+        KernelImputer(**GUIDED, subset_size=20).fit(X[:-1], y[:-1]).status_
+        is Status.NOTHING_MISSING
+    )
 
 
 @pytest.mark.parametrize(("backend", "n_jobs"), [("threading", 2), ("loky", None)])
 def test_jobs_and_backends_give_the_same_bits(backend, n_jobs):
     X, y = problem()
     target = np.nansum(X, axis=1)
-    expected = KernelImputer(subset_size=50).fit_transform(X, y)
+    expected = KernelImputer(**GUIDED, subset_size=50).fit_transform(X, y)
     predicted = KernelImputationRegressor(subset_size=50).fit(X, target).predict(X)
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        filled = KernelImputer(subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
+        filled = KernelImputer(**GUIDED, subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
         regressor = KernelImputationRegressor(subset_size=50, n_jobs=n_jobs).fit(X, target)
     assert np.array_equal(filled, expected)
     assert np.array_equal(regressor.predict(X), predicted)
@@ -79,26 +78,26 @@ def test_progress_is_told_only_where_subsets_take_turns():
     table = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     told = []
     with joblib.parallel_config(backend="threading"):
-        impute_table(table, "y", subset_size=20, n_jobs=2, callback=told.append)
+        impute_table(table, "y", **GUIDED, subset_size=20, n_jobs=2, callback=told.append)
         assert not told
-        impute_table(table, "y", subset_size=20, n_jobs=1, callback=told.append)
+        impute_table(table, "y", **GUIDED, subset_size=20, n_jobs=1, callback=told.append)
     assert told
 
 
-@pytest.mark.parametrize("variant", ["direct", "anchored"])
-def test_a_subset_may_lack_a_category_or_all_of_them(variant):
+@pytest.mark.parametrize("guidance", ["direct", "anchored"])
+def test_a_subset_may_lack_a_category_or_all_of_them(guidance):
     generator = np.random.default_rng(0)
     X = pd.DataFrame({"a": generator.normal(size=60), "b": generator.choice(["u", "v", "w"], 60)})
     y = np.arange(60) % 2
     X["b"] = X["b"].where(generator.random(60) > 0.9).astype("category")
-    filled = KernelImputer(variant=variant, subset_size=10).fit_transform(X, y)
+    filled = KernelImputer(guidance=guidance, reference="mean", subset_size=10).fit_transform(X, y)
     assert filled.notna().all(axis=None)
     kept = X["b"].notna()
     assert filled["b"][kept].equals(X["b"][kept])
     assert set(filled["b"]) <= set(X["b"].cat.categories)
 
 
-TIGHT = {"tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
+TIGHT = {**GUIDED, "tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
 """A descent near its end: what remains is below what the tests allow."""
 
 AGREE = 1e-3
@@ -123,21 +122,18 @@ def test_labels_come_in_any_container(container):
     got = KernelImputationClassifier(cv=None).fit(X, container(labels))
     assert got.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(got.predict(X), expected.predict(X))
-    filled = KernelImputer().fit_transform(X, container(labels))
-    np.testing.assert_array_equal(filled, KernelImputer().fit_transform(X, y))
-
-
-def weighted_and_repeated(estimator_class, X, y, **options):
-    """Return the estimator fitted with weights, and on repeated rows."""
-    times = WEIGHTS.astype(int)
-    weighted = estimator_class(**options).fit(X, y, sample_weight=WEIGHTS)
-    repeated = estimator_class(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-    return weighted, repeated
+    filled = KernelImputer(**GUIDED).fit_transform(X, container(labels))
+    np.testing.assert_array_equal(filled, KernelImputer(**GUIDED).fit_transform(X, y))
 
 
 def by_decision(fitted, X, X_new):
     """Return the decisions on new rows."""
     return fitted.decision_function(X_new)
+
+
+def by_prediction(fitted, X, X_new):
+    """Return predictions of the training rows, in units of the target's spread."""
+    return fitted.predict(X) / regression_rows(N_ROWS)[1].std()
 
 
 def by_fills(fitted, X, X_new):
@@ -146,27 +142,25 @@ def by_fills(fitted, X, X_new):
 
 
 @pytest.mark.parametrize(
-    ("estimator_class", "n_classes", "options", "answer"),
+    ("estimator", "n_classes", "answer"),
     [
-        (KernelImputationClassifier, 2, {"gamma": "scale", "cv": None}, by_decision),
-        (KernelImputationClassifier, 3, {"cv": None}, by_decision),
-        (KernelImputer, 2, {"new_rows": "auto"}, by_fills),
-        (KernelImputer, 2, {"new_rows": "similar"}, by_fills),
-        (KernelImputer, 2, {"new_rows": "reference"}, by_fills),
+        (KernelImputationClassifier(**{**TIGHT, "gamma": "scale"}, cv=None), 2, by_decision),
+        (KernelImputationClassifier(**TIGHT, cv=None), 3, by_decision),
+        (KernelImputationRegressor(**TIGHT), None, by_prediction),
+        *(
+            (KernelImputer(**TIGHT, new_rows=way), 2, by_fills)
+            for way in ("auto", "similar", "reference")
+        ),
     ],
+    ids=str,
 )
-def test_a_weight_is_so_many_equal_rows(estimator_class, n_classes, options, answer):
-    X, y = related_rows(N_ROWS, n_classes=n_classes)
-    X_new = related_rows(N_ROWS, seed=1)[0]
-    fitted = weighted_and_repeated(estimator_class, X, y, **{**TIGHT, **options})
-    one, other = (answer(each, X, X_new) for each in fitted)
+def test_a_weight_is_so_many_equal_rows(estimator, n_classes, answer):
+    X, y = related_rows(N_ROWS, n_classes=n_classes) if n_classes else regression_rows(N_ROWS)
+    X_new, times = related_rows(N_ROWS, seed=1)[0], WEIGHTS.astype(int)
+    weighted = clone(estimator).fit(X, y, sample_weight=WEIGHTS)
+    repeated = clone(estimator).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    one, other = (answer(each, X, X_new) for each in (weighted, repeated))
     np.testing.assert_allclose(one, other, atol=AGREE)
-
-
-def test_a_weight_is_so_many_equal_rows_for_the_regressor():
-    X, y = regression_rows(N_ROWS)
-    weighted, repeated = weighted_and_repeated(KernelImputationRegressor, X, y, **TIGHT)
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=AGREE * y.std())
 
 
 @pytest.mark.parametrize("gamma", ["scale", 0.8])
@@ -206,17 +200,32 @@ def test_rows_of_weight_zero_count_for_nothing(options):
         np.testing.assert_allclose(one, other, atol=AGREE)
 
 
-def test_without_gaps_weights_are_scikit_learns():
-    generator = np.random.default_rng(0)
-    weights = generator.random(N_ROWS) + 0.1
+def scaled(X):
+    """Return complete rows with columns in [0, 1]."""
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "weights"),
+    [
+        ("balanced", None),
+        ({0: 1.0, 1: 5.0}, None),
+        (None, np.random.default_rng(0).random(N_ROWS) + 0.1),
+    ],
+    ids=type,
+)
+def test_without_gaps_weights_of_rows_and_classes_are_scikit_learns(class_weight, weights):
     X, y = related_rows(N_ROWS, share=0.0)
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    ours = KernelImputationClassifier(C=1.0, gamma=0.8, cv=None)
-    ours.fit(X, y, sample_weight=weights)
-    theirs = SVC(gamma=0.8, tol=1e-9).fit(X, y, sample_weight=weights)
+    X, y = scaled(X), np.where(np.arange(N_ROWS) < 12, 0, y)
+    options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
+    ours = KernelImputationClassifier(**options, cv=None).fit(X, y, sample_weight=weights)
+    theirs = SVC(**options, tol=1e-9).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+
+
+def test_without_gaps_weights_of_a_regression_are_scikit_learns():
     X, y = regression_rows(N_ROWS, share=0.0)
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    X, weights = scaled(X), np.random.default_rng(0).random(N_ROWS) + 0.1
     mean = np.average(y, weights=weights)
     spread = np.sqrt(np.average((y - mean) ** 2, weights=weights))
     ours = KernelImputationRegressor(gamma=0.8).fit(X, y, sample_weight=weights)
@@ -244,18 +253,7 @@ def test_weights_of_rows_and_classes_that_cannot_be_are_refused(estimator_class,
     X, y = related_rows(N_ROWS)
     of_classes, of_rows = (None, weights) if isinstance(weights, np.ndarray) else (weights, None)
     with pytest.raises((ValueError, TypeError), match=r"(?i)weight"):
-        estimator_class(class_weight=of_classes).fit(X, y, sample_weight=of_rows)
-
-
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 5.0}], ids=str)
-def test_without_gaps_class_weights_are_scikit_learns(class_weight):
-    X, y = related_rows(N_ROWS, share=0.0)
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    y[:12] = 0
-    options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
-    ours = KernelImputationClassifier(**options, cv=None).fit(X, y)
-    theirs = SVC(**options, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+        estimator_class(guidance="direct", class_weight=of_classes).fit(X, y, sample_weight=of_rows)
 
 
 @pytest.mark.parametrize("estimator_class", [KernelImputer, KernelImputationClassifier])
@@ -267,7 +265,7 @@ def test_balanced_is_the_dict_that_it_stands_for(estimator_class):
     np.testing.assert_allclose(compute_sample_weight("balanced", y), [named[c] for c in y])
     results = []
     for class_weight in ("balanced", named):
-        fitted = estimator_class(class_weight=class_weight)
+        fitted = estimator_class(guidance="direct", class_weight=class_weight)
         filled = getattr(fitted, "fit_transform", fitted.fit)(X, y)
         results.append(filled if isinstance(filled, np.ndarray) else fitted.decision_function(X))
     np.testing.assert_allclose(*results, rtol=0.0, atol=1e-10)
@@ -277,6 +275,8 @@ def test_the_default_anchor_holds_against_the_machines_of_all_classes():
     X, _ = related_rows(N_ROWS)
     observed = float((~np.isnan(X)).mean())
     y = np.arange(X.shape[0]) % 5
-    assert KernelImputer().fit(X, y).eta_ == pytest.approx(16.0 * 5 / observed)
-    assert KernelImputer().fit(X, y % 2).eta_ == pytest.approx(16.0 / observed)
-    assert KernelImputer(task="regression").fit(X, y).eta_ == pytest.approx(256.0 / observed)
+    assert KernelImputer(**GUIDED).fit(X, y).eta_ == pytest.approx(16.0 * 5 / observed)
+    assert KernelImputer(**GUIDED).fit(X, y % 2).eta_ == pytest.approx(16.0 / observed)
+    assert KernelImputer(**GUIDED, task="regression").fit(X, y).eta_ == pytest.approx(
+        256.0 / observed
+    )

@@ -9,6 +9,20 @@ from threadpoolctl import threadpool_info
 
 from experiments.config import Config
 
+MOONS = """
+kind: moons
+description: A trial.
+n_samples: 40
+noise: 0.1
+n_missing: 4
+C: 4.0
+gamma: 8.0
+grid: 3
+repetitions: 2
+methods: [mean, direct]
+"""
+"""A quick config of a kind that needs no data either."""
+
 columns = ("rule", "accuracy", "filled_error")
 
 

@@ -14,19 +14,7 @@ from experiments import __main__ as program
 from experiments.config import config_names, load_config
 from experiments.kinds import moons
 from experiments.records import read_csv, read_parts
-
-MOONS = """
-kind: moons
-description: A trial.
-n_samples: 40
-noise: 0.1
-n_missing: 4
-C: 4.0
-gamma: 8.0
-grid: 3
-repetitions: 2
-methods: [mean, direct]
-"""
+from tests.experiments.fake_kind import MOONS
 
 
 @pytest.fixture
@@ -157,9 +145,6 @@ def test_figures_are_drawn_from_the_records_or_else_from_the_csv(trial, places):
 def test_what_has_no_tables_or_figures_says_so(places, command, name, complaint):
     assert said(command, name, *places.both).startswith(complaint)
     assert not places.results.exists()
-
-
-# ------------------------------------------------------------------ refused before any work
 
 
 def refused(tmp_path, data, **keys):

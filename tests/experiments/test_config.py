@@ -1,6 +1,7 @@
 import pytest
 
-from experiments.config import ConfigError, MethodEntry, config_names, load_config
+from experiments.config import ConfigError, MethodEntry, load_config
+from tests.experiments.fake_kind import MOONS
 
 GOOD = """
 kind: classification
@@ -53,11 +54,7 @@ def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
         ("kind: class", "held_out: no\nkind: class", r"held_out must be 'complete' or 'amputed'"),
         ("  - mean+svc", "  - 7", r"methods.0 must be a name, or keys and values; got 7"),
         ("kind: classification", "kind: [", r"trial.yaml, line 4: must be YAML; got: expected"),
-        (
-            "kind: class",
-            "mechanisms: [mar, mar]\nkind: class",
-            r"must be a list without",
-        ),
+        ("kind: class", "mechanisms: [mar, mar]\nkind: class", r"must be a list without"),
         ("[heart]\nm", "&x [*x]\nm", r"trial.yaml must not hold a value that contains itself"),
         ("kind: class", "{", r"trial.yaml, line \d: must be YAML; got: "),
         ("repetitions: 2", "kind: pca", r"line 6: must be YAML; got: the key kind is given twice"),
@@ -73,24 +70,12 @@ def test_what_a_config_must_not_say_is_refused_in_one_sentence(tmp_path, old, ne
     assert "\n" not in sentence and "pydantic" not in sentence
 
 
-MOONS = """
-kind: moons
-description: A test.
-n_samples: 20
-noise: 0.1
-n_missing: 20
-C: 1.0
-gamma: 1.0
-methods: [mean]
-"""
-
-
 def test_no_more_moons_lose_a_cell_than_there_are(tmp_path):
-    assert load(tmp_path, MOONS).n_missing == 20
-    with pytest.raises(ConfigError, match="n_missing must be at most n_samples, 20; got 21"):
-        load(tmp_path, MOONS.replace("n_missing: 20", "n_missing: 21"))
+    assert load(tmp_path, MOONS.replace("n_missing: 4", "n_missing: 40")).n_missing == 40
+    with pytest.raises(ConfigError, match="n_missing must be at most n_samples, 40; got 41"):
+        load(tmp_path, MOONS.replace("n_missing: 4", "n_missing: 41"))
     with pytest.raises(ConfigError, match="n_samples must be greater than or equal to 2; got 1"):
-        load(tmp_path, MOONS.replace("n_samples: 20", "n_samples: 1"))
+        load(tmp_path, MOONS.replace("n_samples: 40", "n_samples: 1"))
 
 
 def test_a_file_without_keys_is_refused(tmp_path):
@@ -98,25 +83,14 @@ def test_a_file_without_keys_is_refused(tmp_path):
         load(tmp_path, "- a\n")
 
 
-def test_a_name_that_is_no_config_is_refused_with_the_names_there_are():
-    with pytest.raises(ConfigError, match=r"one of: .*recovery.*; got 'nowhere'"):
-        load_config("nowhere")
-
-
-@pytest.mark.parametrize("name", config_names())
-def test_every_config_is_read_by_its_name_and_describes_itself(name):
-    config = load_config(name)
-    assert config.name == name
-    assert config.description.endswith(".")
-
-
 def test_limits_leave_units_out_with_a_reason():
     unit = {"dataset": "heart", "missing_rate": 0.4, "repetition": 3}
-    assert MethodEntry(name="a").reason_to_skip(unit) is None
-    assert MethodEntry(name="a", repetitions=4, datasets=("heart",)).reason_to_skip(unit) is None
-    few = MethodEntry(name="a", repetitions=3)
-    assert few.reason_to_skip(unit) == "The config limits the method to 3 repetitions."
-    elsewhere = MethodEntry(name="a", datasets=("pima",))
-    assert elsewhere.reason_to_skip(unit) == "The config limits the method to pima."
-    rates = MethodEntry(name="a", missing_rates=(0.2, 0.6))
-    assert rates.reason_to_skip(unit) == "The config limits the method to missing rates 0.2, 0.6."
+    for limits, to in (
+        ({}, None),
+        ({"repetitions": 4, "datasets": ("heart",)}, None),
+        ({"repetitions": 3}, "3 repetitions"),
+        ({"datasets": ("pima",)}, "pima"),
+        ({"missing_rates": (0.2, 0.6)}, "missing rates 0.2, 0.6"),
+    ):
+        reason = MethodEntry(name="a", **limits).reason_to_skip(unit)
+        assert reason == (to and f"The config limits the method to {to}.")

@@ -115,8 +115,6 @@ def test_drawn_tables_are_drawn_by_repetition():
     assert load_dataset("synthetic[d=3,n=50]", None).X.shape == (50, 3)
 
 
-# ------------------------------------------------------------------ OpenML
-
 FILES = {
     "australian.csv": "australian",
     "german.csv": "german[coding=symbolic]",

@@ -12,16 +12,15 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.svm import SVC
 
 from experiments import registry
-from experiments.methods.candidates import GRID, GRIDS, Candidate, choose, memoized
+from experiments.methods.candidates import GRID, GRIDS, Candidate, choose
 from experiments.methods.fillers import LabelAppended, imputer_filling
-from experiments.methods.filling import filling_by, with_indicators
+from experiments.methods.filling import with_indicators
 from experiments.methods.guided import (
     GUIDED,
     SELECTED_ETAS,
     guidance,
     guided_filling,
     mean_choice,
-    own,
     refit,
 )
 from experiments.methods.machines import near
@@ -48,6 +47,7 @@ NAMES = [
     "iterative+logistic",
     "iterative_label+svc_near",
     "missforest+logistic",
+    "joint+logistic",
     "kernel_imputer+logistic",
     "kernel_imputer[subsets=2]+svc_near",
     "direct+own",
@@ -212,35 +212,6 @@ def test_indicators_are_those_of_training_columns_with_gaps():
     np.testing.assert_array_equal(new[:, 4:], np.isnan(PROBLEM.test.X[:, [0, 2, 3]]))
 
 
-def test_complete_rows_are_not_given_to_an_imputer():
-    class Filled(SimpleImputer):
-        def fit_transform(self, X, y=None):
-            return SimpleImputer.transform(self.fit(X), X)
-
-        def transform(self, X):
-            assert np.isnan(X).any(axis=1).all()
-            return super().transform(X)
-
-    problem = small_problem()
-    filling = filling_by(Filled(), problem)
-    assert filling.new_rows(problem.test.X) is problem.test.X
-    mixed = problem.test.X.copy()
-    mixed[3, 1] = np.nan
-    assert np.isfinite(filling.new_rows(mixed)).all()
-
-
-def test_the_last_results_are_memoized_by_identity():
-    seen = []
-    doubled = memoized(lambda X: seen.append(X) or 2 * X)
-    one, other, third = (np.ones(2) for _ in range(3))
-    first = doubled(one)
-    doubled(other)
-    assert doubled(one) is first and len(seen) == 2
-    doubled(third)
-    doubled(one)
-    assert len(seen) == 4
-
-
 def test_an_option_is_selected_unless_the_name_gives_it():
     tried = [one.parameters["k"] for one in method("knn+svc_near").candidates(PROBLEM)]
     assert tried == [5, 10, 20] * 9
@@ -293,7 +264,7 @@ def test_a_filling_and_its_machine_are_those_of_impute(name, parameters):
 
 def test_direct_is_the_public_estimators():
     parameters = dict(C=C, gamma=GAMMA, eta=16 * C, feature_range=(0.0, 1.0))
-    imputer = KernelImputer(**parameters)
+    imputer = KernelImputer(guidance="direct", reference="mean", **parameters)
     train = imputer.fit_transform(PROBLEM.train.X, PROBLEM.train.y)
     guided = filled("direct")
     np.testing.assert_allclose(guided.filling.train, train, atol=1e-12)
@@ -320,12 +291,6 @@ def test_stage_two_alone_fits_the_observed_sums_at_any_gamma():
     expected = recover_features(X, kernel.inverse_link(kernel.link(sums)), kernel=kernel).X
     np.testing.assert_allclose(filled("K_o").filling.train, expected, atol=1e-6)
     assert filled("K_o").filling is filled("K_o", gamma=8.0).filling
-
-
-def test_one_filling_serves_every_classifier():
-    how = guidance(parse_name("direct"))
-    tables = zip(own(PROBLEM, how), refit(PROBLEM, how), strict=True)
-    assert all(one.filled is other.filled for one, other in tables)
 
 
 def test_a_selected_eta_ends_at_mean_imputation():

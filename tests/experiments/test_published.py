@@ -46,24 +46,21 @@ def printed(row) -> list[tuple[float, float]]:
     return [(reading.mean, reading.std) for reading in row]
 
 
-def test_classification(paper):
-    rows = [found for row in table(paper, "Tab: real-world results") if (found := readings(row))]
-    ours = [printed(row) for dataset in DATASETS for row in CLASSIFICATION[dataset].values()]
-    assert rows == ours
+@pytest.mark.parametrize(
+    ("label", "ours"),
+    [
+        ("Tab: real-world results", [row for d in DATASETS for row in CLASSIFICATION[d].values()]),
+        (
+            "Tab: newresults",
+            zip(INHERENT["cylinder"].values(), INHERENT["horse"].values(), strict=True),
+        ),
+        ("Tab: DI_MLP", [[MLP[d][m] for d in DATASETS] for m in ("MI", "NewImp", "Ours")]),
+    ],
+)
+def test_accuracies(paper, label, ours):
+    rows = [found for row in table(paper, label) if (found := readings(row))]
+    assert rows == [printed(row) for row in ours]
     assert list(CLASSIFICATION["heart"]) == ["MI", "GEOM", "KARMA", "genRBF", "NewImp", "Ours"]
-
-
-def test_inherent(paper):
-    rows = [found for row in table(paper, "Tab: newresults") if (found := readings(row))]
-    columns = zip(INHERENT["cylinder"].values(), INHERENT["horse"].values(), strict=True)
-    assert rows == [printed(row) for row in columns]
-
-
-def test_mlp(paper):
-    rows = [found for row in table(paper, "Tab: DI_MLP") if (found := readings(row))]
-    assert rows == [
-        printed(MLP[dataset][method] for dataset in DATASETS) for method in ("MI", "NewImp", "Ours")
-    ]
 
 
 def test_recovery(paper):

@@ -41,6 +41,7 @@ from experiments.registry import (
         ("direct[labels=true]+refit", None, "ours", None, None),
         ("K_o+refit", None, "ablation", None, "Stage II alone + SVM refit"),
         ("appendix[perturbation=no]+refit", None, "ablation", None, None),
+        ("joint+svc", ("joint", False, "svc"), "ours", None, "joint + SVM"),
         ("kernel_classifier", None, "ours", None, "KernelImputationClassifier"),
         ("knn+svc_near", None, "field", None, "KNN + SVM near MI"),
     ],
@@ -111,21 +112,6 @@ def test_a_wrong_name_is_refused_before_any_work(name, message):
     assert str(refused.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "newimp[bandwidth=2]+svc",
-        "kernel_classifier[C=4,smooth=0.25]",
-        "appendix[perturbation=no,max_iter=5]+own",
-        "direct[eta=inf]+own",
-        "direct[eta=1e+3]+own",
-        "direct[eta=select]+refit",
-    ],
-)
-def test_every_value_of_an_option_is_taken(name):
-    assert method(name).name == name
-
-
 def test_only_the_papers_rivals_are_read_by_the_released_rule():
     for name in ("mean+svc", "geom", "karma", "genrbf", "newimp+svc", "newimp+svc_near"):
         assert method(name).rules == ("plain", "released")
@@ -135,7 +121,13 @@ def test_only_the_papers_rivals_are_read_by_the_released_rule():
 
 def test_whether_labels_had_a_part_follows_from_the_name():
     with_labels = ("class_mean+logistic", "iterative_label+svc_near", "direct+refit", "paper+own")
-    without = ("mean+svc", "K_o+refit", "direct[labels=shuffled]+refit", "direct[eta=inf]+own")
+    without = (
+        "mean+svc",
+        "joint+svc",
+        "K_o+refit",
+        "direct[labels=shuffled]+refit",
+        "direct[eta=inf]+own",
+    )
     assert all(map(uses_labels, with_labels))
     assert not any(map(uses_labels, without))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,20 +52,24 @@ def test_the_prose_is_short():
     assert len(prose_of(PAGE).split()) <= 2000
 
 
-@pytest.fixture(scope="module")
-def results():
-    return Results(COMMITTED)
+results = cache(Results)
+
+
+@cache
+def made(make):
+    """Return a table of the committed records, made once."""
+    return make(results(COMMITTED))
 
 
 @pytest.mark.parametrize("make", OVERVIEW, ids=lambda make: make.__name__)
-def test_the_committed_tables_are_those_of_the_committed_records(make, results):
-    table = make(results)
+def test_the_committed_tables_are_those_of_the_committed_records(make):
+    table = made(make)
     path = COMMITTED / "tables" / f"overview_{table.name}.md"
     assert path.read_text(encoding="utf-8") == markdown(table)
 
 
-def test_in_13_of_14_situations_nothing_is_better_and_in_the_other_nine_are(results):
-    rows = situations_table(results).blocks[0]
+def test_in_13_of_14_situations_nothing_is_better_and_in_the_other_nine_are():
+    rows = made(situations_table).blocks[0]
     better = [row[-1] for row in rows if row[-1] != "none"]
     assert (len(rows), len(better)) == (14, 1)
     assert better[0].startswith("9: ")
@@ -86,9 +91,5 @@ def test_pairs_differ_in_one_part():
             "direct[labels=shuffled]+refit",
             "mean+svc",
         ),
-        (
-            "true labels, over permuted ones",
-            "direct+refit",
-            "direct[labels=shuffled]+refit",
-        ),
+        ("true labels, over permuted ones", "direct+refit", "direct[labels=shuffled]+refit"),
     ]

@@ -147,28 +147,9 @@ def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_p
     pd.testing.assert_frame_equal(but_measured(ran(folder, config)), but_measured(whole))
 
 
-MOONS = """
-kind: moons
-description: A trial.
-n_samples: 40
-noise: 0.1
-n_missing: 4
-C: 4.0
-gamma: 8.0
-grid: 3
-repetitions: {repetitions}
-methods: [mean, direct]
-"""
-
-
-def moons(tmp_path, repetitions):
-    path = tmp_path / "moons.yaml"
-    path.write_text(MOONS.format(repetitions=repetitions))
-    return path
-
-
 def test_an_interrupted_command_stops_at_once_and_says_how_to_go_on(tmp_path):
-    path = moons(tmp_path, 5000)
+    path = tmp_path / "moons.yaml"
+    path.write_text(fake_kind.MOONS.replace("repetitions: 2", "repetitions: 5000"))
     command = [sys.executable, "-m", "experiments", "run", path, "--jobs", "2"]
     process = subprocess.Popen(
         [*command, "--records", tmp_path / "records"],

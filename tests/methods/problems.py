@@ -9,6 +9,7 @@ from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.kernels import KERNELS as KINDS
 from kernimpute.kernels import Gaussian
 from kernimpute.methods.starts import STARTS, recovery_problem
+from tests.conftest import read_only
 
 KERNELS = tuple(kind() for kind in KINDS.values())
 DISTANCES = tuple(kernel for kernel in KERNELS if kernel.is_distance)
@@ -20,13 +21,6 @@ GAUSSIAN = Gaussian(1.0)
 
 GRID = np.linspace(0.0, 1.0, 201) ** 4
 """Dense near 0, where the chi-squared term bends."""
-
-
-def read_only(*arrays):
-    """Return the arrays, protected, so that a test fails where one is written to."""
-    for array in arrays:
-        array.setflags(write=False)
-    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def with_gaps(table, rate, seed=0):
@@ -131,13 +125,7 @@ def labelled(X, y, kernel=GAUSSIAN, **options) -> LabelledRows:
 
 
 def small_rows(
-    n_samples=12,
-    missing_rate=0.4,
-    seed=0,
-    kernel=GAUSSIAN,
-    n_complete=0,
-    labels=None,
-    **options,
+    n_samples=12, missing_rate=0.4, seed=0, kernel=GAUSSIAN, n_complete=0, labels=None, **options
 ) -> LabelledRows:
     """Return read-only rows of two clusters, of which some are complete and the others are not."""
     generator = np.random.default_rng(seed)

@@ -10,18 +10,10 @@ import pandas as pd
 import pytest
 
 from kernimpute import Status, learn_kernel
-from kernimpute.core.projections import project_box_psd
 from kernimpute.joint.reference import reference_kernel
 from kernimpute.kernels import Gaussian, Laplacian, Linear, Sigmoid
 from kernimpute.methods import anchored
-from tests.methods.problems import (
-    KERNELS,
-    Cauchy,
-    completions,
-    feasible_coefficients,
-    labels_of,
-    small_rows,
-)
+from tests.methods.problems import KERNELS, Cauchy, completions, labels_of, small_rows
 
 
 def problem_of(rows, eta=1.0):
@@ -161,24 +153,6 @@ def test_an_infinite_eta_is_the_machine_on_the_reference(reference):
     np.testing.assert_allclose(learn(rows, eta=1e7, reference=reference).K, K, atol=1e-5)
 
 
-def test_a_smaller_eta_gives_a_larger_margin():
-    rows = small_rows(24, missing_rate=0.5)
-    learned = [learn(rows, eta=eta) for eta in (math.inf, 10.0, 1.0, 0.1)]
-    values = [rows.dual.value(one.K, one.dual_coef[:, None]) for one in learned]
-    assert np.diff(values).max() < 0.0
-
-
-def test_the_order_of_rows_and_columns_does_not_matter():
-    rows = small_rows(20, missing_rate=0.5)
-    order = np.random.default_rng(1).permutation(20)
-    y, options = labels_of(rows), {"kernel": rows.kernel, "tol": 1e-5, "max_iter": 5000}
-    plain = learn_kernel(rows.X, y, **options)
-    permuted = learn_kernel(rows.X[order], y[order], **options)
-    mirrored = learn_kernel(rows.X[:, ::-1], y, **options)
-    np.testing.assert_allclose(permuted.K, plain.K[np.ix_(order, order)], atol=5e-3)
-    np.testing.assert_allclose(mirrored.K, plain.K, atol=5e-3)
-
-
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(1.0)], ids=repr)
 def test_categorical_columns_enter_the_bounds(kernel):
     rows = small_rows(16, kernel=kernel)
@@ -189,37 +163,6 @@ def test_categorical_columns_enter_the_bounds(kernel):
     upper, lower = (marked.link(sums) for sums in marked.bounds(X, ~np.isnan(X)))
     assert (learned.K <= upper + 1e-12).all()
     assert (learned.K >= lower - 1e-12).all()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_proximal_step_never_lowers_the_bound(n_classes):
-    problem = problem_of(small_rows(20, labels=np.arange(20) % n_classes), 0.3)
-    b, caution, bounds = feasible_coefficients(problem.dual), anchored.FIRST_CAUTION, []
-    Z, P = np.zeros_like(problem.anchor), problem.anchor
-    for t in range(1, 13):
-        Z, P, _ = anchored.multiplier_step(problem, b, Z, P, t)
-        assert np.linalg.eigvalsh(Z)[0] >= -1e-10
-        before = problem.lower_bound(b, Z)
-        b, bound, caution = anchored.proximal_step(problem, problem.minimiser(b, Z), b, Z, caution)
-        assert bound >= before
-        assert bound == pytest.approx(problem.lower_bound(b, Z), rel=1e-12)
-        bounds.append(bound)
-    assert bounds[-1] > bounds[0] + 1e-3
-
-
-@pytest.mark.parametrize(("n_samples", "missing_rate"), [(20, 0.3), (12, 0.5), (12, 0.8)])
-def test_the_multiplier_leads_to_the_exact_projection(n_samples, missing_rate):
-    # With the coefficients fixed, the minimiser over the set is a projection on it.
-    problem = problem_of(small_rows(n_samples, missing_rate=missing_rate), 0.3)
-    b = problem.dual.solve(problem.anchor)
-    Z, P = np.zeros_like(problem.anchor), problem.anchor
-    for t in range(1, 401):
-        Z, P, _ = anchored.multiplier_step(problem, b, Z, P, t)
-    free = problem.anchor + b @ b.T / (4.0 * problem.eta)
-    projected = project_box_psd(free, problem.lower, problem.upper, tol=1e-11)
-    assert projected.status is Status.CONVERGED
-    np.testing.assert_allclose(problem.minimiser(b, Z), projected.point, atol=1e-7)
-    np.testing.assert_allclose(P, projected.point, atol=1e-7)
 
 
 @pytest.mark.parametrize("missing_rate", [0.2, 0.4, 0.6, 0.8])

@@ -7,7 +7,7 @@ import pytest
 
 from kernimpute.core.status import Status
 from kernimpute.kernels import Gaussian, Laplacian, Linear
-from kernimpute.methods.recover import Extrapolation, recover_features
+from kernimpute.methods.recover import recover_features
 from tests.methods.problems import (
     CASES,
     DISTANCES,
@@ -300,29 +300,3 @@ def test_refusals(changes, error, match):
     X, target = arguments.pop("X"), arguments.pop("target")
     with pytest.raises(error, match=match):
         recover_features(X, target, **arguments)
-
-
-# -------------------------------------------------------------------------- the extrapolation
-
-
-def affine_map(n_cells):
-    """Return a contraction with its fixed point in [0, 1]."""
-    generator = np.random.default_rng(0)
-    slope = generator.normal(size=(n_cells, n_cells))
-    slope *= 0.7 / np.linalg.norm(slope, 2)
-    fixed = generator.random(n_cells)
-    return (lambda x: fixed + slope @ (x - fixed)), fixed
-
-
-@pytest.mark.parametrize("n_cells", [2, 3, 5])
-def test_as_many_differences_as_cells_find_the_fixed_point(n_cells):
-    sweep, fixed = affine_map(n_cells)
-    extrapolation = Extrapolation(n_cells)
-    x = np.full(n_cells, 0.5)
-    for _ in range(n_cells + 1):
-        before, x = x, sweep(x)
-        guess = extrapolation.guess(before, x)
-    np.testing.assert_allclose(guess, fixed, rtol=0.0, atol=1e-6)
-    # Without a move there is no guess.
-    still = Extrapolation(n_cells)
-    assert all(still.guess(x, x) is None for _ in range(3))

@@ -7,13 +7,7 @@ import pytest
 
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
 from kernimpute.methods.starts import STARTS, recovery_problem
-from tests.methods.problems import (
-    KERNELS,
-    random_table,
-    random_target,
-    small_problem,
-    with_gaps,
-)
+from tests.methods.problems import KERNELS, random_table, random_target, small_problem, with_gaps
 
 
 def start(problem, name, seed=0):

@@ -55,7 +55,7 @@ def imputation():
             "y": ["<no>", "yes", "yes", "<no>", "yes", "<no>"],
         }
     )
-    return impute_table(frame, "y")
+    return impute_table(frame, "y", guidance="direct")
 
 
 def test_the_report_is_one_well_formed_page_without_anything_from_elsewhere(imputation):
@@ -89,6 +89,15 @@ def test_observed_and_filled_are_compared(cells, is_category, observed, filled):
     compared = compare_values(pd.Series(cells), is_filled, is_category)
     assert compared[0] == observed
     assert compared[1].startswith(filled)
+
+
+def test_without_guidance_there_is_no_solver_and_no_leak_to_tell_of():
+    frame = pd.DataFrame({"a": [1.0, None, 3.5, 4.0], "b": [2.0, 4.5, None, 8.0]})
+    text = " ".join(parsed(render_report(impute_table(frame))).text.split())
+    for said in ("the most plausible value", "methodjoint normal", "referencejoint"):
+        assert said in text
+    for unsaid in ("label helped", "solver", "max_iter"):
+        assert unsaid not in text
 
 
 def test_long_traces_are_cut_in_the_middle(imputation, monkeypatch):

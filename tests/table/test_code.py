@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kernimpute.table.code import TableCode, encode_table, learn_code
+from kernimpute.table.code import encode_table, learn_code, unknown_cells
 from kernimpute.table.columns import TableError
 
 NAN = np.nan
@@ -160,7 +159,8 @@ def test_codes_may_come_in_any_dtype_of_numbers():
         ({"n": ["x"]}, "'n' column.*must hold numbers, as it did before"),
         ({"t": [1.0]}, "'t' column.*must hold categories, as it did before"),
         ({"n": [-np.inf]}, "'n' column.*finite numbers. Got -inf"),
-        ({"t": ["y"]}, r"'t' column.*before \('x'\). Got 'y' besides.*handle_unknown='missing'"),
+        ({"t": ["y"]}, r"'t' column.*before \('x'\). Got 'y' besides, in 1 cell: .*='keep'"),
+        ({"t": pd.Series([True], dtype="boolean")}, "'t' column.*must hold categories, as it did"),
         ({"more": [1]}, "must have the columns .* in this order. Got .*'more'"),
     ],
 )
@@ -168,19 +168,32 @@ def test_rows_that_do_not_fit_are_refused_by_the_column(rows, message):
     table = {"n": [0.0, 1.0], "k": [7.0, 7.0], "t": ["x", "x"], "c": ["a", "b"]}
     code = learn_code(pd.DataFrame(table))
     with pytest.raises(TableError, match=message):
-        code.encode(pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows}))
+        code.encode(
+            pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows}),
+            handle_unknown="error",
+        )
 
 
-def test_unknown_categories_may_count_as_gaps():
+def test_unknown_categories_are_gaps_of_the_matrix_alone():
     code = learn_code(pd.DataFrame({"c": ["a", "b"], "k": ["x", "x"], "n": [0.0, 1.0]}))
     rows = pd.DataFrame({"c": ["q", "a", "r", "q"], "k": ["x", "y", "x", None], "n": [0.5] * 4})
-    encoded = code.encode(rows, handle_unknown="missing")
+    encoded = code.encode(rows)
     assert encoded.unknown == (("c", ("q", "r"), 3), ("k", ("y",), 1))
     np.testing.assert_array_equal(encoded.matrix[:, 0], [NAN, 0.0, NAN, NAN])
-    assert encoded.observed[:, 0].tolist() == [False, True, False, False]
+    assert encoded.observed[:, 0].all()
+    assert unknown_cells(encoded.unknown) == (
+        "4 cells of 2 columns ('c': 'q', 'r' in 3 cells; 'k': 'y' in 1 cell)"
+    )
     filled = encoded.decode(np.nan_to_num(encoded.matrix, nan=1.0))
-    assert filled["c"].tolist() == ["b", "a", "b", "b"]
-    assert filled["k"].tolist() == ["x"] * 4
+    assert filled["c"].tolist() == ["q", "a", "r", "q"]
+    assert filled["k"].tolist() == ["x", "y", "x", "x"]
+
+
+def test_text_beside_booleans_is_unknown_and_kept():
+    code = learn_code(pd.DataFrame({"c": [True, False, None]}))
+    encoded = code.encode(pd.DataFrame({"c": pd.Series(["maybe", False, None], dtype=object)}))
+    np.testing.assert_array_equal(encoded.matrix[:, 0], [NAN, 0.0, NAN])
+    assert encoded.decode(np.ones((3, 1)))["c"].tolist() == ["maybe", False, True]
 
 
 def test_whole_numbers_are_rounded_inside_their_observed_domain():
@@ -229,8 +242,7 @@ def test_a_declared_range_scales_and_clips(dtype):
 
 
 @pytest.mark.parametrize(
-    "range_",
-    [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)],
+    "range_", [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)]
 )
 def test_a_range_that_is_none_is_refused(range_):
     message = "'ranges' parameter of learn_code must hold pairs of finite numbers low < high"
@@ -336,31 +348,6 @@ def test_a_category_leaves_the_references_for_a_gain_of_more_than_half_the_range
     coded = code_of(len(now) if len(now) > 1 else 2)
     filled = coded.to_codes(np.array([now]), np.array([[NAN]]), np.array([reference]))
     assert filled == [[code]]
-
-
-def stored_by_skops(code):
-    """Return a code after a file of skops, which holds types of this package only."""
-    io = pytest.importorskip("skops.io")
-    stored = io.dumps(code)
-    types = io.get_untrusted_types(data=stored)
-    assert all(name.startswith("kernimpute.") for name in types)
-    return io.loads(stored, trusted=types)
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [lambda code: pickle.loads(pickle.dumps(code)), copy.deepcopy, stored_by_skops],
-    ids=["pickle", "deepcopy", "skops"],
-)
-def test_a_code_survives_being_stored(copied):
-    frame = pd.DataFrame(COLUMNS)
-    code = learn_code(frame, ranges={"Int8": (0, 9)})
-    again = copied(code)
-    assert isinstance(again, TableCode)
-    assert again.columns == code.columns
-    encoded, twice = code.encode(frame), again.encode(frame)
-    np.testing.assert_array_equal(encoded.matrix, twice.matrix)
-    pd.testing.assert_frame_equal(encoded.decode(somehow(encoded)), twice.decode(somehow(twice)))
 
 
 def test_a_code_holds_no_rows():

@@ -11,13 +11,10 @@ import pytest
 
 from kernimpute.table.code import encode_table, learn_code
 from kernimpute.table.columns import (
-    GAP_MARKERS,
     TableError,
     TableTypeError,
     check_column_names,
-    marker_values,
     observed_in_table,
-    text_gaps,
 )
 
 ARROW_FLOAT = pd.ArrowDtype(pa.float64())
@@ -40,23 +37,6 @@ def test_missing_values_match_text_by_text_and_numbers_by_numbers():
     observed = observed_in_table(frame, ["?", -1, 1, True, np.nan, None, pd.NA])
     for name, seen in zip(frame.columns, observed.T, strict=True):
         assert np.flatnonzero(~seen).tolist() == cells[name][1], name
-
-
-def test_gaps_of_a_text_file_are_empty_cells_markers_and_the_users_own():
-    cells = ["", "NA", "7", "-999", "-999.0", "-9.99e2", "?", "nan", "na", "x"]
-    gaps, matched = text_gaps(cells)
-    assert [cell for cell, gap in zip(cells, gaps, strict=True) if gap] == ["", "NA", "nan"]
-    assert matched == set()
-    gaps, matched = text_gaps(cells, [" -999 ", "?", "never"])
-    assert [cell for cell, gap in zip(cells, gaps, strict=True) if not gap] == ["7", "na", "x"]
-    assert matched == {" -999 ", "?"}
-    assert text_gaps(sorted(GAP_MARKERS))[0].all()
-    assert text_gaps([])[0].shape == (0,)
-
-
-def test_a_missing_value_given_as_text_stands_for_its_number_too():
-    assert marker_values(" -999 ") == ["-999", -999.0]
-    assert marker_values("inf") == ["inf"]
 
 
 DICTIONARY = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
@@ -154,19 +134,6 @@ def test_infinite_values_are_refused_with_the_column(value):
 def test_a_range_beyond_floats_is_refused():
     with pytest.raises(TableError, match="'a' column.*span a range"):
         encode_table(pd.DataFrame({"a": [-1.7e308, 1.7e308, np.nan]}))
-
-
-@pytest.mark.parametrize(
-    ("table", "error", "message"),
-    [
-        (np.zeros((2, 2)), TypeError, "must be a pandas DataFrame. Got ndarray"),
-        (pd.DataFrame({"a": []}), TableError, "at least one row"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), TableError, "distinct names. Got 'a' more"),
-    ],
-)
-def test_tables_that_are_none_are_refused(table, error, message):
-    with pytest.raises(error, match=message):
-        encode_table(table)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,7 @@ import pytest
 
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import TableError
-from kernimpute.table.frames import (
-    is_frame,
-    like,
-    to_pandas,
-)
+from kernimpute.table.frames import is_frame, like, to_pandas
 
 POLARS = pl.DataFrame(
     {

@@ -30,10 +30,6 @@ class RefusedError(Exception):
     """Something that a command cannot work with; the message says what, and what to do."""
 
 
-class InterruptedRunError(Exception):
-    """A run was interrupted and can be continued; the message says how."""
-
-
 @contextlib.contextmanager
 def refusals(*kinds: type[Exception]) -> Iterator[None]:
     """Turn what the library refuses into a `RefusedError` that names options."""
@@ -58,8 +54,6 @@ def report_error(error: BaseException) -> int:
         return _ended(EXIT_REFUSED, str(error))
     if isinstance(error, MemoryError):
         return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
-    if isinstance(error, InterruptedRunError):
-        return _ended(EXIT_INTERRUPTED, f"interrupted; {error}")
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return _ended(EXIT_INTERRUPTED, "interrupted; no output was written.")
     if isinstance(error, BrokenPipeError):
@@ -87,10 +81,19 @@ def _ended(code: int, message: str) -> int:
 
 # ------------------------------------------------------- Python's words, and the command line's
 
-_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown"} | {
+_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown", "random_state": "--seed"} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        *("target", "task", "ignore", "drop", "categorical", "missing_values", "variant"),
+        *(
+            "target",
+            "task",
+            "ignore",
+            "drop",
+            "categorical",
+            "missing_values",
+            "guidance",
+            "reference",
+        ),
         *("kernel", "C", "gamma", "eta", "tol", "max_iter", "subset_size", "max_memory"),
         *("scheduler", "report", "output", "force", "trust"),
     )

@@ -25,11 +25,15 @@ from kernimpute.cli.text import (
     spelled,
     write_text,
 )
-from kernimpute.table.columns import Column, listed, marker_values, observed_in_table
+from kernimpute.core.checks import free_memory
+from kernimpute.table.columns import Column, is_number, listed, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
 """The delimiter by extension; Parquet has none."""
+
+_TEXT_MEMORY = 30
+"""Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +72,13 @@ def open_table(path: Path) -> TableFile:
     """Return the cells of a table file; its extension says the format."""
     if path.is_dir():
         raise RefusedError(
-            f"{path} is a directory, not a table: only `impute` with --subset-size takes one, of "
-            "Parquet files."
+            f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
         )
     extension = table_extension(path)
     if not path.exists():
         raise RefusedError(f"{path}: there is no such file.")
     if extension != ".parquet":
+        _check_memory(path)
         return TableFile(
             path, parse_text(_decoded_text(path, extension), _DELIMITERS[extension], str(path))
         )
@@ -97,14 +101,14 @@ def open_table(path: Path) -> TableFile:
 
 def read_labelled(
     file: TableFile,
-    target: str,
+    target: str | None,
     task: str,
     *,
     missing_values: Collection[str],
     categorical: Collection[str],
     unused: Collection[str],
 ) -> TextValues:
-    """Return the values of a table whose label column is read as what it is there for."""
+    """Return the values of a table; the label column is read as what it is there for."""
     unused = {name for name in unused if name != target}
     if not isinstance(file.cells, TextTable):
         return _parquet_values(file, missing_values, unused)
@@ -112,7 +116,10 @@ def read_labelled(
         file.cells,
         str(file.path),
         missing_values=missing_values,
-        categorical=[*categorical, *([target] if task == "classification" else [])],
+        categorical=[
+            *categorical,
+            *([target] if target is not None and task == "classification" else []),
+        ],
         unused=unused,
     )
 
@@ -127,6 +134,21 @@ def read_as_fitted(
     if not isinstance(file.cells, TextTable):
         return _parquet_values(file, missing_values, set(file.names) - set(kinds))
     return read_values_as(file.cells, str(file.path), kinds, decimals, missing_values)
+
+
+def _check_memory(path: Path) -> None:
+    """Refuse a text file that would not fit into memory, and tell how to stream it."""
+    need, free = _TEXT_MEMORY * path.stat().st_size, free_memory()
+    if need > free:
+        to_parquet = (
+            "import pyarrow.dataset as d; "
+            f"d.write_dataset(d.dataset({str(path)!r}, format='csv'), 'parts', format='parquet')"
+        )
+        raise RefusedError(
+            f"{path} would take about {need / 2**30:.3g} GiB of memory, and {free / 2**30:.3g} GiB "
+            "are free: write it as Parquet, which is filled block by block. A CSV becomes the "
+            f'folder parts by python -c "{to_parquet}"'
+        )
 
 
 def _decoded_text(path: Path, extension: str) -> str:
@@ -260,6 +282,13 @@ def _column_texts(
 def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
     """Return the filled table for Parquet; columns without fills are as they came."""
     if isinstance(file.cells, TextTable):
+        # Parquet holds integers of 64 bits and no larger ones.
+        large = [
+            name
+            for name, column in filled.items()
+            if column.dtype == object and any(map(is_number, column.dropna()[:1]))
+        ]
+        filled = filled.astype(dict.fromkeys(large, float))
         return pa.Table.from_pandas(filled, preserve_index=False)
     kept = set(map(str, filled.columns))
     table = file.cells.drop_columns([name for name in file.names if name not in kept])

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
 from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.estimators import KernelImputer, load, save
 from kernimpute.table.code import TableCode
-from kernimpute.table.columns import Column, observed_in_table
-
-BoolArray = NDArray[np.bool_]
+from kernimpute.table.columns import Column
 
 MODEL_FORMAT = 2
 """Number of the layout of these files; raised whenever older ones cannot be used any more."""
@@ -49,43 +42,6 @@ class Model:
         """What each column holds that can be filled: those with anything observed in fit."""
         columns: tuple[Column, ...] = self.imputer._code.columns
         return {str(column.name): column for column in columns if column.kind != "empty"}
-
-
-@dataclass(frozen=True)
-class FilledRows:
-    """New rows filled by a model."""
-
-    table: pd.DataFrame
-    cells: Mapping[Hashable, BoolArray]  # Where each column was filled that was, shape (n_rows,).
-    unknown: Mapping[str, pd.Series]  # The cells of each column that the model does not know.
-
-
-def fill_rows(model: Model, table: pd.DataFrame) -> FilledRows:
-    """Return new rows filled; categories that the model does not know count as gaps."""
-    table = table.copy()
-    cells: dict[Hashable, BoolArray] = {}
-    unknown = {}
-    for name, kind in model.kinds.items():
-        gaps = ~observed_in_table(table[[name]])[:, 0]
-        known = set(kind.values)
-        if kind.categorical:
-            values = table[name].astype(object)
-            is_unknown = ~gaps & [not isinstance(v, Hashable) or v not in known for v in values]
-            if is_unknown.any():
-                unknown[name] = values[is_unknown]
-                # Unknown text in a column of booleans would be refused by `transform`; values that
-                # are no text may be of a wrong kind, and must be.
-                if all(isinstance(value, str) for value in unknown[name]):
-                    table[name] = table[name].mask(is_unknown)
-                gaps |= is_unknown
-        if gaps.any():
-            cells[name] = gaps
-    with warnings.catch_warnings():
-        # The caller reports them, with the number of their cells.
-        warnings.filterwarnings("ignore", ".*categories that fit did not see", UserWarning)
-        imputer = model.imputer.set_params(handle_unknown="missing")
-        filled = imputer.set_output(transform="default").transform(table[list(model.features)])
-    return FilledRows(table.assign(**{str(name): filled[name] for name in cells}), cells, unknown)
 
 
 def model_path(path: Path) -> Path:

@@ -22,8 +22,8 @@ class TaskName(StrEnum):
     REGRESSION = "regression"
 
 
-class VariantName(StrEnum):
-    """The variants of the method."""
+class GuidanceName(StrEnum):
+    """How labels guide the fills: the variants of the paper's method."""
 
     DIRECT = "direct"
     ANCHORED = "anchored"
@@ -32,11 +32,18 @@ class VariantName(StrEnum):
     RELEASED = "released"
 
 
+class ReferenceName(StrEnum):
+    """What fills without guidance, and what guidance starts from."""
+
+    JOINT = "joint"
+    MEAN = "mean"
+
+
 class UnknownName(StrEnum):
     """What is done with a category that the model does not know."""
 
+    KEEP = "keep"
     ERROR = "error"
-    MISSING = "missing"
 
 
 def _must_be(
@@ -58,10 +65,10 @@ def _jobs(value: int | None) -> int | None:
     return value
 
 
-def _kernel(name: str) -> str:
+def _kernel(name: str | None) -> str | None:
     from kernimpute.core.kernels import KERNELS
 
-    if name not in KERNELS:
+    if name is not None and name not in KERNELS:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, KERNELS))}.")
     return name
 
@@ -72,8 +79,7 @@ Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="The table: .csv, .tsv (also .gz) or .parquet; for impute with --subset-size also a "
-        "folder of .parquet.",
+        help="The table: .csv, .tsv (also .gz) or .parquet; for impute also a folder of .parquet.",
     ),
 ]
 Model = Annotated[
@@ -84,7 +90,11 @@ Model = Annotated[
     ),
 ]
 NewRows = Annotated[
-    Path, typer.Argument(help="The rows to fill: .csv, .tsv (also .gz) or .parquet.", metavar="NEW")
+    Path,
+    typer.Argument(
+        metavar="NEW",
+        help="The rows to fill: .csv, .tsv (also .gz) or .parquet, or a folder of .parquet.",
+    ),
 ]
 FilledTable = Annotated[
     Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
@@ -99,8 +109,20 @@ NewModel = Annotated[
     ),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
-Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The label column.")]
-Task = Annotated[TaskName, typer.Option(help="What the label is; auto decides by its values.")]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="The label column: never filled, and used with --guidance only. By default every "
+        "column is filled and used.",
+    ),
+]
+Task = Annotated[
+    TaskName,
+    typer.Option(help="What the label is, with --guidance; auto decides by its values."),
+]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(
@@ -125,18 +147,34 @@ MissingValues = Annotated[
         help="A cell with this text is a gap, besides empty cells, NA, NaN and null. Repeatable.",
     ),
 ]
-Variant = Annotated[VariantName, typer.Option(help="Which form of the method.")]
+Guidance = Annotated[
+    GuidanceName | None,
+    typer.Option(
+        help="Let labels guide the fills of their rows, by a variant of the paper's method; by "
+        "default they do not. The options from --kernel on are for guidance."
+    ),
+]
+Reference = Annotated[
+    ReferenceName | None,
+    typer.Option(
+        help="What fills gaps, and what guidance starts from: a joint normal of all columns, which "
+        "is the default, or column means."
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of all that is random; by default 0.")
+]
 Kernel = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
         callback=_kernel,
-        help="A kernel of `kernimpute.kernels`, such as gaussian or linear; gaussian or laplacian "
-        "for categories.",
+        help="A kernel of `kernimpute.kernels`, such as linear; by default gaussian.",
     ),
 ]
 Penalty = Annotated[
-    float, typer.Option("--C", callback=_is_positive, help="The penalty of the classifier.")
+    float | None,
+    typer.Option("--C", callback=_is_positive, help="The penalty of the machine; by default 1."),
 ]
 Gamma = Annotated[
     float | None,
@@ -150,8 +188,9 @@ Eta = Annotated[
     typer.Option(
         callback=_must_be("a positive number", lambda value: value > 0.0),
         help=(
-            "Pull towards the column means, up to inf. By default 16 C / (observed share), for a "
-            "quantity 256 C / (observed share); the norm of the coefficients for other variants."
+            "Pull towards the reference, up to inf. By default 16 C / (observed share), for a "
+            "quantity 256 C / (observed share); for other guidance than direct the norm of the "
+            "coefficients."
         ),
     ),
 ]
@@ -159,12 +198,12 @@ Tol = Annotated[
     float | None,
     typer.Option(
         callback=_must_be("a number of at least 0", lambda value: 0.0 <= value < math.inf),
-        help="Stop where the gap (direct: the slope) is below this; by default the variant's own.",
+        help="Stop where the gap (direct: the slope) is below this; by default the guidance's own.",
     ),
 ]
 MaxIter = Annotated[
     int | None,
-    typer.Option(min=1, help="Stop after so many rounds; by default the variant's own number."),
+    typer.Option(min=1, help="Stop after so many rounds; by default the guidance's own number."),
 ]
 SubsetSize = Annotated[
     int | None,
@@ -184,19 +223,19 @@ Jobs = Annotated[
         "--jobs",
         "--n-jobs",
         callback=_jobs,
-        help="Subsets at the same time; -1: one a core. By default 1.",
+        help="Subsets at the same time, or worker processes of --scheduler local; -1: one a core.",
     ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Fill subsets of a Parquet table on Dask's workers: local, or tcp://host:port.",
+        help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
     ),
 ]
 Unknown = Annotated[
     UnknownName,
-    typer.Option(help="Categories that the model does not know: refuse, or fill like gaps."),
+    typer.Option(help="Categories that the model does not know: keep and not use, or refuse."),
 ]
 Trust = Annotated[
     bool,

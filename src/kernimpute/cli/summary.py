@@ -10,17 +10,12 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self
 
 import typer
 
-from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Record
-from kernimpute.estimators.impute_table import kernel_text, share_of_cells
 from kernimpute.table.columns import counted
-
-if TYPE_CHECKING:
-    from kernimpute.scale import ParquetImputation
 
 _MOST_COLUMNS = 60
 """Columns listed in the summary; of a wider table a last line counts the rest."""
@@ -137,28 +132,6 @@ def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
 
 
 # ------------------------------------------------------------------------- facts
-
-
-def parquet_facts(run: ParquetImputation) -> list[tuple[str, str]]:
-    """Return the facts of a run, as pairs of name and text."""
-    classes = "" if run.n_classes is None else f", {run.n_classes} classes"
-    facts = [size_fact(run.n_rows, run.n_columns), ("label", f"{run.target} ({run.task}{classes})")]
-    if run.n_unlabelled:
-        facts.append(("rows without a label", str(run.n_unlabelled)))
-    facts.append(("filled", share_of_cells(run.n_filled, run.n_rows * run.n_columns)))
-    if run.n_subsets:
-        variant, kernel = run.settings["variant"], cast(Kernel, run.settings["kernel"])
-        reused = f", {run.n_reused} of an earlier run" if run.n_reused else ""
-        measure = "slope" if variant == "direct" else "gap"
-        known = "" if math.isnan(run.gap) else f", {measure} {run.gap:.3g}"
-        facts += [
-            ("method", f"{variant}, {kernel_text(kernel)}"),
-            ("subsets", f"{run.n_subsets}{reused}"),
-            ("solver", f"at the most {counted(run.n_iter - 1, 'round')}{known}"),
-        ]
-    # The warnings list the causes that some statuses have.
-    status = run.status.value.partition(" Causes:")[0]
-    return [*facts, ("status", status), ("seconds", f"{run.seconds:.2f}")]
 
 
 def size_fact(n_rows: int, n_columns: int) -> tuple[str, str]:

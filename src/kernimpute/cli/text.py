@@ -171,6 +171,7 @@ def infer_values(
     columns: dict[str, pd.Series] = {}
     decimals: dict[str, int | None] = {}
     cautions, codes = list(table.cautions), []
+    notes = list(table.notes)
     matched: set[str] = set()
     for place, name in enumerate(table.names):
         texts = _stripped(table.cells(place))
@@ -190,6 +191,9 @@ def infer_values(
             codes.append(name)
         if is_forced or is_code or 2 * n_numeric <= n_present:
             columns[name], decimals[name] = _text_series(texts, gaps), None
+            words = pd.unique(texts[gaps & (texts != "")]).tolist()
+            if words:
+                notes.append(f"taken for gaps in the text column {name!r}: {listed(words)}")
             if not is_forced:
                 cautions.extend(_doubts(name, texts[~gaps], 0 if is_code else n_numeric))
             continue
@@ -200,7 +204,6 @@ def infer_values(
             where = f"{source}, line {table.lines[bad[0]]}, column {name!r}"
             raise RefusedError(f"{where}: {_unreadable(name, text, share)}")
         columns[name], decimals[name] = _number_series(texts, gaps, numbers)
-    notes = list(table.notes)
     if codes:
         notes.append("read as codes, because they have leading zeros: " + ", ".join(codes))
     cautions.extend(
@@ -290,9 +293,10 @@ def _number_series(
 ) -> tuple[pd.Series, int | None]:
     """Return a column of integers if all its cells are, else of floats; and their decimals."""
     present = texts[~gaps]
-    if all(map(_is_whole, present)) and all(abs(int(text)) <= _LARGEST_INTEGER for text in present):
+    if all(map(_is_whole, present)):
+        is_large = any(abs(int(text)) > _LARGEST_INTEGER for text in present)
         whole = [pd.NA if gap else int(text) for text, gap in zip(texts, gaps, strict=True)]
-        return pd.Series(whole, dtype="Int64"), 0
+        return pd.Series(whole, dtype=object if is_large else "Int64"), 0
     decimals = max((len(text.partition(".")[2]) for text in present), default=0)
     in_full = decimals > _MOST_DECIMALS or any("e" in text.lower() for text in present)
     return pd.Series(np.where(gaps, np.nan, numbers)), None if in_full else decimals

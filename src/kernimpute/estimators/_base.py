@@ -6,7 +6,8 @@ import math
 import sys
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -34,7 +35,7 @@ from kernimpute.core.rows import (
     imputer_eta,
     number_of_machines,
 )
-from kernimpute.core.status import Callback, Record
+from kernimpute.core.status import Callback, Record, Status
 from kernimpute.estimators._saving import Persistent
 from kernimpute.estimators._subsets import (
     Filling,
@@ -43,12 +44,21 @@ from kernimpute.estimators._subsets import (
     Settings,
     fill,
     mean_decision,
+    no_labels,
+    one_thread,
     read_labels,
     stratified_subsets,
 )
+from kernimpute.joint.fills import JointReference, fit_joint
 from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
 from kernimpute.methods.new_rows import fill_from_similar
-from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code
+from kernimpute.table.code import (
+    EncodedTable,
+    TableCode,
+    checked_range,
+    learn_code,
+    unknown_cells,
+)
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
@@ -61,6 +71,12 @@ GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 """What a named eta takes of the default weight of the anchor."""
 
+_FITTED_AT_TIMES = (
+    *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
+    *("_machines", "_calibration"),
+)
+"""Attributes that only some fits leave, and the next fit removes."""
+
 FARTHEST = 1e6
 """How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
 
@@ -69,8 +85,9 @@ METHOD_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
     "gamma": [StrOptions({"auto", *GAMMA_PARTS}), Interval(Real, 0, None, closed="neither")],
     "eta": [StrOptions(set(ETA_PARTS)), Interval(Real, 0, None, closed="right")],
-    "variant": [StrOptions({"direct", "anchored", "paper", "appendix", "released"})],
-    "reference": [StrOptions({"mean", "expected"}), HasMethods(["fit", "transform"])],
+    "guidance": [None, StrOptions({"direct", "anchored", "paper", "appendix", "released"})],
+    "reference": [StrOptions({"joint", "mean", "expected"}), HasMethods(["fit", "transform"])],
+    "use_labels": [None, StrOptions({"posterior", "own"})],
     "tol": [None, Interval(Real, 0, None, closed="left")],
     "max_iter": [None, Interval(Integral, 1, None, closed="left")],
 }
@@ -80,7 +97,7 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "missing_values": [MissingValues(), list, tuple],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     "feature_range": [None, dict, "array-like"],
-    "handle_unknown": [StrOptions({"error", "missing"})],
+    "handle_unknown": [StrOptions({"keep", "error"})],
     "new_rows": [StrOptions({"auto", "similar", "reference"})],
     "subset_size": [None, Interval(Integral, SMALLEST_SUBSET, None, closed="left")],
     "max_memory": [
@@ -97,6 +114,16 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 """Constraints of the parameters that say how tables are read, shared out and filled."""
 
+USED_BY = {
+    "task": "labels",
+    **dict.fromkeys(("eta", "new_rows", "tol"), "guidance"),
+    # scikit-learn's own checks set `max_iter` of every classifier that has one.
+    **dict.fromkeys(("kernel", "C", "gamma", "epsilon", "max_iter"), "machine"),
+    **dict.fromkeys(("class_weight", "subset_size", "max_memory"), "machine"),
+}
+"""What alone uses a parameter: labels, guidance, or the machine, which every predictor has and an
+imputer only with guidance. All others are used in any case."""
+
 
 def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     """Return the candidates that are worth comparing, for scikit-learn's `GridSearchCV`.
@@ -110,10 +137,10 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     Returns
     -------
     list of dict of str to list
-        18 candidates with a linear kernel and 54 with a gaussian one: six penalties C in
-        [1/16, 64], three widths gamma around "scale", and three anchors eta. The anchor inf,
-        which is the reference imputation without guidance by labels, stands first, so that
-        `GridSearchCV` prefers it among equal scores.
+        18 candidates with a linear kernel and 54 with a gaussian one, all with
+        ``guidance="direct"``: six penalties C in [1/16, 64], three widths gamma around "scale",
+        and three anchors eta. The anchor inf, which is the reference imputation without guidance
+        by labels, stands first, so that `GridSearchCV` prefers it among equal scores.
 
     Raises
     ------
@@ -131,6 +158,7 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
         must_be = "empty, or end with '__'"
         raise ValueError(refusal("default_grid", "prefix", must_be, prefix))
     shared: dict[str, list[Any]] = {
+        "guidance": ["direct"],
         "C": [4.0**power for power in range(-2, 4)],
         "eta": [math.inf, *ETA_PARTS],
     }
@@ -160,6 +188,17 @@ class Coding:
             return ()
         return tuple(np.flatnonzero(self.code.categorical).tolist())
 
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """The column of the table, by its place, behind each indicator or number."""
+        return np.array([place for place, _ in self.code.indicator_columns] or [0], dtype=np.intp)
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Which columns of the indicator matrix hold numbers."""
+        kinds = [category is None for _, category in self.code.indicator_columns]
+        return np.array(kinds or [True], dtype=bool)
+
     def matrix(self, rows: FloatArray) -> FloatArray:
         """Return numbers and codes as the solvers see them, (n_rows, n_columns), NaN at gaps."""
         matrix = self.code.to_indicators(rows) if self.uses_indicators else rows
@@ -177,14 +216,18 @@ class Coding:
         return self.code.to_codes(filled[:, :width], rows, start)
 
 
+Filler = FloatArray | FittedImputer | JointReference
+"""What a reference has for gaps: a value for each column, (n_columns,), or a fitted imputer."""
+
+
 @dataclass(frozen=True)
 class NewRows:
     """What rows without labels are filled from."""
 
-    training: FloatArray | None  # (n_training, n_columns), filled; None fills by the reference
-    weights: FloatArray  # (n_training,)
+    filler: Filler
     categorical: tuple[int, ...]  # the columns that hold codes
-    filler: FloatArray | FittedImputer  # what the reference has for each column, (n_columns,)
+    training: FloatArray | None = None  # (n_training, n_columns), filled; None: by the reference
+    weights: FloatArray | None = None  # (n_training,)
 
     def fill(self, matrix: FloatArray) -> FloatArray:
         """Return new rows (n_rows, n_columns) with their gaps filled, each row on its own."""
@@ -195,7 +238,11 @@ class NewRows:
             return np.where(np.isnan(matrix), self.filler, matrix)
         filled = matrix.copy()
         gappy = np.isnan(matrix).any(axis=1)
-        if gappy.any():
+        if not gappy.any():
+            return filled
+        if isinstance(self.filler, JointReference):
+            filled[gappy] = self.filler.fill(matrix[gappy])
+        else:
             filled[gappy] = reference_table(matrix[gappy], metric, self.filler)
         return filled
 
@@ -206,25 +253,65 @@ class FittedRows:
 
     rows: EncodedTable  # those of positive weight
     counted: NDArray[np.intp]  # their places in the table
-    reference: FloatArray | str  # their reference imputation, or "expected"
-    subsets: list[NDArray[np.intp]]
-    filling: Filling
+    X: FloatArray | None = None  # (n_counted, n_columns), filled; None fills them as new rows
+    anchor: FloatArray | None = None  # their fills before labels moved them, the same shape
+    subsets: Sequence[NDArray[np.intp]] = ()
+    filling: Filling | None = None  # how guidance ended
 
 
 class KernelImputation(Persistent, BaseEstimator):
-    """An estimator that fills labelled training rows with the help of their labels."""
+    """An estimator that fills rows by its reference, or training rows guided by their labels."""
 
     _predicts = True
     """Whether the machines are kept, and categories enter as indicators."""
     _machines: tuple[Machine, ...]
 
+    @property
+    def _has_machine(self) -> bool:
+        return self._predicts or self.guidance is not None
+
+    @property
+    def _uses_labels(self) -> bool:
+        return self._has_machine or self.use_labels is not None
+
     def __sklearn_tags__(self) -> Any:
-        """Return the tags: gaps and categories are welcome, labels are needed."""
+        """Return the tags: gaps and categories are welcome, labels needed where they are used."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        tags.target_tags.required = True
+        tags.target_tags.required = self._uses_labels
         return tags
+
+    # ------------------------------------------------------------------ parameters
+
+    def _validate_params(self) -> None:
+        """Refuse parameters out of their ranges, contradictory, or without any use."""
+        super()._validate_params()
+        owner = type(self).__name__
+        if self.reference == "expected" and self.guidance != "anchored":
+            raise ValueError(
+                f"The 'reference' parameter of {owner} must be 'joint', 'mean' or an imputer, "
+                "because 'expected' is a kernel and no table. Got 'expected' instead: use "
+                "guidance='anchored', which takes a kernel."
+            )
+        if self.use_labels is not None and self.reference != "joint":
+            must_be = "None unless reference='joint'"
+            raise ValueError(refusal(owner, "use_labels", must_be, self.use_labels))
+        in_use = {
+            "labels": self._uses_labels,
+            "guidance": self.guidance is not None,
+            "machine": self._has_machine,
+        }
+        known = signature(type(self).__init__).parameters
+        for name, user in USED_BY.items():
+            if in_use[user] or name not in known or getattr(self, name) == known[name].default:
+                continue
+            unless = "where labels are not used" if user == "labels" else "without guidance"
+            raise ValueError(
+                f"The {name!r} parameter of {owner} must be left out {unless}. Got "
+                f"{getattr(self, name)!r} instead: name what shall use it, such as "
+                "guidance='direct'."
+            )
 
     # ------------------------------------------------------------------ reading tables
 
@@ -252,15 +339,11 @@ class KernelImputation(Persistent, BaseEstimator):
         """Return the training table, its frame and its labels, or refuse to fit them."""
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
+        if not self._uses_labels:
+            return table, frame, no_labels(frame, sample_weight, owner=name)
         if y is None:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None."
-            )
-        if self.variant == "direct" and self.reference == "expected":
-            raise ValueError(
-                f"The 'reference' parameter of {name} must be 'mean' or an imputer for "
-                "variant='direct', which moves a table. Got 'expected', which is a kernel, "
-                "instead: use variant='anchored'."
             )
         class_weight = getattr(self, "class_weight", None)
         labels = read_labels(
@@ -268,7 +351,7 @@ class KernelImputation(Persistent, BaseEstimator):
         )
         return table, frame, labels
 
-    def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "error") -> EncodedTable:
+    def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "keep") -> EncodedTable:
         """Return rows in a code, gaps where `missing_values` says so."""
         return code.encode(frame, missing_values=self._markers(), handle_unknown=handle_unknown)
 
@@ -278,11 +361,8 @@ class KernelImputation(Persistent, BaseEstimator):
         names = [column.name for column in self._code.columns]
         rows = self._coded(self._code, frame.set_axis(names, axis=1), self.handle_unknown)
         if rows.unknown:
-            listed = "; ".join(
-                f"{name!r}: {', '.join(map(repr, categories))} in {count} cell(s)"
-                for name, categories, count in rows.unknown
-            )
-            self._warn(f"categories that fit did not see are taken for gaps ({listed}).")
+            done = "count as gaps" if self._predicts else "are kept, and not used"
+            self._warn(f"categories that fit did not see {done}: {unknown_cells(rows.unknown)}.")
         return rows
 
     def _matrix(self, rows: FloatArray) -> FloatArray:
@@ -314,7 +394,8 @@ class KernelImputation(Persistent, BaseEstimator):
         options: dict[str, Any] = {
             "categorical": _coded_columns(self.categorical_features, names, owner),
             "missing_values": self._markers(),
-            "whole": "dtype",
+            # Columns with names are what their values say; those of an array are mere numbers.
+            "whole": "few" if hasattr(self, "feature_names_in_") else "dtype",
         }
         given = self.feature_range
         if given is None:
@@ -323,7 +404,12 @@ class KernelImputation(Persistent, BaseEstimator):
             # One range for all columns of numbers; a code without ranges says which these are.
             bounds = checked_range(given, "feature_range", owner)
             columns = learn_code(frame, **options).columns
-            numbers = [c.name for c in columns if c.kind != "empty" and not c.categorical]
+            numbers = [
+                column.name
+                for column in columns
+                if not column.categorical
+                and (column.kind != "empty" or column.family in ("integer", "float"))
+            ]
             return learn_code(frame, ranges=dict.fromkeys(numbers, bounds), **options)
         return learn_code(frame, ranges=_column_ranges(given, names, owner), **options)
 
@@ -333,7 +419,7 @@ class KernelImputation(Persistent, BaseEstimator):
         self, frame: Any, labels: Labels, callback: Callback | None = None
     ) -> FittedRows:
         """Learn the code, fill the rows of positive weight, and keep what new rows need."""
-        for stale in ("eta_", "classes_", "_calibration"):
+        for stale in _FITTED_AT_TIMES:
             self.__dict__.pop(stale, None)
         # Rows of weight zero are left out, because they have no effect.
         every, counted = frame, labels.counted
@@ -344,11 +430,23 @@ class KernelImputation(Persistent, BaseEstimator):
             self._check_uncounted(code, every)
         coding = self._coding_for(code)
         matrix = coding.matrix(rows.matrix)
-        kernel = self._kernel_for(matrix, coding, labels)
-        subsets = stratified_subsets(labels, self.subset_size, self._seed())
-        if self._predicts or np.isnan(matrix).any():
-            self._check_memory(matrix.shape, subsets, kernel)
-        reference, filler = self._fitted_reference(matrix, kernel, labels)
+        if self._has_machine:
+            kernel = self._kernel_for(matrix, coding, labels)
+            subsets = stratified_subsets(labels, self.subset_size, self._seed())
+            if self._predicts or np.isnan(matrix).any():
+                self._check_memory(matrix.shape, subsets, kernel)
+        new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
+        self._code, self._coding, self._new_rows = code, coding, new_rows
+        if labels.classes is not None:
+            self.classes_ = labels.classes
+        if not self._has_machine:
+            own = self.use_labels == "own"
+            self.n_iter_ = 1
+            has_gaps = np.isnan(matrix).any()
+            self.status_ = Status.CONVERGED if has_gaps else Status.NOTHING_MISSING
+            return FittedRows(rows, counted, self._reference_table(matrix, labels) if own else None)
+        is_table = self.reference != "expected"
+        reference = self._reference_table(matrix, labels) if is_table else "expected"
         eta = self._eta_for(matrix, labels)
         filling = fill(
             matrix,
@@ -357,7 +455,7 @@ class KernelImputation(Persistent, BaseEstimator):
             reference,
             subsets,
             Settings(
-                variant=self.variant,
+                variant=self.guidance or "direct",
                 C=float(self.C),
                 eta=eta,
                 epsilon=float(getattr(self, "epsilon", 0.1)),
@@ -368,25 +466,21 @@ class KernelImputation(Persistent, BaseEstimator):
             n_jobs=self.n_jobs,
             callback=callback or self._printer(),
         )
-        by_reference = self.new_rows == "reference" or (self.new_rows == "auto" and eta == math.inf)
-        self._code, self._coding, self._machines = code, coding, filling.machines
-        self._new_rows = NewRows(
-            None if by_reference else filling.X[filling.kept],
-            labels.weights[filling.kept],
-            coding.categorical,
-            filler,
-        )
+        by_reference = isinstance(new_rows.filler, JointReference) or eta == math.inf
+        if self.new_rows == "similar" or (self.new_rows == "auto" and not by_reference):
+            weights = labels.weights[filling.kept]
+            self._new_rows = replace(new_rows, training=filling.X[filling.kept], weights=weights)
+        self._machines = filling.machines
         self.kernel_ = kernel
-        if eta is not None:
+        if eta is not None and self.guidance is not None:
             self.eta_ = eta
         self.n_subsets_ = len(subsets)
         self.n_iter_ = filling.n_iter
         self.gap_ = filling.gap
         self.trace_ = filling.trace
         self.status_ = filling.status
-        if labels.classes is not None:
-            self.classes_ = labels.classes
-        return FittedRows(rows, counted, reference, subsets, filling)
+        anchor = None if isinstance(reference, str) else reference
+        return FittedRows(rows, counted, filling.X, anchor, subsets, filling)
 
     def _fit_whole(
         self, frame: Any, labels: Labels, callback: Callback | None = None
@@ -394,8 +488,9 @@ class KernelImputation(Persistent, BaseEstimator):
         """Fit what the user gave, rather than a fold of it."""
         fitted = self._fit_frame(frame, labels, callback)
         observed = fitted.rows.observed
-        # Rows of different subsets never meet.
-        self.n_disjoint_pairs_ = sum(disjoint_pairs(observed[rows]) for rows in fitted.subsets)
+        if self._has_machine:
+            # Rows of different subsets never meet.
+            self.n_disjoint_pairs_ = sum(disjoint_pairs(observed[rows]) for rows in fitted.subsets)
         return fitted
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
@@ -404,8 +499,9 @@ class KernelImputation(Persistent, BaseEstimator):
     def _coding_for(self, code: TableCode) -> Coding:
         """Return codes where the method has a term for them and a gap must become a category."""
         kind = KERNELS[self.kernel] if isinstance(self.kernel, str) else type(self.kernel)
-        has_term = kind.is_distance and self.variant != "released"
-        takes_codes = has_term and isinstance(self.reference, str) and not self._predicts
+        has_term = kind.is_distance and self.guidance != "released"
+        is_simple = self.reference == "mean" or self.reference == "expected"
+        takes_codes = has_term and is_simple and not self._predicts
         return Coding(code, uses_indicators=not takes_codes)
 
     def _kernel_for(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Kernel:
@@ -423,10 +519,12 @@ class KernelImputation(Persistent, BaseEstimator):
         return SMOOTH
 
     def _eta_for(self, matrix: FloatArray, labels: Labels) -> float | None:
-        """Return the weight of the anchor; None leaves it to a variant that finds its own."""
+        """Return the weight of the anchor; None leaves it to guidance that finds its own."""
+        if self.guidance is None:
+            return math.inf
         if not isinstance(self.eta, str):
             return float(self.eta)
-        if self.variant != "direct":
+        if self.guidance != "direct":
             return None
         n_machines = number_of_machines(None if labels.classes is None else labels.classes.size)
         factor = ETA_PARTS[self.eta] * n_machines * self._eta_factor(labels)
@@ -436,33 +534,38 @@ class KernelImputation(Persistent, BaseEstimator):
         """Return the default eta in units of C / (observed share), for each machine."""
         return imputer_eta(labels.task)
 
-    def _fitted_reference(
-        self, matrix: FloatArray, kernel: Kernel, labels: Labels
-    ) -> tuple[FloatArray | str, FloatArray | FittedImputer]:
-        """Return the reference of the training rows, and what fills new rows in its manner."""
-        owner = type(self).__name__
-        if not isinstance(self.reference, str):
-            imputer = clone(self.reference).fit(matrix)
-            table = np.asarray(imputer.transform(matrix))
-            if table.shape != matrix.shape:
-                raise ValueError(
-                    f"The 'reference' parameter of {owner} must be an imputer that returns every "
-                    f"column once. Got {type(imputer).__name__}, which returned {table.shape[1]} "
-                    f"for {matrix.shape[1]} columns, instead."
-                )
-            return reference_table(matrix, kernel, table, owner), imputer
-        row = typical_row(matrix, kernel, labels.weights)
-        if self.reference == "expected":
-            return "expected", row
-        return np.where(np.isnan(matrix), row, matrix), row
+    def _fitted_filler(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Filler:
+        """Return what the reference learns from the training rows."""
+        # Not the weights of classes: without `use_labels` the reference knows of no labels.
+        weights = labels.sample_weight
+        if isinstance(self.reference, str):
+            if self.reference != "joint":
+                return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
+            given = {} if self.use_labels is None else _for_joint(labels)
+            seed = self._seed()
+            # Its matrices are small: more threads of BLAS would wait for each other.
+            with one_thread():
+                return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
+        imputer: FittedImputer = clone(self.reference).fit(matrix)
+        n_columns = np.shape(imputer.transform(matrix[:1]))[1]
+        if n_columns != matrix.shape[1]:
+            raise ValueError(
+                f"The 'reference' parameter of {type(self).__name__} must be an imputer that "
+                f"returns every column once. Got {type(imputer).__name__}, which returned "
+                f"{n_columns} for {matrix.shape[1]} columns, instead."
+            )
+        return imputer
+
+    def _reference_table(self, matrix: FloatArray, labels: Labels) -> FloatArray:
+        """Return the training rows as the reference fills them."""
+        filler = self._new_rows.filler
+        if isinstance(filler, JointReference) and self.use_labels == "own":
+            return filler.fill(matrix, **_for_joint(labels))
+        return self._new_rows.fill(matrix)
 
     def _seed(self) -> int:
-        """Return the seed of the shuffling; None is 0, never the global generator."""
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        """Return the seed of all that is random; None is 0, never the global generator."""
+        return seed_of(self.random_state)
 
     def _check_memory(
         self, shape: tuple[int, ...], subsets: Sequence[NDArray[np.intp]], kernel: Kernel
@@ -471,7 +574,7 @@ class KernelImputation(Persistent, BaseEstimator):
         n_samples, n_columns = shape
         rows = max(subset.size for subset in subsets)
         at_once = min(effective_n_jobs(self.n_jobs), max(len(subsets), self._n_folds()))
-        need = at_once * estimated_memory(rows, n_columns, self.variant, kernel)
+        need = at_once * estimated_memory(rows, n_columns, self.guidance or "direct", kernel)
         is_share = isinstance(self.max_memory, float)
         allowed = self.max_memory * free_memory() if is_share else self.max_memory
         if need <= allowed:
@@ -514,7 +617,7 @@ class KernelImputation(Persistent, BaseEstimator):
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=3)
 
-    def _warn_of_fit(self, filling: Filling) -> None:
+    def _warn_of_fit(self, filling: Filling | None) -> None:
         """Warn of what the fit left out or did not finish."""
         empty = self._code.left_missing
         if empty and not getattr(self, "keep_empty_features", False):
@@ -522,7 +625,7 @@ class KernelImputation(Persistent, BaseEstimator):
             self._warn(f"columns without any observed value are left out: {listed}.")
         for caution in self._code.cautions:
             self._warn(f"{caution}.")
-        unfinished = dict.fromkeys(filling.unfinished)
+        unfinished = dict.fromkeys(filling.unfinished if filling else ())
         if unfinished:
             self._warn(
                 " ".join(f"{stage}: {status.value}" for stage, status in unfinished),
@@ -531,6 +634,22 @@ class KernelImputation(Persistent, BaseEstimator):
 
 
 # ------------------------------------------------------------------------------ what is given
+
+
+def seed_of(random_state: Any) -> int:
+    """Return an integer for a `random_state`; None is 0."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _for_joint(labels: Labels) -> dict[str, NDArray[Any]]:
+    """Return labels as the joint normal takes them: codes of classes, or a target."""
+    if labels.classes is None:
+        return {"target": labels.values}
+    return {"classes": labels.values.astype(np.intp)}
 
 
 def _own_dtype(X: Any) -> Any:
@@ -598,12 +717,12 @@ def within_reach(matrix: FloatArray) -> FloatArray:
     return np.asarray(np.clip(matrix, -FARTHEST, FARTHEST))
 
 
-def estimated_memory(n_samples: int, n_columns: int, variant: str, kernel: Kernel) -> int:
+def estimated_memory(n_samples: int, n_columns: int, guidance: str, kernel: Kernel) -> int:
     """Return the bytes that a fit takes at its peak: matrices of rows x rows, and 40 tables."""
     # Counted by tracemalloc: 3.1 for `direct` with every coefficient between its bounds (1.7 as a
     # rule), 4.7 to 5.9 for its kernels of absolute values, 10.8 for one that must be projected.
-    matrices = {"direct": 3, "anchored": 16, "paper": 28, "appendix": 28, "released": 25}[variant]
-    if variant == "direct":
+    matrices = {"direct": 3, "anchored": 16, "paper": 28, "appendix": 28, "released": 25}[guidance]
+    if guidance == "direct":
         matrices += 3 * (not kernel.is_euclidean)
         matrices += 8 * (not kernel.is_positive_semidefinite)
     return 8 * (matrices * n_samples**2 + 40 * n_samples * n_columns)

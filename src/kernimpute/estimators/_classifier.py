@@ -41,12 +41,21 @@ def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
 class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     """Fill the gaps of labelled rows and learn to classify, gaps allowed in both.
 
-    The training rows are filled with the help of their labels, jointly with a support vector
-    machine; new rows without labels, each on its own. Categories enter as indicator columns,
-    whose gaps are filled softly, with frequencies.
+    All rows are filled by the reference, each on its own, and a support vector machine is learned
+    on the filled training rows. With `guidance` training rows are filled with the help of their
+    labels, jointly with the machine. Categories enter as indicator columns, whose gaps are filled
+    softly, with frequencies.
 
     Parameters
     ----------
+    guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
+        How labels guide the fills of training rows: not at all, or by a variant of the paper's
+        method; see `kernimpute.impute`. Only with guidance are `eta`, `new_rows`, `tol` and
+        `max_iter` used; otherwise all but `max_iter` must be left out.
+    reference : {"joint", "mean", "expected"} or imputer, default="joint"
+        The imputation, which guidance starts from, as in `KernelImputer`.
+    use_labels : {None, "posterior", "own"}, default=None
+        Whether the joint normal knows of labels, as in `KernelImputer`.
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=4.0
@@ -57,12 +66,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
-        number of classes if there are more than two; for the other variants the norm of the
+        number of classes if there are more than two; for other guidance the norm of the
         machine's coefficients. With inf: the machine on the reference imputation.
-    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
-        The method; see `kernimpute.impute`.
-    reference : {"mean", "expected"} or imputer, default="mean"
-        The imputation that fills start from and are held at, as in `KernelImputer`.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     cv : int, splitter, iterable of splits or None, default=5
@@ -74,9 +79,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Columns of numbers that are codes, as in `KernelImputer`.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
         Ranges that filled numbers stay in, as in `KernelImputer`.
-    handle_unknown : {"error", "missing"}, default="error"
-        What is done with a category that fit did not see: refuse it, or fill the cell like a gap,
-        with a warning.
+    handle_unknown : {"keep", "error"}, default="keep"
+        What is done with a category that fit did not see: its cell counts as a gap ("keep"), with
+        a warning, or it is refused.
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
@@ -85,11 +90,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol : float or None, default=None
-        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
     max_iter : int or None, default=None
-        Most rounds, in [1, inf); None takes the variant's default.
+        Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the dealing into subsets; None is 0. Nothing else is random.
+        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
+        into subsets; None is 0. A fit with the same seed gives the same predictions.
     n_jobs : int or None, default=None
         Subsets or folds fitted at the same time, as joblib counts; None takes what
         ``joblib.parallel_config`` says. The result is the same.
@@ -107,7 +113,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     kernel_ : Kernel
         The kernel, with its gamma.
     eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
+        With guidance: the weight of the anchor, for "direct" or where it is given.
     n_subsets_, n_iter_, n_disjoint_pairs_ : int
         Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
@@ -150,18 +156,19 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     def __init__(
         self,
         *,
+        guidance: str | None = None,
+        reference: Any = "joint",
+        use_labels: str | None = None,
         kernel: Any = "gaussian",
         C: float = CLASSIFIER_C,
         gamma: Any = "auto",
         eta: Any = "auto",
-        variant: str = "direct",
-        reference: Any = "mean",
         class_weight: Any = None,
         cv: Any = 5,
         missing_values: Any = np.nan,
         categorical_features: Any = "from_dtype",
         feature_range: Any = None,
-        handle_unknown: str = "error",
+        handle_unknown: str = "keep",
         new_rows: str = "auto",
         subset_size: int | None = None,
         max_memory: float | int = 0.75,
@@ -171,12 +178,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
+        self.guidance = guidance
+        self.reference = reference
+        self.use_labels = use_labels
         self.kernel = kernel
         self.C = C
         self.gamma = gamma
         self.eta = eta
-        self.variant = variant
-        self.reference = reference
         self.class_weight = class_weight
         self.cv = cv
         self.missing_values = missing_values
@@ -355,6 +363,6 @@ def _held_out_decision(
     """Return the decision values of a fold's held-out rows, by a fit on the others."""
     classifier = clone(template)
     classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
-    rows = classifier._coded(classifier._code, frame.iloc[fold.test], "missing")
+    rows = classifier._coded(classifier._code, frame.iloc[fold.test])
     matrix = within_reach(classifier._coding.matrix(rows.matrix))
     return mean_decision(classifier._machines, classifier._new_rows.fill(matrix))

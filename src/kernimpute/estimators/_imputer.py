@@ -1,4 +1,4 @@
-"""`KernelImputer`: a transformer whose training rows are filled with their labels' help."""
+"""`KernelImputer`: a transformer that fills rows by what the columns know of each other."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.status import Callback
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     FittedRows,
     KernelImputation,
+    seed_of,
 )
 from kernimpute.estimators._subsets import Labels
+from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable, TableCode
-from kernimpute.table.frames import as_library, like, with_columns
+from kernimpute.table.frames import as_library, is_frame, like, with_columns
 
 __all__ = ["KernelImputer"]
 
@@ -29,16 +33,34 @@ FloatArray = NDArray[np.float64]
 
 
 class KernelImputer(TransformerMixin, KernelImputation):
-    """Fill the gaps of a table so that it becomes easier to classify.
+    """Fill the gaps of a table by what its columns know of each other.
 
-    `fit_transform` fills the training rows with the help of their labels; `transform` fills new
-    rows without any label, each on its own. So ``fit_transform(X, y)`` differs from
+    By default a gap gets its conditional mean under a joint normal of all columns, plus what a
+    kernel ridge has learnt of what the normal leaves: no label is needed or used, a row is filled
+    on its own, and ``fit_transform(X)`` equals ``fit(X).transform(X)``.
+
+    With `guidance`, training rows are filled with the help of their labels as well, so that they
+    become easier to classify: the method of the paper. Then ``fit_transform(X, y)`` differs from
     ``fit(X, y).transform(X)``, as it does for scikit-learn's `TargetEncoder`, and the imputer
     belongs inside the pipeline that is cross-validated: outside, the labels of held-out rows
-    leak into the table.
+    leak into the table. The same holds for ``use_labels="own"``.
 
     Parameters
     ----------
+    guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
+        How labels guide the fills of training rows: not at all, or by a variant of the paper's
+        method, which starts from the reference; see `kernimpute.impute`. Only with guidance are
+        `kernel`, `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `new_rows`, `subset_size`,
+        `max_memory`, `tol` and `max_iter` used; otherwise they must be left out.
+    reference : {"joint", "mean", "expected"} or imputer, default="joint"
+        The imputation: the joint normal and its ridge, column means (categories: the most
+        frequent), or any scikit-learn imputer, which is cloned and fitted to the coded table
+        (numbers in [0, 1], indicators of categories). Guidance starts from it and is held near
+        it. "expected" is the expected kernel, for ``guidance="anchored"`` only.
+    use_labels : {None, "posterior", "own"}, default=None
+        Whether the joint normal knows of labels: a mean for each class, or a quantity as one more
+        column. With "posterior" every row is filled as if its label were unknown. With "own"
+        `fit_transform` fills each training row by its own label, which leaks it into the table.
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
@@ -51,19 +73,13 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 16 C / (observed share of the cells) for "direct", times the
         number of classes if there are more than two, and 256 C / (observed share) if y is a
-        quantity; for the other variants it is the norm of the machine's coefficients. With inf
+        quantity; for other guidance it is the norm of the machine's coefficients. With inf
         the filled table is the reference imputation.
-    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
-        The method; see `kernimpute.impute`.
-    reference : {"mean", "expected"} or imputer, default="mean"
-        Column means (categories: the most frequent), the expected kernel (not for "direct"), or
-        any scikit-learn imputer, which is cloned and fitted to the coded table (numbers in
-        [0, 1], indicators of categories).
     epsilon : float, default=0.1
         Half width of the regression tube in standard deviations of y, in [0, inf).
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is. "auto": text, booleans, two whole numbers, or up to ten that each occur twice
-        on average are classes; other numbers are a quantity.
+        What y is, where it is used. "auto": text, booleans, two whole numbers, or up to ten that
+        each occur twice on average are classes; other numbers are a quantity.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     missing_values : scalar or list, default=nan
@@ -74,29 +90,31 @@ class KernelImputer(TransformerMixin, KernelImputation):
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
         Ranges that filled numbers stay in, for all columns, by name or index, or for each (NaN:
         not declared). None takes the observed range.
-    handle_unknown : {"error", "missing"}, default="error"
-        What `transform` does with a category that fit did not see: refuse it, or fill the cell
-        like a gap, with a warning.
+    handle_unknown : {"keep", "error"}, default="keep"
+        What `transform` does with a category that fit did not see: keep its cell as it is and
+        fill the rest of the row as if the cell were a gap ("keep"), with a warning, or refuse it.
     keep_empty_features : bool, default=False
-        Whether columns without any observed value are kept, filled with a constant: 0, False,
-        "missing", or the first category of the dtype. Otherwise they are left out, with a
-        warning.
+        Whether columns without any observed value are kept, filled with a constant: 0 (where a
+        declared range lacks 0, its end next to 0), False, "missing", or the first category of the
+        dtype. Otherwise they are left out, with a warning.
     add_indicator : bool, default=False
         Whether columns ``missingindicator_<name>`` are appended for the columns with gaps in fit.
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows: the mean (categories: the most frequent) of similar filled training
-        rows, or the reference. "auto" is "reference" where eta is inf, else "similar".
+        rows, or the reference. "auto" is "reference" for the joint normal and where eta is inf,
+        else "similar".
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10: larger tables are dealt out to stratified
         subsets. None imputes all rows at once.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol : float or None, default=None
-        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
     max_iter : int or None, default=None
-        Most rounds, in [1, inf); None takes the variant's default.
+        Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the dealing into subsets; None is 0. Nothing else is random.
+        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
+        into subsets; None is 0. A fit with the same seed gives the same fills.
     n_jobs : int or None, default=None
         Subsets imputed at the same time, as joblib counts; None takes what
         ``joblib.parallel_config`` says. The result is the same.
@@ -109,24 +127,24 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Number of columns in fit.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
-    classes_ : ndarray of shape (n_classes,)
-        The labels; for a classification.
-    kernel_ : Kernel
-        The kernel, with its gamma.
-    eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
-    n_subsets_ : int
-        Subsets imputed.
-    n_iter_ : int
-        Rounds of the longest run, its start included.
-    gap_ : float
-        Largest certificate of the subsets: relative saddle gap or relative slope.
-    trace_ : Trace
-        A record of every round, of at most ten subsets.
     status_ : Status
         How the fit ended.
+    n_iter_ : int
+        Rounds of the longest run, its start included; 1 without guidance.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order, where classes are used.
+    kernel_ : Kernel
+        With guidance: the kernel, with its gamma.
+    eta_ : float
+        With guidance: the weight of the anchor, for "direct" or where it is given.
+    n_subsets_ : int
+        With guidance: subsets imputed.
+    gap_ : float
+        With guidance: largest certificate of the subsets, a relative saddle gap or slope.
+    trace_ : Trace
+        With guidance: a record of every round, of at most ten subsets.
     n_disjoint_pairs_ : int
-        Pairs of training rows of a subset that share no observed column.
+        With guidance: pairs of training rows of a subset that share no observed column.
 
     See Also
     --------
@@ -138,9 +156,14 @@ class KernelImputer(TransformerMixin, KernelImputation):
     -----
     The container comes back that went in: pandas with its index and dtypes, polars with its
     schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
-    Observed cells are not changed. A fit takes O(n_samples^2) memory and O(n_samples^2) to
-    O(n_samples^3) time; a new row O(n_samples n_features). With subsets a fit is linear in
-    n_samples, and new rows are filled from the rows of at most ten subsets, evenly spread.
+    Observed cells are not changed. In a table whose columns have names, a column of at most ten
+    whole numbers that each occur twice on average is filled with the nearest of these, unless its
+    range is declared: such numbers may be codes. Other columns of floats, and all of an array of
+    floats, are not rounded. Concurrent fits and transforms give equal results.
+
+    With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
+    subsets it is linear in n_samples, and new rows that are filled from similar ones are filled
+    from the rows of at most ten subsets, evenly spread.
 
     References
     ----------
@@ -152,13 +175,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     >>> from kernimpute import KernelImputer
     >>> X = np.array([[0.0, 1.0], [2.0, np.nan], [np.nan, 9.0], [10.0, 8.0]])
     >>> imputer = KernelImputer()
-    >>> imputer.fit_transform(X, [0, 0, 1, 1]).round(1)
-    array([[ 0. ,  1. ],
-           [ 2. ,  5.8],
-           [ 4.3,  9. ],
-           [10. ,  8. ]])
-    >>> imputer.transform([[1.0, np.nan]]).round(1)
-    array([[1. , 3.9]])
+    >>> filled = imputer.fit_transform(X)
+    >>> bool(np.isnan(filled).any())
+    False
+    >>> imputer.transform([[1.0, np.nan]]).shape
+    (1, 2)
     """
 
     _predicts = False
@@ -175,19 +196,20 @@ class KernelImputer(TransformerMixin, KernelImputation):
     def __init__(
         self,
         *,
+        guidance: str | None = None,
+        reference: Any = "joint",
+        use_labels: str | None = None,
         kernel: Any = "gaussian",
         C: float = 1.0,
         gamma: Any = "auto",
         eta: Any = "auto",
-        variant: str = "direct",
-        reference: Any = "mean",
         epsilon: float = 0.1,
         task: str = "auto",
         class_weight: Any = None,
         missing_values: Any = np.nan,
         categorical_features: Any = "from_dtype",
         feature_range: Any = None,
-        handle_unknown: str = "error",
+        handle_unknown: str = "keep",
         keep_empty_features: bool = False,
         add_indicator: bool = False,
         new_rows: str = "auto",
@@ -199,12 +221,13 @@ class KernelImputer(TransformerMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
+        self.guidance = guidance
+        self.reference = reference
+        self.use_labels = use_labels
         self.kernel = kernel
         self.C = C
         self.gamma = gamma
         self.eta = eta
-        self.variant = variant
-        self.reference = reference
         self.epsilon = epsilon
         self.task = task
         self.class_weight = class_weight
@@ -230,15 +253,18 @@ class KernelImputer(TransformerMixin, KernelImputation):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn how to fill, from labelled rows.
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn how to fill.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,)
-            Their labels, complete: two or more classes, or numbers.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels, complete: two or more classes, or numbers. Needed with `guidance` or
+            `use_labels`; otherwise not looked at.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0; a row of weight 2 counts as two rows.
 
@@ -250,22 +276,24 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Raises
         ------
         TypeError, ValueError
-            If a parameter, the table or the labels are not as described, or the fit would take
-            more memory than it may; before any long work.
+            If a parameter, the table or the labels are not as described, a parameter is given that
+            nothing uses, or the fit would take more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
         self._warn_of_fit(self._fit_imputer(frame, labels).filling)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
-        """Learn how to fill, and return the training rows filled with their labels' help.
+    def fit_transform(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
+        """Learn how to fill, and return the training rows filled.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
             As in `fit`.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or None, default=None
             As in `fit`.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             As in `fit`.
@@ -273,7 +301,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Returns
         -------
         table of shape (n_samples, n_features_out)
-            The filled rows, in the container that came. Not what ``fit(X, y).transform(X)`` gives.
+            The filled rows, in the container that came: what ``fit(X, y).transform(X)`` gives, but
+            not with `guidance` or ``use_labels="own"``, where a row's own label helps to fill it.
 
         Raises
         ------
@@ -310,6 +339,96 @@ class KernelImputer(TransformerMixin, KernelImputation):
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
         return self._output(table, frame, rows, self._filled_new(rows.matrix))
+
+    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> list[Any]:
+        """Return completed tables whose gaps are drawn at random, given the observed cells.
+
+        Where `transform` fills a gap with its most plausible value, a draw spreads as the values
+        do that went missing. The parameters of the joint normal are held fixed, so draws are not
+        proper multiple imputations in Rubin's sense: they leave out what a fit does not know
+        about its parameters, and intervals pooled by his rules are too short.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+        n_draws : int, default=1
+            How many tables are drawn, in [1, inf).
+        random_state : int, RandomState or None, default=None
+            Seed of the draws; None is 0, so that a call gives the same tables each time.
+
+        Returns
+        -------
+        list of table of shape (n_rows, n_features_out)
+            The tables, each as `transform` returns it: in the container, dtypes and domains that
+            came, observed cells unchanged. Guidance and own labels have no part in them.
+
+        Raises
+        ------
+        NotFittedError, TypeError, ValueError
+            If the reference is not "joint", `n_draws` is out of its range, or as in `transform`.
+        """
+        joint = self._joint("sample")
+        n_draws = check_integer(f"{type(self).__name__}.sample", "n_draws", n_draws, 1)
+        generator = np.random.default_rng(seed_of(random_state))
+        table, frame = self._read(X, reset=False)
+        rows = self._encode(frame)
+        matrix = self._matrix(rows.matrix)
+        draws = (joint.sample(matrix, generator) for _ in range(n_draws))
+        return [
+            self._output(table, frame, rows, self._coding.codes(drawn, rows.matrix))
+            for drawn in draws
+        ]
+
+    def standard_deviation(self, X: Any) -> Any:
+        """Return how far the true values of the gaps may lie from their fills.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        table of floats of shape (n_rows, n_kept_features)
+            For the gaps of a column of numbers the standard deviation given the observed cells of
+            the row, in the column's unit; for a category 1 - its share, which estimates how often
+            the fill is wrong. NaN where a cell is observed, and in columns with fewer than two
+            observed values, of which nothing can be said. A DataFrame for a DataFrame, without
+            indicators of gaps; otherwise an array. The parameters are held fixed, as in `sample`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the reference is not "joint", or as in `transform`.
+        """
+        joint = self._joint("standard_deviation")
+        table, frame = self._read(X, reset=False)
+        rows = self._encode(frame)
+        matrix = self._matrix(rows.matrix)
+        filled, spread = joint.fill(matrix), joint.standard_deviation(matrix)
+        deviation = np.full(rows.observed.shape, np.nan)
+        places = [place for place, one in enumerate(self._code.columns) if one.in_matrix]
+        for feature, place in enumerate(places):
+            own = self._coding.groups == feature
+            if self._code.categorical[feature]:
+                deviation[:, place] = 1.0 - _largest_share(filled[:, own])
+            else:
+                deviation[:, place] = spread[:, own][:, 0] * self._code.scale.width[feature]
+        deviation[rows.observed] = np.nan
+        found = pd.DataFrame(deviation, frame.index, frame.columns).loc[:, self._kept]
+        if not is_frame(table):
+            return found.to_numpy()
+        return like(table, found, np.ones(len(self._code.columns), dtype=bool))
+
+    def _joint(self, method: str) -> JointReference:
+        """Return the joint normal that a method needs."""
+        check_is_fitted(self)
+        filler = self._new_rows.filler
+        if not isinstance(filler, JointReference):
+            owner = type(self).__name__
+            raise ValueError(refusal(owner, "reference", f"'joint' for {method}", self.reference))
+        return filler
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
         """Return the names of the columns that `transform` returns.
@@ -348,8 +467,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     def _filled(self, fitted: FittedRows, rows: FloatArray) -> FloatArray:
         """Return numbers and codes without gaps: of fitted rows by the fit, of others as new."""
-        anchor = None if isinstance(fitted.reference, str) else fitted.reference
-        codes = self._coding.codes(fitted.filling.X, fitted.rows.matrix, anchor)
+        if fitted.X is None:
+            return self._filled_new(rows)
+        codes = self._coding.codes(fitted.X, fitted.rows.matrix, fitted.anchor)
         others = np.setdiff1d(np.arange(len(rows)), fitted.counted)
         if not others.size:
             return codes
@@ -389,6 +509,17 @@ class KernelImputer(TransformerMixin, KernelImputation):
         # scikit-learn would make objects of another library's columns.
         library = _get_output_config("transform", self)["dense"]
         return as_library(like(table, filled, changed), library)
+
+
+def _largest_share(indicators: FloatArray) -> FloatArray:
+    """Return the share of the most likely category, from its filled indicators (n_rows, n)."""
+    if indicators.shape[1] == 1:
+        return np.maximum(indicators[:, 0], 1.0 - indicators[:, 0])
+    # Where all are clipped to 0, all are equally likely.
+    total = indicators.sum(axis=1)
+    largest = indicators.max(axis=1)
+    even = np.full(len(total), 1.0 / indicators.shape[1])
+    return np.divide(largest, total, out=even, where=total > 0.0)
 
 
 def indicator_name(name: Any) -> Any:

@@ -20,12 +20,22 @@ FloatArray = NDArray[np.float64]
 class KernelImputationRegressor(RegressorMixin, KernelImputation):
     """Fill the gaps of labelled rows and learn to predict a quantity, gaps allowed in both.
 
-    The extension of the method to support vector regression (the paper's appendix E). The target
-    is brought to mean 0 and variance 1 for the machine, and back in `predict`, so that C, eta and
-    epsilon mean the same in any unit.
+    All rows are filled by the reference, each on its own, and a support vector regression is
+    learned on the filled training rows. With `guidance` the target helps to fill training rows: the
+    extension of the method to regression (the paper's appendix E). The target is brought to mean 0
+    and variance 1 for the machine, and back in `predict`, so that C, eta and epsilon mean the same
+    in any unit.
 
     Parameters
     ----------
+    guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
+        How labels guide the fills of training rows: not at all, or by a variant of the paper's
+        method; see `kernimpute.impute`. Only with guidance are `eta`, `new_rows`, `tol` and
+        `max_iter` used; otherwise all but `max_iter` must be left out.
+    reference : {"joint", "mean", "expected"} or imputer, default="joint"
+        The imputation, which guidance starts from, as in `KernelImputer`.
+    use_labels : {None, "posterior", "own"}, default=None
+        Whether the joint normal knows of labels, as in `KernelImputer`.
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
@@ -35,23 +45,19 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         the target moves them. "auto" is 256 C / (observed share of the cells) for "direct", and
-        the norm of the machine's coefficients for the other variants. With inf: the machine on
+        the norm of the machine's coefficients for other guidance. With inf: the machine on
         the reference imputation.
     epsilon : float, default=0.1
         Half width of the tube in standard deviations of y, in [0, inf).
-    variant : {"direct", "anchored", "paper", "appendix", "released"}, default="direct"
-        The method; see `kernimpute.impute`.
-    reference : {"mean", "expected"} or imputer, default="mean"
-        The imputation that fills start from and are held at, as in `KernelImputer`.
     missing_values : scalar or list, default=nan
         Values that stand for a gap besides NaN, None and NA.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
         Columns of numbers that are codes, as in `KernelImputer`.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
         Ranges that filled numbers stay in, as in `KernelImputer`.
-    handle_unknown : {"error", "missing"}, default="error"
-        What is done with a category that fit did not see: refuse it, or fill the cell like a gap,
-        with a warning.
+    handle_unknown : {"keep", "error"}, default="keep"
+        What is done with a category that fit did not see: its cell counts as a gap ("keep"), with
+        a warning, or it is refused.
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
@@ -60,11 +66,12 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol : float or None, default=None
-        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the variant's default.
+        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
     max_iter : int or None, default=None
-        Most rounds, in [1, inf); None takes the variant's default.
+        Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the dealing into subsets; None is 0. Nothing else is random.
+        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
+        into subsets; None is 0. A fit with the same seed gives the same predictions.
     n_jobs : int or None, default=None
         Subsets filled at the same time, as joblib counts; None takes what
         ``joblib.parallel_config`` says. The result is the same.
@@ -80,7 +87,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     kernel_ : Kernel
         The kernel, with its gamma.
     eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
+        With guidance: the weight of the anchor, for "direct" or where it is given.
     n_subsets_, n_iter_, n_disjoint_pairs_ : int
         Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
@@ -115,17 +122,18 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     def __init__(
         self,
         *,
+        guidance: str | None = None,
+        reference: Any = "joint",
+        use_labels: str | None = None,
         kernel: Any = "gaussian",
         C: float = 1.0,
         gamma: Any = "auto",
         eta: Any = "auto",
         epsilon: float = 0.1,
-        variant: str = "direct",
-        reference: Any = "mean",
         missing_values: Any = np.nan,
         categorical_features: Any = "from_dtype",
         feature_range: Any = None,
-        handle_unknown: str = "error",
+        handle_unknown: str = "keep",
         new_rows: str = "auto",
         subset_size: int | None = None,
         max_memory: float | int = 0.75,
@@ -135,13 +143,14 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
+        self.guidance = guidance
+        self.reference = reference
+        self.use_labels = use_labels
         self.kernel = kernel
         self.C = C
         self.gamma = gamma
         self.eta = eta
         self.epsilon = epsilon
-        self.variant = variant
-        self.reference = reference
         self.missing_values = missing_values
         self.categorical_features = categorical_features
         self.feature_range = feature_range

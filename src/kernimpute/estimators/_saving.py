@@ -20,7 +20,7 @@ from kernimpute.table.stored import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent", "load", "save", "trusted_types"]
 
-FORMAT = 3
+FORMAT = 4
 """Number of the layout of fitted state; raised whenever an older one can't be used as it is."""
 
 _KEY = "_kernimpute_format"
@@ -55,6 +55,11 @@ _TRUSTED = (
     "kernimpute.estimators._imputer.KernelImputer",
     "kernimpute.estimators._regressor.KernelImputationRegressor",
     "kernimpute.estimators._subsets.Machine",
+    "kernimpute.joint.fills.JointReference",
+    "kernimpute.joint.factors.Factors",
+    "kernimpute.joint.gaussian.Normal",
+    "kernimpute.joint.remainder.Correction",
+    "kernimpute.joint.remainder.Remainder",
     "kernimpute.table.code.TableCode",
     "kernimpute.table.columns.Column",
     "kernimpute.table.stored.StoredValue",

@@ -37,6 +37,7 @@ __all__ = [
     "fill_subset",
     "kept_subsets",
     "mean_decision",
+    "no_labels",
     "on_one_thread",
     "one_thread",
     "read_labels",
@@ -107,17 +108,43 @@ def read_labels(
     owner: str,
 ) -> Labels:
     """Return the checked labels of the rows X; refuse those that cannot guide a fit."""
-    labels = column_or_1d(plain_labels(y, owner), warn=True)
+    labels = plain_labels(y, owner)
+    if labels.ndim == 2 and labels.shape[1] != 1:
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold one label a row. "
+            f"Got an array of shape {labels.shape} instead."
+        )
+    labels = column_or_1d(labels, warn=True)
     check_consistent_length(X, labels)
-    weights = _check_sample_weight(sample_weight, labels, dtype=np.float64)
+    weights = _checked_weights(sample_weight, labels, owner)
+    if (infer_task(labels) if task == "auto" else task) == "regression":
+        return _target(labels, weights, owner)
+    return _classes(labels, weights, class_weight, owner)
+
+
+def no_labels(X: Any, sample_weight: ArrayLike | None, *, owner: str) -> Labels:
+    """Return what stands for the labels of the rows X where nothing uses them: one constant."""
+    weights = _checked_weights(sample_weight, X, owner)
+    _check_positive(weights, owner)
+    return Labels(np.zeros(len(weights)), weights, weights, "regression", None)
+
+
+def _checked_weights(sample_weight: ArrayLike | None, X: Any, owner: str) -> FloatArray:
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weights < 0.0).any():
         raise ValueError(
             f"The 'sample_weight' parameter of {owner}.fit must hold values in [0, inf). "
             f"Got {float(weights.min())!r} instead."
         )
-    if (infer_task(labels) if task == "auto" else task) == "regression":
-        return _target(labels, weights, owner)
-    return _classes(labels, weights, class_weight, owner)
+    return weights
+
+
+def _check_positive(sample_weight: FloatArray, owner: str) -> None:
+    if not sample_weight.any():
+        raise ValueError(
+            f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
+            "Got zeros only instead."
+        )
 
 
 def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) -> Labels:
@@ -134,11 +161,7 @@ def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) 
             f"The 'y' parameter of {owner}.fit must hold numbers of at most {LARGEST_TARGET:g}. "
             f"Got {float(target[np.abs(target).argmax()])!r} instead."
         )
-    if not sample_weight.any():
-        raise ValueError(
-            f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
-            "Got zeros only instead."
-        )
+    _check_positive(sample_weight, owner)
     return _standardised(target, sample_weight)
 
 

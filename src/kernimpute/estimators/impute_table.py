@@ -1,8 +1,9 @@
-"""`impute_table`: fill a labelled table in one call, by the roles of its columns.
+"""`impute_table`: fill a table in one call, by the roles of its columns.
 
 1. The columns get their roles: label, features, ignored, dropped.
-2. A `KernelImputer` is fitted to the features of the rows that have a label.
-3. Its fills are written into the gaps: labelled rows as fitted, the others as new rows.
+2. A `KernelImputer` is fitted to the features: of all rows, or where it uses labels of those that
+   have one.
+3. Its fills are written into the gaps. Rows to which it was not fitted are filled as new rows.
 """
 
 from __future__ import annotations
@@ -21,39 +22,45 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
-from kernimpute.core.checks import Task, check_choice
+from kernimpute.core.checks import Task, check_choice, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
-from kernimpute.estimators._base import FittedRows
+from kernimpute.estimators._base import USED_BY, FittedRows
 from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.joint.fills import JointReference
+from kernimpute.table.code import Unknown, unknown_cells
 from kernimpute.table.columns import (
+    LARGEST_WHOLE,
     Column,
     TableError,
     counted,
     family_of,
-    listed,
     observed_in_table,
 )
 from kernimpute.table.roles import (
     ColumnRoles,
     codes_note,
     column_roles,
-    has_few_values,
     left_as_found,
     plain,
     table_labels,
 )
 
 __all__ = [
+    "FilledRows",
     "FittedTable",
     "TableImputation",
     "TableWarning",
+    "fill_rows",
     "fit_table",
     "ignored_note",
     "impute_table",
     "kernel_text",
+    "method_text",
     "n_empty",
+    "notes_of_filling",
     "share_of_cells",
+    "unknown_caution",
     "unused_markers",
     "whole_as_integers",
 ]
@@ -63,8 +70,6 @@ Facts = tuple[tuple[str, str], ...]
 
 _MOST_NAMED = 10
 """Ignored columns that a note names."""
-_LARGEST_WHOLE = 2.0**53
-"""Up to here a float holds every whole number."""
 
 
 class TableWarning(UserWarning):
@@ -73,19 +78,33 @@ class TableWarning(UserWarning):
 
 @dataclass(frozen=True)
 class FittedTable:
-    """An imputer fitted to the labelled rows of a table, and what was found in the table."""
+    """An imputer fitted to the rows of a table, and what was found in the table."""
 
     imputer: KernelImputer  # fitted to the columns `roles.features`
-    rows: FittedRows  # the rows that have a label
-    roles: ColumnRoles  # features are those with an observed value in a row that has a label
+    rows: FittedRows  # all rows, or where labels are used those that have one
+    roles: ColumnRoles  # features are those with an observed value in such a row
     unseen: tuple[Hashable, ...]  # columns without such a value, which are left as they are
-    target: Hashable
-    task: Task
-    labelled: BoolArray  # (n_rows,): True where a row has a label
+    target: Hashable | None
+    task: Task | None  # None where labels are not used
+    labelled: BoolArray  # (n_rows,): False where the label is missing
     observed: BoolArray  # (n_rows, n_columns of the table)
     facts: Facts  # size, label, gaps, method and how the solver ended, for people
     notes: tuple[str, ...]  # what was done that one would not expect
     warnings: tuple[str, ...]  # what one should look at
+
+
+@dataclass(frozen=True)
+class FilledRows:
+    """Rows with their gaps filled by an imputer that was fitted to a table."""
+
+    table: pd.DataFrame  # the columns of the imputer
+    cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
+    unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+
+    @property
+    def counts(self) -> dict[Hashable, int]:
+        """How many cells were filled in each column with gaps."""
+        return {name: int(gaps.sum()) for name, gaps in self.cells.items()}
 
 
 @dataclass(frozen=True)
@@ -97,10 +116,10 @@ class TableImputation:
     table : DataFrame of shape (n_rows, n_columns)
         The table without its dropped columns, gaps filled; observed cells, columns, order,
         index and dtypes as they came.
-    target : hashable
+    target : hashable or None
         The label column.
-    task : {"classification", "regression"}
-        What the label is taken for.
+    task : {"classification", "regression"} or None
+        What the label is taken for; None where labels are not used.
     observed : ndarray of bool of shape (n_rows, n_columns)
         True where a cell of `table` came with it.
     filled : mapping of hashable to int
@@ -120,12 +139,12 @@ class TableImputation:
     seconds : float
         Wall-clock time.
     n_classes : int or None
-        Number of classes; None for a regression.
+        Number of classes; None for a regression, and where labels are not used.
     """
 
     table: pd.DataFrame
-    target: Hashable
-    task: Task
+    target: Hashable | None
+    task: Task | None
     observed: BoolArray
     filled: Mapping[Hashable, int]
     n_unlabelled: int
@@ -169,7 +188,7 @@ class TableImputation:
 
 def impute_table(
     table: pd.DataFrame,
-    target: Hashable,
+    target: Hashable | None = None,
     *,
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
@@ -179,17 +198,20 @@ def impute_table(
     callback: Callback | None = None,
     **parameters: Any,
 ) -> TableImputation:
-    """Return a labelled table with its gaps filled.
+    """Return a table with its gaps filled by a `KernelImputer`.
 
-    Rows with a label are filled together by a `KernelImputer`, guided by their labels. Rows
-    without a label are filled as new rows; their label is left missing.
+    By default it is fitted to all rows, and no label is used. With `guidance` or `use_labels` it is
+    fitted to the rows that have a label, and rows without one are filled as new rows. Guidance, and
+    ``use_labels="own"``, leak the labels into the filled cells of their rows: a score measured on
+    these rows is too good.
 
     Parameters
     ----------
     table : DataFrame of shape (n_rows, n_columns)
         The table; it is never changed.
-    target : hashable
-        Name of the label column.
+    target : hashable or None, default=None
+        Name of the label column, which is never filled. None fills and uses every column, a label
+        too.
     drop : iterable of hashable, default=()
         Columns to leave out of the result.
     ignore : iterable of hashable, default=()
@@ -199,15 +221,15 @@ def impute_table(
     missing_values : sequence of str or number, default=()
         Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
     task : {"auto", "classification", "regression"}, default="auto"
-        What the label is. "auto": text, booleans, two whole numbers, or up to ten that each occur
-        twice on average are classes; other numbers are a quantity.
+        What the label is, where it is used. "auto": text, booleans, two whole numbers, or up to
+        ten that each occur twice on average are classes; other numbers are a quantity.
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
     **parameters : object
-        Further parameters of `KernelImputer`: `variant`, `kernel`, `C`, `gamma`, `eta`,
-        `reference`, `epsilon`, `class_weight`, `feature_range`, `new_rows`, `subset_size`,
-        `max_memory`, `tol`, `max_iter`, `random_state`, `n_jobs`, `verbose`.
+        Further parameters of `KernelImputer`: `guidance`, `reference`, `use_labels`, `kernel`,
+        `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `feature_range`, `new_rows`,
+        `subset_size`, `max_memory`, `tol`, `max_iter`, `random_state`, `n_jobs`, `verbose`.
 
     Returns
     -------
@@ -217,11 +239,12 @@ def impute_table(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range, or the fit would not fit into `max_memory`.
+        If a parameter is out of its range or nothing uses it, or the fit would not fit into
+        `max_memory`.
     TableError
-        If the table cannot be imputed as it is: no such column, no rows, no label, a label
-        with one class, or a column of a kind that is refused. Everything is refused before any
-        solver runs.
+        If the table cannot be imputed as it is: no such column, no rows, no label or a label
+        with one class where labels are used, or a column of a kind that is refused. Everything
+        is refused before any solver runs.
 
     Warns
     -----
@@ -230,18 +253,18 @@ def impute_table(
 
     Notes
     -----
-    A column of floats whose observed values are all whole is filled with whole numbers. An
-    observed category that only rows without a label have stays as it is; the imputer does not
-    know it.
+    A column of floats whose observed values are all whole is filled with whole numbers; with the
+    nearest observed one where these are at most ten that each occur twice on average. Where labels
+    are used, an observed category that only rows without a label have stays as it is; the imputer
+    does not know it.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from kernimpute import impute_table
-    >>> sick = ["no", "no", "no", "yes", "yes"]
-    >>> table = pd.DataFrame({"age": [20, 21, None, 70, 71], "sick": sick})
-    >>> impute_table(table, "sick").table["age"].tolist()
-    [20.0, 21.0, 43.0, 70.0, 71.0]
+    >>> table = pd.DataFrame({"age": [20, 21, None, 70, 71], "sick": [*"nnnyy"]})
+    >>> int(impute_table(table, "sick").table["age"].isna().sum())
+    0
     """
     start = time.perf_counter()
     fitted = fit_table(
@@ -257,31 +280,20 @@ def impute_table(
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
-    used = [*roles.features]
-    encoded = imputer._coded(imputer._code, table[used], "missing")
-    codes = imputer._filled(fitted.rows, encoded.matrix)
-    cautions = [
-        *fitted.warnings,
-        *(
-            f"the categories {listed(categories)} of {name!r}, which no row with a label has, "
-            "are kept and not used"
-            for name, categories, _ in encoded.unknown
-        ),
-    ]
-    # 3. Writing back. Unknown categories are no gaps of the table.
-    observed = fitted.observed[:, [at[name] for name in used]]
-    decoded = replace(encoded, observed=observed).decode(codes)
+    # 3. Writing back.
+    rows = fill_rows(imputer, table, fitted.rows)
+    cautions = [*fitted.warnings, *unknown_caution(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
-    filled = {
-        name: int(count) for name, count in zip(used, (~observed).sum(axis=0), strict=True) if count
-    }
+    filled = rows.counts
     written = table[kept].copy()
     for place, name in enumerate(kept):
         if name in filled:
-            written.isetitem(place, decoded[name])  # type: ignore[arg-type]
+            written.isetitem(place, rows.table[name])  # type: ignore[arg-type]
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
-    if status is Status.NOTHING_MISSING and np.isnan(encoded.matrix).any():
+    if status is Status.NOTHING_MISSING and any(
+        column.in_matrix for column in imputer._code.columns if column.name in filled
+    ):
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
@@ -299,17 +311,20 @@ def impute_table(
             (len(table), len(kept)),
             fitted.target,
             fitted.task,
-            f"{n_unlabelled}, filled as new rows" if n_unlabelled else None,
+            n_unlabelled,
+            "filled as new rows",
             ("filled", share_of_cells(sum(filled.values()), n_cells)),
             imputer,
             status,
             seconds,
         ),
-        notes=tuple(_notes_of_filling(table, fitted, filled)),
+        notes=tuple(
+            notes_of_filling(table, fitted, filled, n_empty(table[[*roles.ignored]]), n_unlabelled)
+        ),
         warnings=tuple(dict.fromkeys(cautions)),
         status=status,
         seconds=seconds,
-        n_classes=None if fitted.task == "regression" else imputer.classes_.size,
+        n_classes=imputer.classes_.size if fitted.task == "classification" else None,
     )
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
@@ -318,7 +333,7 @@ def impute_table(
 
 def fit_table(
     table: pd.DataFrame,
-    target: Hashable,
+    target: Hashable | None = None,
     *,
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
@@ -328,10 +343,11 @@ def fit_table(
     callback: Callback | None = None,
     **parameters: Any,
 ) -> FittedTable:
-    """Return an imputer fitted to the labelled rows of a table; parameters as in `impute_table`."""
+    """Return an imputer fitted to the rows of a table; parameters as in `impute_table`."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     imputer = KernelImputer(
+        task=task,
         missing_values=[*missing_values] or np.nan,
         # Given once more by the caller, one of these is refused.
         categorical_features="from_dtype",
@@ -341,61 +357,101 @@ def fit_table(
     )
     # Before the table is read, which may take long.
     imputer._validate_params()
+    if imputer._uses_labels and target is None:
+        user = "guidance" if imputer.guidance is not None else "use_labels"
+        must_be = f"the name of the label column for {user}={getattr(imputer, user)!r}"
+        raise ValueError(refusal("impute_table", "target", must_be, target))
     # 1. The roles of the columns.
     roles = column_roles(table, target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     observed = observed_in_table(table, missing_values)
-    labelled = observed[:, at[target]]
-    if task == "auto" and target in roles.categorical:
-        task = "classification"
-    labels = table_labels(table[[target]], labelled, task)
-    used = tuple(name for name in roles.features if observed[labelled, at[name]].any())
+    labelled = np.ones(len(table), dtype=bool) if target is None else observed[:, at[target]]
+    fitted = labelled if imputer._uses_labels else np.ones_like(labelled)
+    labels = None
+    if imputer._uses_labels:
+        if task == "auto" and target in roles.categorical:
+            task = "classification"
+        labels = table_labels(table[[target]], labelled, task)
+        imputer.set_params(task=labels.task)
+    used = tuple(name for name in roles.features if observed[fitted, at[name]].any())
     unseen = tuple(name for name in roles.features if name not in used)
     if not used:
-        raise TableError(
-            "The table must have a column, besides the label, with an observed value in a row "
-            "that has a label. Got none."
-        )
-    # 2. The imputer, fitted to the features of the labelled rows.
+        where = ", besides the label, with an observed value"
+        where += " in a row that has a label" if labels else ""
+        raise TableError(f"The table must have a column{where}. Got none.")
+    # 2. The imputer, fitted to the features.
     codes = [name for name in roles.categorical if name in used]
-    imputer.set_params(task=labels.task, categorical_features=codes or "from_dtype")
-    known = table[labelled]
+    imputer.set_params(categorical_features=codes or "from_dtype")
+    known = table[fitted]
     features = pd.DataFrame({name: whole_as_integers(known[name]) for name in used})
-    y = labels.values if labels.numbers is None else labels.numbers
-    _, frame, read = imputer._read_labelled(features, y, None, task=labels.task)
+    y = None
+    if labels is not None:
+        y = labels.values if labels.numbers is None else labels.numbers
+    _, frame, read = imputer._read_labelled(features, y, None, task=imputer.task)
     rows = imputer._fit_imputer(frame, read, callback)
     n_gaps, n_cells = int((~rows.rows.observed).sum()), rows.rows.observed.size
     n_unlabelled = int((~labelled).sum())
     cautions = [
-        *labels.cautions,
+        *(labels.cautions if labels else ()),
         *unused_markers(table, missing_values),
-        *left_as_found(unseen, labelled),
+        *left_as_found(unseen, fitted),
         *imputer._code.cautions,
         *_unfinished(rows),
     ]
     return FittedTable(
         imputer=imputer,
-        # From here on, the fitted rows are those of the whole table that have a label.
-        rows=replace(rows, counted=np.flatnonzero(labelled)),
+        # From here on, the fitted rows are places in the whole table.
+        rows=replace(rows, counted=np.flatnonzero(fitted)),
         roles=replace(roles, features=used, categorical=tuple(codes)),
         unseen=unseen,
         target=target,
-        task=labels.task,
+        task=labels.task if labels else None,
         labelled=labelled,
         observed=observed,
         facts=_facts(
             table.shape,
             target,
-            labels.task,
-            f"{n_unlabelled}, not used" if n_unlabelled else None,
+            labels.task if labels else None,
+            n_unlabelled,
+            "not used",
             ("gaps", f"{share_of_cells(n_gaps, n_cells)} that are used"),
             imputer,
             imputer.status_,
             time.perf_counter() - start,
         ),
-        notes=tuple(_notes_of_fit(table, imputer, used)),
+        notes=tuple(_notes_of_fit(imputer, target, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
+
+
+def fill_rows(
+    imputer: KernelImputer,
+    table: pd.DataFrame,
+    fitted: FittedRows | None = None,
+    handle_unknown: str = "keep",
+) -> FilledRows:
+    """Return the columns of an imputer from a table that has them, with their gaps filled.
+
+    Each row is filled as a new row, except those that are `fitted`.
+    """
+    columns = imputer._code.columns
+    frame = table[[column.name for column in columns]]
+    encoded = imputer._coded(imputer._code, frame, handle_unknown)
+    rows = encoded.matrix
+    codes = imputer._filled_new(rows) if fitted is None else imputer._filled(fitted, rows)
+    cells = {
+        column.name: ~observed
+        for column, observed in zip(columns, encoded.observed.T, strict=True)
+        if column.kind != "empty" and not observed.all()
+    }
+    return FilledRows(encoded.decode(codes), cells, encoded.unknown)
+
+
+def unknown_caution(unknown: Sequence[Unknown]) -> list[str]:
+    """Return a caution on the categories that an imputer does not know, if there are any."""
+    if not unknown:
+        return []
+    return [f"categories that fit did not see are kept, and not used: {unknown_cells(unknown)}"]
 
 
 def whole_as_integers(column: pd.Series) -> pd.Series:
@@ -406,7 +462,7 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
     numbers = column.to_numpy(dtype=float, na_value=np.nan)
     gaps = np.isnan(numbers)
     present = numbers[~gaps]
-    if (present != np.rint(present)).any() or (np.abs(present) >= _LARGEST_WHOLE).any():
+    if (present != np.rint(present)).any() or (np.abs(present) >= LARGEST_WHOLE).any():
         return column
     whole = pd.arrays.IntegerArray(np.where(gaps, 0.0, numbers).astype(np.int64), gaps)
     return pd.Series(whole, index=column.index, name=column.name)
@@ -416,10 +472,13 @@ def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[
     """Return the options as they were used."""
     imputer, roles = fitted.imputer, fitted.roles
     settings = imputer.get_params(deep=False)
-    for name in ("add_indicator", "categorical_features", "gamma", "keep_empty_features"):
-        del settings[name]
-    settings["kernel"] = imputer.kernel_
-    settings["eta"] = getattr(imputer, "eta_", imputer.eta)
+    left_out = {"add_indicator", "categorical_features", "gamma", "keep_empty_features"}
+    if imputer.guidance is None:
+        left_out |= {*USED_BY} - ({"task"} if imputer._uses_labels else set())
+    else:
+        settings["kernel"] = imputer.kernel_
+        settings["eta"] = getattr(imputer, "eta_", imputer.eta)
+    settings = {name: value for name, value in settings.items() if name not in left_out}
     settings |= {
         "categorical": roles.categorical,
         "ignore": roles.ignored,
@@ -447,36 +506,53 @@ def kernel_text(kernel: Kernel) -> str:
     return ", ".join([f"{type(kernel).__name__.lower()} kernel", *parameters])
 
 
+def method_text(imputer: KernelImputer) -> str:
+    """Return how a fitted imputer fills, in words."""
+    own_name = type(imputer.reference).__name__
+    names = {"joint": "joint normal", "mean": "column means", "expected": "expected kernel"}
+    is_name = isinstance(imputer.reference, str)
+    reference = names[imputer.reference] if is_name else own_name
+    if imputer.use_labels is not None:
+        reference += f" with labels ({imputer.use_labels})"
+    if imputer.guidance is None:
+        return reference
+    return f"{imputer.guidance} from the {reference}, {kernel_text(imputer.kernel_)}"
+
+
 def _facts(
     shape: tuple[int, int],
-    target: Hashable,
-    task: Task,
-    unlabelled: str | None,
+    target: Hashable | None,
+    task: Task | None,
+    n_unlabelled: int,
+    fate: str,
     gaps: tuple[str, str],
     imputer: KernelImputer,
     status: Status,
     seconds: float,
 ) -> Facts:
-    """Return the facts of a run, as pairs of name and text."""
-    n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
-    facts = [
-        ("table", f"{counted(shape[0], 'row')}, {counted(shape[1], 'column')}"),
-        ("label", f"{target} ({task}{n_classes})"),
-    ]
-    if unlabelled is not None:
-        facts.append(("rows without a label", unlabelled))
-    facts += [gaps, ("method", f"{imputer.variant}, {kernel_text(imputer.kernel_)}")]
-    if imputer.n_subsets_ > 1:
-        facts.append(("subsets", str(imputer.n_subsets_)))
-    certificate = "slope {:.3g} of the start's" if imputer.variant == "direct" else "gap {:.3g}"
-    known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
-    facts += [
-        ("solver", counted(imputer.n_iter_ - 1, "round") + known),
-        # The warnings list the causes that some statuses have.
-        ("status", status.value.partition(" Causes:")[0]),
-        ("seconds", f"{seconds:.2f}"),
-    ]
-    return tuple(facts)
+    """Return the facts of a run; `fate` is what happened to rows without a label."""
+    facts = [("table", f"{counted(shape[0], 'row')}, {counted(shape[1], 'column')}")]
+    if task is not None:
+        n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
+        facts.append(("label", f"{target} ({task}{n_classes})"))
+    elif target is not None:
+        facts.append(("label", f"{target} (not used)"))
+    if n_unlabelled:
+        ending = f", {fate}" if task is not None else ""
+        facts.append(("rows without a label", f"{n_unlabelled}{ending}"))
+    facts += [gaps, ("method", method_text(imputer))]
+    if imputer.guidance is not None:
+        if imputer.n_subsets_ > 1:
+            facts.append(("subsets", str(imputer.n_subsets_)))
+        is_direct = imputer.guidance == "direct"
+        certificate = "slope {:.3g} of the start's" if is_direct else "gap {:.3g}"
+        known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
+        facts += [
+            ("solver", counted(imputer.n_iter_ - 1, "round") + known),
+            # The warnings list the causes that some statuses have.
+            ("status", status.value.partition(" Causes:")[0]),
+        ]
+    return (*facts, ("seconds", f"{seconds:.2f}"))
 
 
 def share_of_cells(count: int, n_cells: int) -> str:
@@ -489,27 +565,37 @@ def share_of_cells(count: int, n_cells: int) -> str:
 
 
 def _notes_of_fit(
-    table: pd.DataFrame, imputer: KernelImputer, names: Iterable[Hashable]
+    imputer: KernelImputer, target: Hashable | None, names: Iterable[Hashable]
 ) -> list[str]:
     """Return what a fit did that one would not expect, of columns whose gaps may be filled."""
     columns: Sequence[Column] = imputer._code.columns
     constant = [f"{one.name} = {plain(one.values[0])}" for one in columns if one.kind == "constant"]
-    few = [
-        one.name for one in columns if one.name in names and has_few_values(one, table[one.name])
-    ]
+    few = [one.name for one in columns if one.name in names and one.few]
     notes = []
+    if target is None:
+        notes.append("every column is filled and used, a label too, because no target is named")
+    if imputer.guidance is not None or imputer.use_labels == "own":
+        notes.append(
+            "labels helped to fill their own rows: a score measured on these rows is too good"
+        )
     if constant:
         notes.append(f"columns with one observed value were not used: {', '.join(constant)}")
-    return [*notes, *codes_note(few), *imputer.trace_.notes]
+    filler = imputer._new_rows.filler
+    of_joint = filler.notes if isinstance(filler, JointReference) else ()
+    of_solver = imputer.trace_.notes if imputer.guidance is not None else ()
+    return [*notes, *codes_note(few), *of_joint, *of_solver]
 
 
-def _notes_of_filling(
-    table: pd.DataFrame, fitted: FittedTable, filled: Mapping[Hashable, int]
+def notes_of_filling(
+    table: pd.DataFrame,
+    fitted: FittedTable,
+    filled: Mapping[Hashable, int],
+    ignored_gaps: Mapping[Hashable, int],
+    n_unlabelled: int,
 ) -> list[str]:
-    """Return what was done to a table that one would not expect."""
+    """Return what was done that one would not expect; `table` is what was fitted, or more."""
     notes = []
     gappy = [column for column in fitted.imputer._code.columns if column.name in filled]
-    ignored_gaps = n_empty(table[[*fitted.roles.ignored]])
     if not gappy:
         other = " other" if fitted.unseen or any(ignored_gaps.values()) else ""
         notes.append(f"the table has no{other} gap to fill: it is returned unchanged")
@@ -519,12 +605,10 @@ def _notes_of_filling(
             f"which fills them: {', '.join(str(column.name) for column in gappy)}"
         )
     notes += ignored_note(ignored_gaps)
-    n_unlabelled = int((~fitted.labelled).sum())
     if n_unlabelled:
-        notes.append(
-            f"rows without a label: {n_unlabelled}, filled as new rows; the label is left missing"
-        )
-    notes += _notes_of_fit(table, fitted.imputer, filled)
+        fate = ", filled as new rows" if fitted.task is not None else ""
+        notes.append(f"rows without a label: {n_unlabelled}{fate}; the label is left missing")
+    notes += _notes_of_fit(fitted.imputer, fitted.target, filled)
     rounded = [
         str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
     ]
@@ -538,7 +622,7 @@ def _notes_of_filling(
 def _unfinished(rows: FittedRows) -> list[str]:
     """Return a caution for each way in which the fit did not meet its stop rule."""
     n_subsets = len(rows.subsets)
-    endings = Counter(rows.filling.unfinished)
+    endings = Counter(rows.filling.unfinished if rows.filling else ())
     return [
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"
         if n_subsets > 1

@@ -44,24 +44,27 @@ svg {{ display: block; max-width: 100%; }} svg path {{ fill: none; stroke: var(-
 <body>
 <h1>{title}</h1>
 <p class="soft">kernimpute {version}</p>
-<div class="panel"><p><strong>What the filled values are for.</strong> They were chosen to help in
-{purpose}, not to resemble the values that went missing. Train a model on this table; do not
-compute means, spreads, correlations or tests from the filled cells.</p>
-<p>The labels guided the filling of their own rows. A score measured on these rows is therefore too
-good: set the test rows aside <em>before</em> filling.</p></div>
+<div class="panel"><p><strong>What the filled values are for.</strong> {purpose}</p></div>
 {warnings}
 <h2>What was done</h2>
 {facts}
 {notes}
 <h2>Columns that were filled</h2>
 {columns}
-<h2>How the solver got there</h2>
 {traces}
 <h2>Settings</h2>
 {settings}
 </body>
 </html>
 """
+_GUIDED = """They were chosen to help in {aim}, not to resemble the values that went missing. Train
+a model on this table; do not compute means, spreads, correlations or tests from the filled
+cells."""
+_UNGUIDED = """Each is the most plausible value, given the cells of its row that are observed. So
+filled cells spread less than the values that went missing: train a model on this table; do not
+compute spreads, correlations or tests from the filled cells."""
+_LEAK = """</p><p>The labels helped to fill their own rows. A score measured on these rows is
+therefore too good: set the test rows aside <em>before</em> filling."""
 _MOST_ROUNDS = 40
 """Rounds listed of each stage; of a longer trace the middle is left out."""
 _MOST_CATEGORIES = 4
@@ -74,18 +77,24 @@ def write_report(path: Path | str, imputation: TableImputation, *, source: str =
 
 def render_report(imputation: TableImputation, *, source: str = "") -> str:
     """Return the report on a filled table as an HTML document."""
-    target = f"<em>{escape(str(imputation.target))}</em>"
-    is_regression = imputation.task == "regression"
+    imputer, target = imputation.imputer, f"<em>{escape(str(imputation.target))}</em>"
+    purpose = _UNGUIDED
+    if imputer.guidance is not None:
+        is_regression = imputation.task == "regression"
+        aim = f"predicting {target}" if is_regression else f"telling apart {target}"
+        purpose = _GUIDED.format(aim=aim)
+    if imputer.guidance is not None or imputer.use_labels == "own":
+        purpose += _LEAK
     settings = [(name, _setting(value)) for name, value in imputation.settings.items()]
     return _PAGE.format(
         title=escape(f"Filled table: {source}" if source else "Filled table"),
         version=escape(__version__),
-        purpose=f"predicting {target}" if is_regression else f"telling apart {target}",
+        purpose=purpose,
         warnings=_messages("Warnings", imputation.warnings, "panel warn"),
         facts=_table(imputation.facts),
         notes=_messages("Notes", imputation.notes, "panel"),
         columns=_columns(imputation),
-        traces=_traces(imputation),
+        traces=_traces(imputer.trace_) if imputer.guidance is not None else "",
         settings=_table(settings),
     )
 
@@ -167,13 +176,14 @@ def _shares(values: pd.Series, categories: list[object]) -> str:
 # ------------------------------------------------------------------------- traces
 
 
-def _traces(imputation: TableImputation) -> str:
+def _traces(trace: Trace) -> str:
     """Return the curves and rounds of each stage."""
     stages: dict[str, list[Record]] = {}
-    for record in imputation.imputer.trace_.records:
+    for record in trace.records:
         stages.setdefault(record.stage, []).append(record)
     parts = [_trace(stage or "solver", Trace(tuple(records))) for stage, records in stages.items()]
-    return "".join(parts) or "<p>No solver was needed.</p>"
+    heading = "<h2>How the solver got there</h2>"
+    return heading + ("".join(parts) or "<p>No solver was needed.</p>")
 
 
 def _trace(heading: str, trace: Trace) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from kernimpute.core.checks import ObservedRange, observed_range
 from kernimpute.table.columns import (
+    LARGEST_WHOLE,
     Column,
     Family,
     TableError,
@@ -31,12 +32,14 @@ from kernimpute.table.columns import (
     check_column_names,
     check_table,
     column_codes,
+    counted,
     family_of,
     is_number,
     listed,
     observed_in_table,
     plain_series,
     read_column,
+    the_column,
 )
 from kernimpute.table.frames import arrow_column
 
@@ -44,14 +47,18 @@ __all__ = [
     "EncodedTable",
     "IndicatorColumn",
     "TableCode",
+    "Unknown",
     "checked_range",
     "encode_table",
     "joined_code",
     "learn_code",
+    "unknown_cells",
 ]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+Fills = NDArray[Any]
+"""What is written into the gaps of a column, of shape (n_gaps,): numbers, or Python's objects."""
 IndicatorColumn = tuple[int, int | None]
 """The position of a matrix's column, and the code that is indicated; None for numbers."""
 Unknown = tuple[Hashable, tuple[object, ...], int]
@@ -93,11 +100,12 @@ class TableCode:
         frame: pd.DataFrame,
         *,
         missing_values: Sequence[object] = (),
-        handle_unknown: str = "error",
+        handle_unknown: str = "keep",
     ) -> EncodedTable:
         """Return rows with the columns of the table, and the matrix that stands for them.
 
-        A category that the code does not know is refused ("error") or a gap ("missing").
+        A category that the code does not know is a gap of the matrix and none of the table
+        ("keep"), or it is refused ("error").
         """
         own = [column.name for column in self.columns]
         if list(frame.columns) != own:
@@ -111,12 +119,17 @@ class TableCode:
         unknown: list[Unknown] = []
         for position, column in enumerate(self.columns):
             seen = observed[:, position]
-            codes, unseen = column_codes(
-                frame.iloc[:, position], seen, column, unknown_is_gap=handle_unknown == "missing"
-            )
+            codes, unseen = column_codes(frame.iloc[:, position], seen, column)
             if unseen:
-                unknown.append((column.name, unseen, int((seen & np.isnan(codes)).sum())))
-                observed[:, position] = ~np.isnan(codes)
+                count = int((seen & np.isnan(codes)).sum())
+                if handle_unknown == "error":
+                    raise TableError(
+                        f"{the_column(column.name)} must hold the categories it held before "
+                        f"({listed(column.values)}). Got {listed(unseen)} besides, in "
+                        f"{counted(count, 'cell')}: correct it, or pass handle_unknown='keep', "
+                        "which leaves such cells as they are."
+                    )
+                unknown.append((column.name, unseen, count))
             if column.in_matrix:
                 next(features)[:] = codes
         return EncodedTable(frame, self, observed, self.scale.to_unit(matrix), tuple(unknown))
@@ -156,13 +169,13 @@ class TableCode:
         indicators before labels moved them, `reference`, it leaves the reference's category only
         for one whose indicator gained on it by more than half the range: small moves are noise.
         """
-        filled = matrix.copy()
+        filled, categorical = matrix.copy(), self.categorical
         places: dict[int, list[int]] = {}
         for place, (position, _) in enumerate(self.indicator_columns):
             places.setdefault(position, []).append(place)
         for position, own in places.items():
             gaps = np.isnan(matrix[:, position])
-            if not self.categorical[position]:
+            if not categorical[position]:
                 filled[gaps, position] = indicators[gaps, own[0]]
                 continue
             now = _one_each(indicators[gaps][:, own])
@@ -194,7 +207,7 @@ def learn_code(
     `categorical` names columns of numbers that are categories, and `ranges` the range that a
     column of numbers is scaled by and filled in. `whole` says which numbers are filled with
     whole ones: where every observed value is whole ("values"), or where the dtype is of
-    integers, or the objects all are ("dtype").
+    integers, or the objects all are ("dtype"), or there and where few whole numbers recur ("few").
     """
     check_table(frame)
     names, ranges = list(frame.columns), ranges or {}
@@ -218,7 +231,9 @@ def learn_code(
 def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCode:
     """Return the code of columns that were read one by one; `n_observed` counts their cells."""
     ends = [
-        (0.0, 1.0) if column.kind == "category" else column.values
+        (0.0, 1.0)
+        if column.kind == "category"
+        else tuple(float(end - column.origin) for end in column.values)
         for column in columns
         if column.in_matrix
     ]
@@ -273,6 +288,8 @@ _CONSTANTS: dict[Family, object] = {
     "category": "missing",
 }
 """What fills a column in which nothing was ever observed."""
+_MOST_SHOWN = 5
+"""Columns with unknown categories that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -281,28 +298,50 @@ class EncodedTable:
 
     frame: pd.DataFrame
     code: TableCode
-    observed: BoolArray  # (n_rows, n_columns); a cell of an unknown category is not observed.
-    matrix: FloatArray  # (n_rows, n_features); new rows may leave [0, 1].
+    observed: BoolArray  # (n_rows, n_columns)
+    # (n_rows, n_features), NaN at gaps and at unknown categories; new rows may leave [0, 1].
+    matrix: FloatArray
     unknown: tuple[Unknown, ...] = ()
 
     def decode(self, X: FloatArray, *, fill_empty: bool = False) -> pd.DataFrame:
         """Return a copy of the rows with their gaps filled from a matrix of shape `matrix.shape`.
 
         With `fill_empty` a column in which nothing was observed is filled too: with 0, False,
-        "missing" or the first category, by its dtype.
+        "missing" or the first category, by its dtype; a declared range that lacks 0 gives its
+        end next to 0.
         """
         if np.isnan(X[np.isnan(self.matrix)]).any():
             raise ValueError("A filled matrix must hold no NaN at a gap. Got NaN at one.")
         filled = self.frame.copy()
-        numbers = iter(self.code.scale.from_unit(X).T)
+        features = iter(zip(X.T, self.code.scale.minimum, self.code.scale.width, strict=True))
         for position, column in enumerate(self.code.columns):
-            values = next(numbers) if column.in_matrix else None
             series = self.frame.iloc[:, position]
             gaps = ~self.observed[:, position]
+            values = None
+            if column.in_matrix:
+                shares, minimum, width = next(features)
+                values = ObservedRange(minimum, width).from_unit(shares[gaps])
             written = _filled(series, gaps, column, values, fill_empty)
             if written is not series:
                 filled.isetitem(position, written)  # type: ignore[arg-type]
         return filled
+
+
+def unknown_cells(unknown: Sequence[Unknown]) -> str:
+    """Return the cells whose categories a code does not know, counted and shown.
+
+    >>> unknown_cells([("town", ("Ulm", "Bonn"), 3)])
+    "3 cells of 1 column ('town': 'Ulm', 'Bonn' in 3 cells)"
+    """
+    shown = [
+        f"{name!r}: {listed(categories)} in {counted(count, 'cell')}"
+        for name, categories, count in unknown[:_MOST_SHOWN]
+    ]
+    if len(unknown) > _MOST_SHOWN:
+        shown.append(f"and {counted(len(unknown) - _MOST_SHOWN, 'more column')}")
+    n_cells = sum(count for *_, count in unknown)
+    columns = counted(len(unknown), "column")
+    return f"{counted(n_cells, 'cell')} of {columns} ({'; '.join(shown)})"
 
 
 def _filled(
@@ -312,7 +351,10 @@ def _filled(
     values: FloatArray | None,
     fill_empty: bool,
 ) -> pd.Series:
-    """Return a column with its gaps written; the column itself where there is nothing to write."""
+    """Return a column with its gaps written; the column itself where there is nothing to write.
+
+    `values` of shape (n_gaps,) are the numbers or codes at its gaps; None for a constant.
+    """
     came = series.dtype
     if isinstance(came, pd.CategoricalDtype):
         series = _with_categories(series, column)
@@ -321,10 +363,10 @@ def _filled(
         return series
     series = plain_series(series)
     if values is not None:
-        fills = _fills(column, values[gaps], series.dtype)
+        fills = _fills(column, values, series.dtype)
     else:
         one = _constant(series, gaps, column) if column.kind == "empty" else column.values[0]
-        fills = [one] * int(gaps.sum())
+        fills = _repeated(one, int(gaps.sum()))
     series = _written(series, gaps, fills, column)
     if isinstance(came, pd.ArrowDtype) and family_of(came) == family_of(series.dtype) == "category":
         again = arrow_column(series, came.pyarrow_dtype)
@@ -340,70 +382,98 @@ def _constant(series: pd.Series, gaps: BoolArray, column: Column) -> object:
         return _CONSTANTS["text"]
     own = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else ()
     families = [one for one in (column.family, family) if one in _CONSTANTS]
-    constants = [*own[:1], *column.levels[:1], *(_CONSTANTS[one] for one in families)]
-    return next(value for value in constants if _holds(series.dtype, column, [value]))
+    declared = _fills(column, np.zeros(1), series.dtype).tolist() if column.values else []
+    constants = [*own[:1], *column.levels[:1], *declared, *(_CONSTANTS[one] for one in families)]
+    return next(one for one in constants if _holds(series.dtype, column, _repeated(one, 1)))
 
 
-def _fills(column: Column, values: FloatArray, dtype: Any) -> list[Any]:
+def _repeated(value: object, count: int) -> Fills:
+    """Return a value so many times, as numbers if it is one and else as objects."""
+    fills = np.empty(count, dtype=np.asarray(value).dtype if is_number(value) else object)
+    fills.fill(value)
+    return fills
+
+
+def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
     """Return what the numbers or codes at the gaps of a column stand for."""
     if column.kind == "category":
-        return [column.values[code] for code in np.rint(values).astype(int)]
+        return _objects(column.values)[np.rint(values).astype(np.intp)]
     low, high = column.values
     to_integers = family_of(dtype) == "integer"
     if column.kind != "whole" and not to_integers:
-        return np.clip(values, float(low), float(high)).tolist()  # type: ignore[no-any-return]
-    # Python's integers from here on, because a float does not hold every one of 64 bits.
+        return np.clip(values, float(low), float(high))
+    as_integers = to_integers or isinstance(low, Integral)
+    # Between 5.2 and 5.4 lies no whole number: the two next to them are taken.
     ends = [
         int(low) if isinstance(low, Integral) else math.ceil(low),
         int(high) if isinstance(high, Integral) else math.floor(high),
     ]
-    # Between 5.2 and 5.4 lies no whole number: the two next to them are taken.
     smallest, largest = min(ends), max(ends)
+    few = column.few
     if to_integers:
         info = _integer_info(dtype)
         smallest, largest = (min(max(end, info.min), info.max) for end in (smallest, largest))
-    whole = [min(max(int(value), smallest), largest) for value in np.rint(values)]
-    return whole if to_integers or isinstance(low, Integral) else [float(one) for one in whole]
+        few = tuple(value for value in few if smallest <= value <= largest)
+    # Python's integers elsewhere, because a float does not hold every one of 64 bits.
+    is_exact = max(-smallest, largest) <= LARGEST_WHOLE
+    dtype = (np.int64 if is_exact else object) if as_integers else float
+    if few:
+        numbers = np.array([float(value - column.origin) for value in few])
+        nearest = np.searchsorted((numbers[1:] + numbers[:-1]) / 2.0, values)
+        return np.array([*map(int, few)], dtype=dtype)[nearest]
+    if is_exact:
+        return np.clip(np.rint(values), smallest, largest).astype(dtype) + 0
+    whole = (int(value) + column.origin for value in np.rint(values))
+    return np.array([min(max(value, smallest), largest) for value in whole], dtype=dtype)
 
 
-def _written(series: pd.Series, gaps: BoolArray, fills: list[Any], column: Column) -> pd.Series:
+def _objects(values: Sequence[object]) -> Fills:
+    """Return values as they are, in an array of shape (n_values,)."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -> pd.Series:
     """Return a copy of a column with its gaps written; index and other cells as before."""
     if not _holds(series.dtype, column, fills):
         if gaps.all():
             dtype = None
             if column.family == "category" and column.levels:
                 dtype = pd.CategoricalDtype([*column.levels], ordered=column.ordered)
-            return pd.Series(fills, index=series.index, dtype=dtype, name=series.name)
-        has_numbers = family_of(series.dtype) == "integer" and all(map(is_number, fills))
+            return pd.Series(fills.tolist(), index=series.index, dtype=dtype, name=series.name)
+        has_numbers = family_of(series.dtype) == "integer" and _are_all(fills, is_number)
         series = series.astype("float64" if has_numbers else object)
     if isinstance(series.dtype, pd.CategoricalDtype):
-        series = _with_more_categories(series, fills)
-    array: Any
-    if isinstance(series.dtype, np.dtype):
-        # pandas refuses Python's integers for NumPy's narrow ones, and sequences for objects.
-        array = series.to_numpy(copy=True)
-        array[gaps] = np.fromiter(fills, dtype=array.dtype, count=len(fills))
-    else:
-        array = series.array.copy()
-        array[gaps] = fills
+        series = _with_more_categories(series, fills.tolist())
+    # NumPy's own array, because pandas refuses sequences for objects.
+    is_plain = isinstance(series.dtype, np.dtype)
+    array: Any = series.to_numpy(copy=True) if is_plain else series.array.copy()
+    array[gaps] = fills
     return pd.Series(array, index=series.index, dtype=series.dtype, name=series.name)
 
 
-def _holds(dtype: Any, column: Column, fills: Sequence[Any]) -> bool:
+def _holds(dtype: Any, column: Column, fills: Fills) -> bool:
     """Return whether a dtype holds the fills of a column as they are."""
     family = family_of(dtype)
     if family == "category":
         return column.categorical or column.kind == "empty"
     if family == "boolean":
-        return all(isinstance(fill, (bool, np.bool_)) for fill in fills)
+        return _are_all(fills, lambda fill: isinstance(fill, (bool, np.bool_)))
     if family == "text":
-        return all(isinstance(fill, str) for fill in fills)
+        return _are_all(fills, lambda fill: isinstance(fill, str))
     if family == "integer":
         info = _integer_info(dtype)
-        return all(
-            is_number(fill) and info.min <= fill <= info.max and int(fill) == fill for fill in fills
+        return _are_all(fills, is_number) and bool(
+            info.min <= fills.min() and fills.max() <= info.max and (fills % 1 == 0).all()
         )
-    return family == "object" or (family == "float" and all(map(is_number, fills)))
+    return family == "object" or (family == "float" and _are_all(fills, is_number))
+
+
+def _are_all(fills: Fills, is_such: Callable[[object], bool]) -> bool:
+    """Return whether all fills are of some type; one of a type speaks for the others."""
+    some = fills.tolist() if fills.dtype == object else [fills[0]]
+    return all(map(is_such, dict(zip(map(type, some), some, strict=True)).values()))
 
 
 def _integer_info(dtype: Any) -> Any:

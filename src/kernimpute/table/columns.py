@@ -8,11 +8,12 @@ A column is of one **kind**, which the values of its observed cells decide:
 
 - "category": text, booleans, a categorical dtype, or numbers that the caller names as categories;
 - "number": other numbers. "whole": numbers whose fills are rounded to whole ones;
-- "constant": one observed value, which fills the gaps;
+- "constant": one observed value, up to rounding, which fills the gaps;
 - "empty": nothing is observed, so there is nothing to learn.
 
 Dates, lists and other values are refused with the column's name. The **domain** of a fill is the
-observed (or declared) range of the numbers, or the observed categories.
+observed (or declared) range of the numbers, or the observed categories. A column of **few whole
+numbers**, which may be codes, is filled with one of these, unless its range is declared.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
+from kernimpute.core.checks import MOST_CLASSES
 from kernimpute.table.stored import as_given, as_stored
 
 __all__ = [
     "GAP_MARKERS",
+    "LARGEST_WHOLE",
     "POSSIBLE_GAP_MARKERS",
     "Column",
     "Family",
@@ -67,6 +70,9 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+LARGEST_WHOLE = 2**53
+"""Up to here a float holds every whole number."""
 
 # ---------------------------------------------------------------------- errors and their words
 
@@ -161,9 +167,11 @@ def plain_series(series: pd.Series) -> pd.Series:
 
 # ---------------------------------------------------------------------- gaps
 
-GAP_MARKERS = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
+GAP_MARKERS = frozenset(
+    {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL"}
+)
 """Texts that are a gap in every column of a text file."""
-POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*")
+POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*", "na", "none", "Null")
 """Texts that often mean a gap and may be a category; the user decides."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -235,6 +243,8 @@ def _equal(present: pd.Series, marker: Any) -> BoolArray:
     if family in ("integer", "float"):
         if isinstance(marker, str):
             return np.zeros(len(present), dtype=bool)
+        if family == "integer" and float(marker).is_integer():
+            return np.asarray(np.asarray(present.array) == int(marker), dtype=bool)
         return np.asarray(np.asarray(present.array, dtype=float) == float(marker))
     if family == "object":
         return np.array([_same(value, marker) for value in present], dtype=bool)
@@ -258,8 +268,12 @@ def is_number(value: object) -> bool:
 # ---------------------------------------------------------------------- kinds
 
 Kind = Literal["number", "whole", "category", "constant", "empty"]
-Whole = Literal["values", "dtype"]
-"""Which numbers are filled with whole ones: where all values are whole, or by the dtype."""
+Whole = Literal["values", "few", "dtype"]
+"""Which numbers are filled with whole ones: where all values are whole, or by the dtype; "few"
+adds to these the columns of few whole numbers."""
+_ROUNDING = 4.0
+"""Numbers count as one up to so many roundings of the largest: four to eight units in its last
+place. Of more it cannot be said that they are noise."""
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}.*)?)?$")
 
@@ -271,12 +285,26 @@ class Column:
     name: Hashable
     kind: Kind
     # The range of the fills; or the categories in the order of their codes; or the one value.
+    # The declared range of an empty column, if there is one.
     values: tuple[Any, ...] = ()
     family: Family = "object"
     categorical: bool = False  # A constant may be categorical too.
     # Every category of a categorical dtype, observed or not, and whether they are ordered.
     levels: tuple[object, ...] = ()
     ordered: bool = False
+    # The whole numbers, ascending, of a column that has few: its only fills.
+    few: tuple[Any, ...] = ()
+
+    @property
+    def origin(self) -> int:
+        """What is taken off integers, exactly, before they become floats: 0 unless they are large.
+
+        So 10^18 + 1 and 10^18 + 2 are two numbers.
+        """
+        if self.kind != "whole" or not all(isinstance(end, Integral) for end in self.values):
+            return 0
+        low, high = map(int, self.values)
+        return low if max(-low, high) > LARGEST_WHOLE else 0
 
     @property
     def in_matrix(self) -> bool:
@@ -309,52 +337,87 @@ def read_column(
     ordered = False
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels, ordered = tuple(series.dtype.categories), bool(series.dtype.ordered)
-    if not observed.any():
-        return Column(name, "empty", (), family, False, levels, ordered)
+    is_empty = not observed.any()
     present = series[observed]
-    if _is_category(present, name, as_category):
-        if bounds is not None:
-            raise TableError(
-                f"{the_column(name)} must hold numbers for its range to be declared. Got "
-                f"{series.dtype} values."
-            )
+    is_category = (
+        family not in ("integer", "float", "object")
+        if is_empty
+        else _is_category(present, name, as_category)
+    )
+    if is_category and bounds is not None:
+        raise TableError(
+            f"{the_column(name)} must hold numbers for its range to be declared. Got "
+            f"{series.dtype} values."
+        )
+    if is_empty:
+        return Column(name, "empty", bounds or (), family, False, levels, ordered)
+    if is_category:
         # An unordered dictionary lists its values in order of appearance, which means nothing.
         values = _sorted_values(present, levels if ordered or not is_dictionary else ())
         kind: Kind = "constant" if len(values) == 1 else "category"
         return Column(name, kind, values, family, True, levels, ordered)
     numbers = _finite_numbers(present, name)
-    ends = (int(numbers.argmin()), int(numbers.argmax()))
-    low, high = (float(numbers[end]) for end in ends)
-    smallest, largest = (_storable(present.iloc[end]) for end in ends)
+    of_integers = family == "integer" or (
+        family == "object" and all(isinstance(value, Integral) for value in present)
+    )
+    low: Any
+    high: Any
+    smallest: Any
+    largest: Any
+    if of_integers:
+        # Python's own, because a float does not hold every integer.
+        low, high = smallest, largest = int(present.min()), int(present.max())
+    else:
+        ends = (int(numbers.argmin()), int(numbers.argmax()))
+        low, high = (float(numbers[end]) for end in ends)
+        smallest, largest = (_storable(present.iloc[end]) for end in ends)
     if bounds is not None and not (bounds[0] <= low and high <= bounds[1]):
         raise TableError(
             f"{the_column(name)} must hold numbers in its declared range "
             f"[{bounds[0]}, {bounds[1]}]. Got {low if low < bounds[0] else high!r}."
         )
-    if low == high:
+    are_whole = of_integers or bool((numbers == np.rint(numbers)).all())
+    if low == high or (not are_whole and high - low <= _rounding(series.dtype, low, high)):
         return Column(name, "constant", (smallest,), family)
-    if math.isinf(high - low):
+    if math.isinf(float(high) - float(low)):
         raise TableError(
             f"{the_column(name)} must span a range that a float can hold. Got "
             f"{low!r} to {high!r}. {_REMEDY}"
         )
-    of_integers = family == "integer" or (
-        family == "object" and all(isinstance(value, Integral) for value in present)
-    )
+    few: tuple[Any, ...] = ()
     if bounds is not None:
         smallest, largest = bounds
         if of_integers:
             smallest, largest = math.ceil(bounds[0]), math.floor(bounds[1])
-    is_whole = of_integers or (whole == "values" and bool((numbers == np.rint(numbers)).all()))
-    return Column(name, "whole" if is_whole else "number", (smallest, largest), family)
+    elif of_integers or (are_whole and whole != "dtype"):
+        few = _few_values(present, int if of_integers else float)
+    is_whole = of_integers or bool(few) or (are_whole and whole == "values")
+    kind = "whole" if is_whole else "number"
+    return Column(name, kind, (smallest, largest), family, few=few)
+
+
+def _rounding(dtype: Any, low: float, high: float) -> float:
+    """Return how far numbers of a dtype may lie apart that are one number, rounded."""
+    own = dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", dtype)
+    # A unit in the last place of a float16 is no noise.
+    precision = np.finfo(np.float32 if own == np.float32 else np.float64)
+    return _ROUNDING * float(precision.eps) * max(abs(low), abs(high))
+
+
+def _few_values(present: pd.Series, type_: type) -> tuple[Any, ...]:
+    """Return the distinct numbers, ascending, if they are few and each occurs twice on average."""
+    distinct = present.unique()
+    if len(distinct) > MOST_CLASSES or 2 * len(distinct) > len(present):
+        return ()
+    return tuple(sorted(map(type_, distinct)))
 
 
 def _is_category(
-    present: pd.Series, name: Hashable, as_category: bool, dates_pass: bool = False
+    present: pd.Series, name: Hashable, as_category: bool, is_known: bool = False
 ) -> bool:
     """Return whether observed cells are categories rather than numbers; refuse what is neither.
 
-    `dates_pass` lets text of dates through, in rows of a column that is known to hold text.
+    `is_known` lets dates and text beside booleans through, in new rows of a column that is known.
     """
     dtype, family = present.dtype, family_of(present.dtype)
     if family in ("category", "boolean"):
@@ -371,14 +434,14 @@ def _is_category(
     numbers = {kind for kind in types if issubclass(kind, Real)} - flags
     if types == text:
         # The frequent dates say nothing about the missing one.
-        if not (as_category or dates_pass) and all(
+        if not (as_category or is_known) and all(
             _ISO_DATE.match(str(cell).strip()) for cell in present
         ):
             remedy = f"{_REMEDY[:-1]}; or name it as categorical if its dates are classes."
             got = f"dates such as {present.iloc[0]!r}"
             raise TableError(_refused_values(name, got, remedy))
         return True
-    if types == flags:
+    if types == flags or (is_known and types == text | flags):
         return True
     if types == numbers:
         return as_category
@@ -393,10 +456,14 @@ def _is_category(
     raise TableError(_refused_values(name, got, remedy))
 
 
-def _finite_numbers(present: pd.Series, name: Hashable) -> FloatArray:
-    """Return observed numbers as floats; refuse infinite ones."""
+def _finite_numbers(present: pd.Series, name: Hashable, origin: int = 0) -> FloatArray:
+    """Return observed numbers, less an origin, as floats; refuse infinite ones."""
     try:
-        numbers = np.asarray(present, dtype=float)
+        if origin:
+            own = (int(one) if isinstance(one, Integral) else float(one) for one in present)
+            numbers = np.array([float(one - origin) for one in own])
+        else:
+            numbers = np.asarray(present, dtype=float)
     except OverflowError:
         numbers = np.array([np.inf])
     infinite = np.isinf(numbers)
@@ -426,9 +493,12 @@ def _sorted_values(present: pd.Series, levels: tuple[object, ...]) -> tuple[obje
 
 
 def column_codes(
-    series: pd.Series, observed: BoolArray, column: Column, *, unknown_is_gap: bool = False
+    series: pd.Series, observed: BoolArray, column: Column
 ) -> tuple[FloatArray, tuple[object, ...]]:
-    """Return the numbers or category codes of cells, NaN at gaps, and the unknown categories."""
+    """Return the numbers or codes of cells, and the categories that have no code.
+
+    Large integers are less the column's `origin`. Gaps and categories without a code are NaN.
+    """
     codes = np.full(len(series), np.nan)
     if not observed.any():
         return codes, ()
@@ -439,26 +509,28 @@ def column_codes(
             _finite_numbers(present, column.name)
         return codes, ()
     as_category = column.categorical and any(map(is_number, column.values))
-    if _is_category(present, column.name, as_category, dates_pass=True) != column.categorical:
+    is_category = _is_category(present, column.name, as_category, is_known=True)
+    if is_category != column.categorical or not _may_be_known(series.dtype, column):
         must_be = "categories" if column.categorical else "numbers"
         raise TableError(
             f"{the_column(column.name)} must hold {must_be}, as it did before. "
             f"Got {series.dtype} values."
         )
     if not column.categorical:
-        codes[observed] = _finite_numbers(present, column.name)
+        codes[observed] = _finite_numbers(present, column.name, column.origin)
         return codes, ()
     places, unique = pd.factorize(present)
     code_of = {value: float(code) for code, value in enumerate(column.values)}
     unknown = tuple(value for value in unique if value not in code_of)
-    if unknown and not unknown_is_gap:
-        raise TableError(
-            f"{the_column(column.name)} must hold the categories it held before "
-            f"({listed(column.values)}). Got {listed(unknown)} besides: correct it, or pass "
-            "handle_unknown='missing' to fill such cells like gaps."
-        )
     codes[observed] = np.array([code_of.get(value, np.nan) for value in unique])[places]
     return codes, unknown
+
+
+def _may_be_known(dtype: Any, column: Column) -> bool:
+    """Return whether a dtype of text, or of booleans, can hold a category that a column has."""
+    types: dict[Family, tuple[type, ...]] = {"text": (str,), "boolean": (bool, np.bool_)}
+    own = types.get(family_of(dtype))
+    return own is None or any(isinstance(value, own) for value in column.values)
 
 
 # ---------------------------------------------------------------------- names

@@ -16,7 +16,13 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kernimpute.table.columns import TableError, check_distinct_names, family_of, the_column
+from kernimpute.table.columns import (
+    LARGEST_WHOLE,
+    TableError,
+    check_distinct_names,
+    family_of,
+    the_column,
+)
 
 __all__ = [
     "arrow_column",
@@ -31,9 +37,6 @@ __all__ = [
 ]
 
 BoolArray = NDArray[np.bool_]
-
-_EXACT = 2**53
-"""Up to here a float holds every whole number."""
 
 # ---------------------------------------------------------------------- in
 
@@ -98,7 +101,7 @@ def _matrix(X: Any) -> NDArray[Any]:
             f"The table must be an array of two dimensions. Got an array of shape {array.shape}."
         )
     if array.dtype.kind in "iu":
-        for row, column in np.argwhere((array > _EXACT) | (array < -_EXACT)):
+        for row, column in np.argwhere((array > LARGEST_WHOLE) | (array < -LARGEST_WHOLE)):
             value = int(array[row, column])
             if int(float(value)) != value:
                 raise TableError(

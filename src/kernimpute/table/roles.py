@@ -13,16 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.core.checks import MOST_CLASSES, Task, task_of_numbers
+from kernimpute.core.checks import Task, task_of_numbers
 from kernimpute.table.code import encode_table
-from kernimpute.table.columns import Column, TableError, check_column_names, check_table
+from kernimpute.table.columns import TableError, check_column_names, check_table
 
 __all__ = [
     "ColumnRoles",
     "TableLabels",
     "codes_note",
     "column_roles",
-    "has_few_values",
     "infer_task",
     "left_as_found",
     "plain",
@@ -54,26 +53,31 @@ class TableLabels:
 
 def column_roles(
     table: pd.DataFrame,
-    target: Hashable,
+    target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
     categorical: Iterable[Hashable],
 ) -> ColumnRoles:
-    """Return the roles of a table's columns; refuse names that do not exist or contradict."""
+    """Return the roles of a table's columns; refuse names that do not exist or contradict.
+
+    Without a target every column that is not named is a feature.
+    """
     check_table(table)
     names = list(table.columns)
-    check_column_names("target", [target], names)
+    labels = [] if target is None else [target]
+    check_column_names("target", labels, names)
     dropped = check_column_names("drop", drop, names)
     ignored = check_column_names("ignore", ignore, names)
     for option, chosen in (("drop", dropped), ("ignore", ignored)):
-        if target in chosen:
+        if {*labels} & {*chosen}:
             raise TableError(f"{option}: the label column {target!r} is needed.")
     both = [name for name in dropped if name in ignored]
     if both:
         raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
-    features = tuple(name for name in names if name not in {target, *dropped, *ignored})
+    features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
     if not features:
-        raise TableError("The table must have a column besides the label to use. Got none.")
+        besides = " besides the label" if labels else ""
+        raise TableError(f"The table must have a column{besides} to use. Got none.")
     return ColumnRoles(
         features, dropped, ignored, check_column_names("categorical", categorical, names)
     )
@@ -157,18 +161,13 @@ def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
 
 
-def has_few_values(column: Column, series: pd.Series) -> bool:
-    """Return whether a column is one of few whole numbers, which may be codes."""
-    return column.kind == "whole" and series.nunique() <= MOST_CLASSES
-
-
 def codes_note(names: Sequence[Hashable]) -> list[str]:
-    """Return a note on columns of few whole numbers, which are taken for quantities."""
+    """Return a note on columns of few whole numbers, which may be codes."""
     if not names:
         return []
     return [
-        "columns of few whole numbers are filled as quantities; name codes as categorical: "
-        + ", ".join(map(str, names))
+        "columns of few whole numbers are filled with the nearest of these; name codes as "
+        "categorical if their order means nothing: " + ", ".join(map(str, names))
     ]
 
 

@@ -39,8 +39,7 @@ def draws(kernel, row, n_draws, rng):
 
 
 @pytest.mark.parametrize(
-    "gaps",
-    [((), (1,)), ((0,), (0,)), ((0, 1), (2, 3)), ((0, 1, 2), (1,)), ((0, 1, 2, 3), (3,))],
+    "gaps", [((), (1,)), ((0,), (0,)), ((0, 1), (2, 3)), ((0, 1, 2), (1,)), ((0, 1, 2, 3), (3,))]
 )
 def test_it_is_the_expectation_over_independent_completions(gaps):
     X, truth = table()

@@ -115,13 +115,3 @@ def test_rows_without_observed_cells_take_part_in_nothing():
     hidden = np.where((y == 1)[:, None], np.nan, X)
     with pytest.raises(ValueError, match="Each class must have a row with an observed cell"):
         fit_geom(GEOMKernels(hidden, 1.0), y, 1.0)
-
-
-def test_more_classes_go_one_against_the_rest():
-    X, _ = gappy(15, share=0.3)
-    y = np.argmax(np.nan_to_num(X[:, :3], nan=-9.0), axis=1)
-    kernels = GEOMKernels(X, 2.0)
-    values = fit_geom(kernels, y, 4.0)(X)[-1]
-    for label in range(3):
-        alone = fit_geom(kernels, (y == label).astype(int), 4.0)(X)[-1]
-        assert np.allclose(values[:, label], alone, atol=1e-4)

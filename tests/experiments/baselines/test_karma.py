@@ -48,12 +48,3 @@ def test_the_machine_agrees_with_libsvm(C, beta):
     machine = SVC(C=C, kernel="precomputed", tol=1e-6).fit(karma_kernel(X, X, beta), y)
     values = machine.decision_function(karma_kernel(new, X, beta))
     assert np.allclose(fit_karma(X, y, C, beta).decision_function(new), values, atol=1e-3)
-
-
-def test_more_classes_go_one_against_the_rest():
-    X = gappy(6, 60, share=0.2)
-    y = np.argmax(np.nan_to_num(X[:, :3], nan=-9.0), axis=1)
-    values = fit_karma(X, y, 10.0, 2).decision_function(X)
-    for label in range(3):
-        alone = fit_karma(X, (y == label).astype(int), 10.0, 2)
-        assert np.allclose(values[:, label], alone.decision_function(X), atol=1e-6)

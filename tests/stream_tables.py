@@ -9,9 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernimpute.estimators.impute_table import impute_table
-from kernimpute.table.frames import as_frame
-
 
 def mixed_table(n_rows: int = 240, n_classes: int = 3, seed: int = 0) -> pd.DataFrame:
     """Return a table sorted by its label, with gaps in every column, the label included."""
@@ -59,11 +56,6 @@ def written_folder(table: pd.DataFrame, folder: Path, n_files: int = 3) -> pa.Ta
         part = whole.slice(place * size, size)
         pq.write_table(part, folder / f"part-{place}.parquet", row_group_size=size // 2 + 1)
     return read(folder)
-
-
-def in_memory(table: pa.Table, **options: object) -> pd.DataFrame:
-    """Return the table as `impute_table` fills it."""
-    return impute_table(as_frame(table), "y", **options).table
 
 
 def read(path: Path) -> pa.Table:

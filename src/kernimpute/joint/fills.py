@@ -1,0 +1,339 @@
+"""The joint reference: what the columns say of each other, from incomplete rows to their fills.
+
+`fit_joint` chooses a joint normal on cells that it hides, refits it to all cells, and learns what
+it leaves. A row is filled on its own, by its observed cells:
+
+1. Standardise the columns by mean and deviation. The indicators of rare categories are left out:
+   nothing can be learnt of them, and they keep their means.
+2. Choose the strength: hide a fifth of the cells, fit, and compare the error on them. An infinite
+   strength, which fills with means and most frequent categories, is a candidate. Whole
+   cells of the table are hidden, because a category's indicators give each other away.
+3. Fit the chosen normal to all cells.
+4. Learn the remainder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
+from kernimpute.joint.gaussian import Normal, fit_normal, normal_of_means
+from kernimpute.joint.remainder import Remainder, correct, fit_remainder
+
+__all__ = ["JointReference", "fit_joint"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+Law = Normal | Factors
+
+STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
+"""Pseudo-rows of the prior that are compared, besides infinitely many."""
+UNCHOSEN = 30.0
+"""Strength where too few cells can be hidden to choose one."""
+FEWEST_HIDDEN = 30
+"""Hidden cells that a choice takes at the least."""
+FEWEST_OF_CATEGORY = 3
+"""Rows of a category that its indicator takes at the least."""
+HIDDEN_SHARE = 0.2
+"""Share of the observed cells that are hidden for the choice."""
+TOL = 2e-3
+"""EM stops where filled cells move by less, in standard deviations."""
+CHOICE_ROUNDS, FIT_ROUNDS = 10, 30
+"""Rounds of EM at the most. Each strength of a choice starts from the one before."""
+FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 60_000
+MOST_FIT_ROWS = 20_000
+MOST_REMAINDER_ROWS = 5_000
+"""Rows, and cells, that a choice or fit takes at the most; with more rows there is no remainder."""
+TIE = 1e-8
+"""Relative differences of errors below this decide nothing."""
+MOST_DENSE_COLUMNS = 150
+"""With more columns the covariance is low rank plus diagonal, and there is no remainder."""
+CHUNK_ROWS = 2**13
+"""Rows that are filled at a time."""
+
+
+@dataclass(frozen=True)
+class JointReference:
+    """A fitted joint normal and its remainder, which fill rows by their observed cells.
+
+    Rows are (n_rows, n_columns) matrices with NaN at the gaps: numbers, and an indicator for each
+    category of a category column (a single one for two).
+    """
+
+    centre: FloatArray  # (n_columns,)
+    scale: FloatArray  # (n_columns,)
+    groups: IntArray  # (n_columns,): the table's column
+    numeric: BoolArray  # (n_columns,)
+    used: IntArray  # (n_used,): the columns of the law; the others are filled with their means
+    normal: Law  # of used columns in standard units; a quantity as label is the last column
+    strength: float
+    remainder: Remainder
+    notes: tuple[str, ...]
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a quantity as label is a column of the normal."""
+        return bool(self.normal.means.shape[1] > self.used.size)
+
+    def fill(
+        self, X: FloatArray, classes: IntArray | None = None, target: FloatArray | None = None
+    ) -> FloatArray:
+        """Return rows with their gaps filled; numbers and indicators within [0, 1].
+
+        Codes of classes (n_rows,), -1 for none, or a quantity (n_rows,) say the rows' own labels.
+        """
+        filled = X.copy()
+        for rows, Z, posterior in self._chunks(X, classes, target):
+            gaps = np.isnan(X[rows])
+            own = self._from_standard(self._filled(Z, posterior))
+            filled[rows][gaps] = np.clip(own[gaps], 0.0, 1.0)
+        return filled
+
+    def standard_deviation(self, X: FloatArray) -> FloatArray:
+        """Return the conditional standard deviations of the gaps, 0 at observed cells."""
+        deviation = np.zeros_like(X)
+        for rows, Z, _ in self._chunks(X, None, None):
+            variance = self.normal.conditional(Z).variance
+            own = np.tile(self.scale, (len(Z), 1))
+            spread = np.sqrt(variance) * self.remainder.noise(Z.shape[1])
+            own[:, self.used] *= spread[:, : self.used.size]
+            deviation[rows] = np.where(np.isnan(X[rows]), own, 0.0)
+        return deviation
+
+    def sample(self, X: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Return rows with a draw at the gaps: numbers within [0, 1], one category a cell."""
+        drawn = X.copy()
+        for rows, Z, _ in self._chunks(X, None, None):
+            gaps = np.isnan(X[rows])
+            mean = self.normal.fill(Z)
+            filled = correct(mean, np.isnan(Z), self.remainder)
+            noise = (self.normal.draw(Z, generator) - mean) * self.remainder.noise(Z.shape[1])
+            draw = filled + noise
+            own = np.clip(self._from_standard(draw), 0.0, 1.0)
+            shares = np.clip(self._from_standard(filled), 0.0, 1.0)
+            for group in np.unique(self.groups[~self.numeric]):
+                columns = np.flatnonzero(self.groups == group)
+                own[:, columns] = _drawn_category(shares[:, columns], generator)
+            drawn[rows][gaps] = own[gaps]
+        return drawn
+
+    def _chunks(
+        self, X: FloatArray, classes: IntArray | None, target: FloatArray | None
+    ) -> Iterator[tuple[slice, FloatArray, FloatArray | None]]:
+        """Yield slices of rows with these in standard units, and the classes' probabilities."""
+        for first in range(0, len(X), CHUNK_ROWS):
+            rows = slice(first, first + CHUNK_ROWS)
+            Z = ((X[rows] - self.centre) / self.scale)[:, self.used]
+            if self.has_target:
+                own = np.full(len(Z), np.nan) if target is None else target[rows]
+                Z = np.column_stack([Z, own])
+            posterior = None
+            if classes is not None:
+                posterior = self._posterior(Z, classes[rows])
+            yield rows, Z, posterior
+
+    def _posterior(self, Z: FloatArray, classes: IntArray) -> FloatArray:
+        """Return certainty for the classes that are known, and the rows' own odds elsewhere."""
+        posterior = self.normal.conditional(Z).posterior
+        known = classes >= 0
+        posterior[known] = np.eye(posterior.shape[1])[classes[known]]
+        return posterior
+
+    def _filled(self, Z: FloatArray, posterior: FloatArray | None) -> FloatArray:
+        """Return rows in standard units with their gaps filled."""
+        return correct(self.normal.fill(Z, posterior), np.isnan(Z), self.remainder)
+
+    def _from_standard(self, Z: FloatArray) -> FloatArray:
+        """Return all columns, in their own units, of rows that the law has filled."""
+        own = np.zeros((len(Z), self.centre.size))
+        own[:, self.used] = Z[:, : self.used.size]
+        return np.asarray(self.centre + self.scale * own)
+
+
+def _drawn_category(shares: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Return indicators (n_rows, n_indicators) of categories drawn by their shares."""
+    if shares.shape[1] == 1:
+        return np.asarray(generator.random(shares.shape) < shares, dtype=np.float64)
+    ends = np.cumsum(shares + 1e-12, axis=1)
+    drawn = (generator.random((len(ends), 1)) * ends[:, -1:] > ends[:, :-1]).sum(axis=1)
+    return np.asarray(np.eye(shares.shape[1])[drawn])
+
+
+# ---------------------------------------------------------------------------------------- fitting
+
+
+def fit_joint(
+    X: FloatArray,
+    groups: IntArray,
+    numeric: BoolArray,
+    weights: FloatArray,
+    seed: int = 0,
+    classes: IntArray | None = None,
+    target: FloatArray | None = None,
+) -> JointReference:
+    """Return the joint reference of incomplete rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Rows with NaN at the gaps, every column observed in some row: numbers in [0, 1], and an
+        indicator for each category (a single one for two).
+    groups : ndarray of int of shape (n_columns,)
+        The table's column that each column belongs to.
+    numeric : ndarray of bool of shape (n_columns,)
+        Which columns are numbers.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows, positive.
+    seed : int
+        Decides which cells are hidden, and which rows of a large table are used.
+    classes : ndarray of int of shape (n_rows,) or None
+        Codes 0, 1, … of the rows' classes, -1 where there is no label. Each class gets a mean.
+    target : ndarray of shape (n_rows,) or None
+        A quantity as label, in standard units, NaN where there is none: one more column.
+    """
+    generator = np.random.default_rng(seed)
+    # 1. Standard units.
+    centre, scale = _centre_and_scale(X, weights)
+    rows = _some(len(X), MOST_FIT_ROWS, generator)
+    is_used = numeric | ~_is_rare(X)
+    # A law needs a column.
+    used = np.flatnonzero(is_used if is_used.any() else ~is_used)
+    Z, weights = ((X[rows] - centre) / scale)[:, used], weights[rows]
+    classes = None if classes is None else classes[rows]
+    own_groups = groups[used]
+    if target is not None:
+        Z = np.column_stack([Z, target[rows]])
+        own_groups = np.append(own_groups, groups.max(initial=-1) + 1)
+    # 2. The strength.
+    unlabelled = Z.copy()
+    unlabelled[:, used.size :] = np.nan
+    strength, normal, notes = _choose(Z, unlabelled, own_groups, weights, classes, generator)
+    # 3. All cells.
+    is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
+    if math.isfinite(strength):
+        normal = _fit(Z, strength, weights, classes, normal, FIT_ROUNDS)
+    # 4. The remainder.
+    remainder = Remainder()
+    if len(X) <= MOST_REMAINDER_ROWS and not is_wide:
+        remainder = fit_remainder(unlabelled, own_groups, weights, normal.fill, generator)
+    return JointReference(
+        centre,
+        scale,
+        groups,
+        numeric,
+        used,
+        normal,
+        strength,
+        remainder,
+        notes,
+    )
+
+
+def _fit(
+    Z: FloatArray,
+    strength: float,
+    weights: FloatArray,
+    classes: IntArray | None,
+    start: Law,
+    rounds: int,
+) -> Law:
+    """Return the law of rows in standard units, of the kind of its start."""
+    options: dict[str, Any] = {
+        "weights": weights,
+        "classes": classes,
+        "tol": TOL,
+        "max_iter": rounds,
+    }
+    if isinstance(start, Factors):
+        return fit_factors(Z, strength, start=start, **options)
+    return fit_normal(Z, strength, start=start, **options)
+
+
+def _choose(
+    Z: FloatArray,
+    unlabelled: FloatArray,
+    groups: IntArray,
+    weights: FloatArray,
+    classes: IntArray | None,
+    generator: np.random.Generator,
+) -> tuple[float, Law, tuple[str, ...]]:
+    """Return the strength with the least error on hidden cells, its law, and notes.
+
+    The error is that of rows whose quantity is unknown, as it is of rows to be filled.
+    """
+    is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
+    most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // Z.shape[1]))
+    rows = _some(len(Z), most, generator)
+    Z, unlabelled, weights = Z[rows], unlabelled[rows], weights[rows]
+    classes = None if classes is None else classes[rows]
+    hidden = _hidden_cells(~np.isnan(unlabelled), groups, generator)
+    n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
+    normal: Law = (factors_of_means if is_wide else normal_of_means)(Z.shape[1], n_classes)
+    if int(hidden.sum()) < FEWEST_HIDDEN:
+        note = (
+            f"the strength of the joint normal is {UNCHOSEN:g} pseudo-rows, because fewer than "
+            f"{FEWEST_HIDDEN} cells could be hidden to choose it"
+        )
+        start = principal_factors(Z, n_classes) if is_wide else normal
+        return UNCHOSEN, start, (note,)
+    gappy, to_fill = np.where(hidden, np.nan, Z), np.where(hidden, np.nan, unlabelled)
+    # A cell counts once, however many indicators it has.
+    counts = weights[:, None] / np.bincount(groups)[groups]
+
+    def error(filled: FloatArray) -> float:
+        return float((counts * (filled - Z) ** 2)[hidden].sum())
+
+    best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
+    start = principal_factors(gappy, n_classes) if is_wide else normal
+    for strength in STRENGTHS:
+        normal = _fit(gappy, strength, weights, classes, start, CHOICE_ROUNDS)
+        if not is_wide:
+            # Factors that a strong prior has shrunk to nothing do not come back.
+            start = normal
+        errors.append(error(normal.fill(to_fill)))
+        # Rounding decides nothing: a tie goes to the stronger prior.
+        if errors[-1] < min(errors[:-1]) * (1.0 - TIE):
+            best = strength, normal
+        if errors[-1] > errors[-2] > min(errors):
+            break
+    return *best, ()
+
+
+def _centre_and_scale(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation (1 for a constant) of the observed cells of columns."""
+    counts = np.where(np.isnan(X), 0.0, weights[:, None])
+    totals = counts.sum(axis=0)
+    totals = np.where(totals > 0.0, totals, 1.0)
+    known = np.nan_to_num(X)
+    centre = (counts * known).sum(axis=0) / totals
+    scale = np.sqrt((counts * (known - centre) ** 2).sum(axis=0) / totals)
+    return centre, np.where(scale > 0.0, scale, 1.0)
+
+
+def _is_rare(X: FloatArray) -> BoolArray:
+    """Return which indicators say the same in all rows but a few, of shape (n_columns,)."""
+    known = ~np.isnan(X)
+    ones = (X == 1.0).sum(axis=0)
+    return np.asarray(np.minimum(ones, known.sum(axis=0) - ones) < FEWEST_OF_CATEGORY)
+
+
+def _some(n_rows: int, most: int, generator: np.random.Generator) -> IntArray:
+    """Return the places of at most so many rows, ascending."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(generator.choice(n_rows, most, replace=False))
+
+
+def _hidden_cells(
+    observed: BoolArray, groups: IntArray, generator: np.random.Generator
+) -> BoolArray:
+    """Return which cells are hidden, of shape (n_rows, n_columns); a table's cell as a whole."""
+    draws = generator.random((len(observed), int(groups.max(initial=-1)) + 1))
+    return observed & (draws < HIDDEN_SHARE)[:, groups]

@@ -1,0 +1,202 @@
+"""What the joint normal leaves, learnt column by column by a kernel ridge on hidden cells.
+
+Where columns are related but not linearly, the normal's fills miss something that can be learnt.
+For each column of the table:
+
+1. Hide the column in rows that observe it, one cell a row: their other gaps stay, so the rows look
+   like those to be filled. Fill them by the normal.
+2. Fit a kernel ridge from the filled rows to what was hidden minus its fill. The kernel is
+   exp(-distance / width); the ridge has the smallest leave-one-out error, in closed form.
+3. Keep it where that error is clearly below the error of the normal alone.
+
+Then the columns that were kept are learnt once more, from rows whose other gaps have the first
+pass's fills. Trained on rows in which everything else is observed, the remainder would do harm in
+rows with many gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from kernimpute.joint.gaussian import rows_times
+
+__all__ = ["Correction", "Fill", "Remainder", "correct", "fit_remainder", "held_out_residuals"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+WIDTH = 2.0
+"""Width of the kernel, in median distances. Three widths to choose from gained nothing."""
+RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""Ridges that are compared. The smoother candidate comes first and wins a tie."""
+MOST_CELLS, MANY_COLUMNS = 300, 30
+"""Hidden cells of a column at the most. Beyond so many columns each has fewer: the cost of them
+all, cubic in the cells, is bounded."""
+FEWEST_CELLS = 20
+"""Hidden cells of a column at the least; with fewer it is left to the normal."""
+GAIN = 0.01
+STANDARD_ERRORS = 1.0
+"""A correction must save this share of the normal's squared error, and so many standard errors
+of what it saves."""
+
+
+class Fill(Protocol):
+    """What fills rows (n_rows, n_columns), NaN at the gaps, by the normal alone."""
+
+    def __call__(self, Z: FloatArray) -> FloatArray:
+        """Return the filled rows."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What is added to the normal's fills of one column: kernel(row, rows) @ coef."""
+
+    column: int
+    own: IntArray  # the columns of the same column of the table, which take the normal's fills
+    rows: FloatArray  # (n_cells, n_columns), filled
+    width: float
+    coef: FloatArray  # (n_cells,)
+    left: float  # the leave-one-out error as a share of the normal's, squared
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The corrections of both passes; `second` replaces `first` in what is filled in the end."""
+
+    first: tuple[Correction, ...] = ()
+    second: tuple[Correction, ...] = ()
+
+    def noise(self, n_columns: int) -> FloatArray:
+        """Return the share of the normal's standard deviations that is left, (n_columns,)."""
+        shares = np.ones(n_columns)
+        for one in self.second:
+            shares[one.column] = np.sqrt(one.left)
+        return shares
+
+
+def fit_remainder(
+    Z: FloatArray,
+    groups: IntArray,
+    weights: FloatArray,
+    fill: Fill,
+    generator: np.random.Generator,
+) -> Remainder:
+    """Return the corrections that pay, for rows (n_rows, n_columns) in standard units.
+
+    `groups` (n_columns,) names the table's column that a column belongs to: a category's
+    indicators are hidden together.
+    """
+    passes: list[tuple[Correction, ...]] = [()]
+    candidates = np.unique(groups)
+    most = int(MOST_CELLS * min(1.0, MANY_COLUMNS / candidates.size) ** (1.0 / 3.0))
+    for _ in range(2):
+        corrections: list[Correction] = []
+        for group in candidates:
+            own = np.flatnonzero(groups == group)
+            # 1. Hide the column.
+            known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
+            if known.size > most:
+                known = np.sort(generator.choice(known, most, replace=False))
+            if known.size < FEWEST_CELLS:
+                continue
+            hidden = Z[known]
+            hidden[:, own] = np.nan
+            filled = fill(hidden)
+            rows = _added(filled, filled, np.isnan(hidden), passes[-1])
+            rows[:, own] = filled[:, own]
+            left = Z[np.ix_(known, own)] - filled[:, own]
+            # 2. and 3. Learn what the normal left of each of its columns.
+            corrections += _worthwhile(own, rows, left, weights[known])
+        passes.append(tuple(corrections))
+        candidates = np.unique(groups[[one.column for one in corrections]])
+    return Remainder(*passes[1:])
+
+
+def _worthwhile(
+    own: IntArray, rows: FloatArray, left: FloatArray, weights: FloatArray
+) -> list[Correction]:
+    """Return the corrections whose leave-one-out error is clearly below that of none."""
+    # Not by products of rows: the root of a small difference of large sums is noise.
+    distances = cdist(rows, rows)
+    width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
+    if width == 0.0:
+        return []
+    K = np.exp(-distances / width)
+    root = np.sqrt(weights / weights.mean())
+    values, vectors = _spectrum(K, root)
+    held_out = [_held_out((values, vectors), root, left, ridge) for ridge in RIDGES]
+    errors = np.array([weights @ residuals**2 for residuals in held_out])
+    corrections = []
+    for place, column in enumerate(own):
+        # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
+        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
+        saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
+        none = float(weights @ left[:, place] ** 2)
+        if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
+            continue
+        rotated = vectors.T @ (root * left[:, place])
+        coef = root * (vectors @ (rotated / (values + RIDGES[best])))
+        share = float(errors[best, place]) / none
+        corrections.append(Correction(int(column), own, rows, width, coef, share))
+    return corrections
+
+
+def held_out_residuals(
+    K: FloatArray, root: FloatArray, left: FloatArray, ridge: float
+) -> FloatArray:
+    """Return what a kernel ridge leaves of each row's values when it is fitted to the others.
+
+    Rows have the weights root^2, of shape (n_rows,), and the values `left` (n_rows, n_values).
+    """
+    return _held_out(_spectrum(K, root), root, left, ridge)
+
+
+def _spectrum(K: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return eigenvalues and eigenvectors of a kernel matrix whose rows are weighted."""
+    values, vectors = np.linalg.eigh(K * root[:, None] * root)
+    return np.maximum(values, 0.0), vectors
+
+
+def _held_out(
+    spectrum: tuple[FloatArray, FloatArray], root: FloatArray, left: FloatArray, ridge: float
+) -> FloatArray:
+    """Return the residuals of `held_out_residuals`, given the spectrum of the kernel matrix."""
+    values, vectors = spectrum
+    # A ridge with weights is one without, on rows and values times their square roots.
+    scaled = root[:, None] * left
+    shrunk = values / (values + ridge)
+    residuals = scaled - vectors @ (shrunk[:, None] * (vectors.T @ scaled))
+    leverage = vectors**2 @ shrunk
+    return np.asarray(residuals / ((1.0 - leverage) * root)[:, None])
+
+
+def correct(filled: FloatArray, missing: BoolArray, remainder: Remainder) -> FloatArray:
+    """Return rows filled by the normal, (n_rows, n_columns), with their corrections added."""
+    if not remainder.second:
+        return filled
+    between = _added(filled, filled, missing, remainder.first)
+    return _added(filled, between, missing, remainder.second)
+
+
+def _added(
+    filled: FloatArray,
+    rows: FloatArray,
+    missing: BoolArray,
+    corrections: tuple[Correction, ...],
+) -> FloatArray:
+    """Return the normal's fills with the corrections that rows, filled otherwise, ask for."""
+    corrected = filled.copy()
+    for one in corrections:
+        gappy = np.flatnonzero(missing[:, one.column])
+        if gappy.size:
+            seen = rows[gappy]
+            seen[:, one.own] = filled[np.ix_(gappy, one.own)]
+            kernel = np.exp(-cdist(seen, one.rows) / one.width)
+            corrected[gappy, one.column] += rows_times(kernel, one.coef[:, None])[:, 0]
+    return corrected

@@ -1,0 +1,669 @@
+"""Parquet tables of any size: an imputer is fitted to a sample of the rows, and blocks stream by.
+
+1. A sample of the rows is drawn in one pass, and fitted as `impute_table` fits a table.
+2. Each block of rows is filled on its own, as new rows are, and written in order.
+
+So ranges and categories are those of the sample. A table of no more rows than the sample is filled
+as in memory, to the last bit. Observed cells are never changed: a number beyond the sample's range
+stays, and so does a category that the sample does not hold; a warning counts such cells.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from joblib import cpu_count, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kernimpute.core.checks import check_integer, refusal
+from kernimpute.core.files import replacing, replacing_folder
+from kernimpute.estimators._imputer import KernelImputer
+from kernimpute.estimators.impute_table import (
+    TableWarning,
+    fill_rows,
+    fit_table,
+    ignored_note,
+    notes_of_filling,
+    share_of_cells,
+    unknown_caution,
+)
+from kernimpute.table.code import Unknown
+from kernimpute.table.columns import (
+    TableError,
+    check_column_names,
+    counted,
+    listed,
+    observed_in_table,
+)
+from kernimpute.table.frames import as_frame, with_filled_columns
+from kernimpute.table.parquet import (
+    BLOCK_ROWS,
+    ParquetSource,
+    blocks,
+    compression,
+    count_empty,
+    opened,
+)
+from kernimpute.table.roles import ColumnRoles, column_roles, table_labels
+
+__all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
+
+SAMPLE_ROWS = 20_000
+"""Rows that are fitted at the most, by default."""
+PATIENCE = 10
+"""Seconds in which a scheduler of Dask's must answer, and have a worker."""
+_MOST_KEPT = 1000
+"""Unknown categories of a column that are kept for its warning."""
+
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class ParquetImputation:
+    """What was written, and how it came about.
+
+    Parameters
+    ----------
+    output : Path
+        The filled table: a file, or a folder of files.
+    n_rows, n_columns : int
+        Size of what was written.
+    filled : mapping of hashable to int
+        How many cells were filled in each column that had gaps.
+    imputer : KernelImputer
+        The imputer that filled them.
+    facts : tuple of (str, str)
+        Size, rows fitted, cells filled and method, for people.
+    notes, warnings : tuple of str
+        What was done that one would not expect, and what one should look at.
+    seconds : float
+        Wall-clock time.
+    """
+
+    output: Path
+    n_rows: int
+    n_columns: int
+    filled: Mapping[Hashable, int]
+    imputer: KernelImputer
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    seconds: float
+
+    @property
+    def n_filled(self) -> int:
+        """Number of cells filled."""
+        return sum(self.filled.values())
+
+
+def impute_parquet(
+    source: str | Path,
+    output: str | Path,
+    target: str | None = None,
+    *,
+    drop: Iterable[Hashable] = (),
+    ignore: Iterable[Hashable] = (),
+    categorical: Iterable[Hashable] = (),
+    missing_values: Sequence[object] = (),
+    task: Literal["auto", "classification", "regression"] = "auto",
+    max_fit_rows: int = SAMPLE_ROWS,
+    batch_rows: int = BLOCK_ROWS,
+    scheduler: str | None = None,
+    force: bool = False,
+    callback: Progress | None = None,
+    **parameters: Any,
+) -> ParquetImputation:
+    """Fill the gaps of a Parquet table that need not fit into the memory.
+
+    The imputer is fitted to a sample of the rows. Every row is filled as a new row, block by block.
+
+    Parameters
+    ----------
+    source : str or Path
+        A Parquet file, or a folder of such files with the same columns, which count in the order
+        of their names; those that begin with a dot or an underscore do not.
+    output : str or Path
+        What to write: a file for a file; for a folder, a folder with a file of the same name for
+        each. Rows, columns and types are those of the source.
+    target : str or None, default=None
+        Name of the label column, which is never filled.
+    drop, ignore, categorical, missing_values, task
+        As in `kernimpute.impute_table`. The index that pandas wrote is ignored.
+    max_fit_rows : int, default=20_000
+        Rows of the sample, in [2, inf), drawn by `random_state`: at random, or where labels are
+        used evenly over the labels.
+    batch_rows : int, default=32_768
+        Rows that are filled at once, in [1, inf).
+    scheduler : str or None, default=None
+        None fills in this process. "local" starts `n_jobs` worker processes of Dask (a script that
+        does needs ``if __name__ == "__main__":``), and an address such as "tcp://host:8786" uses
+        the workers that run there, which must see source and output. Each file is a task, done
+        anew if its worker dies. Both need the extra ``dask``.
+    force : bool, default=False
+        Whether an existing output may be replaced.
+    callback : callable or None, default=None
+        Called with the rows that are written so far, and the rows there are.
+    **parameters : object
+        Further parameters of `KernelImputer`, without guidance.
+
+    Returns
+    -------
+    ParquetImputation
+        Counts, notes and warnings, and the fitted imputer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is out of its range.
+    OSError, ImportError
+        If the output exists, a file or folder doesn't, no scheduler or worker answers, or
+        `scheduler` needs Dask and there is none.
+    TableError
+        If the table cannot be imputed as it is.
+
+    Warns
+    -----
+    TableWarning
+        For each of the result's `warnings`.
+
+    Notes
+    -----
+    A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
+    categories are those of the sample; numbers beyond and categories that it does not hold stay.
+    Memory is that of the sample, of its fit and of a few blocks, besides the label column where
+    labels are used. The output is put in place when
+    it is whole; an interrupt leaves nothing, and the same call starts anew.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> table = pd.DataFrame({"a": [0.0, 0.1, None, 1.0] * 5, "y": ["n", "n", "p", "p"] * 5})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.to_parquet(f"{folder}/table.parquet")
+    ...     done = impute_parquet(f"{folder}/table.parquet", f"{folder}/filled.parquet")
+    ...     int(pd.read_parquet(f"{folder}/filled.parquet").isna().sum().sum())
+    0
+    >>> done.n_filled
+    5
+    """
+    start = time.perf_counter()
+    owner = "impute_parquet"
+    # 1. What can't be done is refused before a row is read.
+    check_integer(owner, "batch_rows", batch_rows, 1)
+    imputer = _checked_imputer(owner, max_fit_rows, parameters)
+    table = ParquetSource(Path(source))
+    place = _checked_output(owner, output, table, force=force)
+    roles = _roles(table.names, table.index, target, drop, ignore, categorical)
+    used = [name for name in table.names if name == target or name in roles.features]
+    with _engine(owner, scheduler, imputer.n_jobs) as client:
+        # 2. A sample is drawn in one pass, and fitted as a table.
+        if table.n_rows <= max_fit_rows:
+            rows = np.arange(table.n_rows)
+        else:
+            labels = None
+            if imputer._uses_labels and target is not None:
+                labels = table.take(np.arange(table.n_rows), [target])
+            seed = imputer._seed()
+            rows = _sampled(labels, table.n_rows, max_fit_rows, seed, missing_values, task)
+        sample = table.take(rows, used)
+        fitted = fit_table(
+            sample,
+            target,
+            categorical=[name for name in roles.categorical if name in used],
+            missing_values=missing_values,
+            task=task,
+            **parameters,
+        )
+        # 3. The blocks are filled and written.
+        kept = [name for name in table.names if name not in roles.dropped]
+        filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
+        found = _write(table, place, filler, batch_rows, client, callback)
+    facts, cautions = dict(fitted.facts), fitted.warnings
+    share = "all rows"
+    if len(sample) < table.n_rows:
+        share = f"{len(sample)} rows, drawn at random"
+        cautions = tuple(one.replace("no cell", "no cell of the sample") for one in cautions)
+    notes = [
+        f"kept and not used, because it is the index: {name}"
+        for name in table.index
+        if name in roles.ignored
+    ]
+    notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
+    label = {"label": facts["label"]} if target is not None else {}
+    facts = {"table": "", **label, "fitted": share, "filled": "", "method": facts["method"]}
+    return _imputation(place, filler, found, facts, notes, cautions, start)
+
+
+def transform_parquet(
+    imputer: KernelImputer,
+    source: str | Path,
+    output: str | Path,
+    *,
+    drop: Iterable[Hashable] = (),
+    batch_rows: int = BLOCK_ROWS,
+    scheduler: str | None = None,
+    force: bool = False,
+    callback: Progress | None = None,
+) -> ParquetImputation:
+    """Fill the gaps of a Parquet table by an imputer that is fitted to the names of its columns.
+
+    Parameters
+    ----------
+    imputer : KernelImputer
+        The imputer. Its `missing_values` and `handle_unknown` hold here, too.
+    source, output, batch_rows, scheduler, force, callback
+        As in `impute_parquet`. Columns that the imputer does not know are kept as they are.
+    drop : iterable of hashable, default=()
+        Columns to leave out of what is written.
+
+    Returns
+    -------
+    ParquetImputation
+        Counts, notes and warnings.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError, ImportError, TableError
+        As `impute_parquet`, and if the imputer is not fitted or the table lacks a column of it.
+
+    Warns
+    -----
+    TableWarning
+        For each of the result's `warnings`.
+    """
+    start = time.perf_counter()
+    owner = "transform_parquet"
+    check_is_fitted(imputer)
+    check_integer(owner, "batch_rows", batch_rows, 1)
+    table = ParquetSource(Path(source))
+    place = _checked_output(owner, output, table, force=force)
+    dropped = check_column_names("drop", drop, table.names)
+    known = [column.name for column in imputer._code.columns]
+    lacking = [name for name in known if name not in table.names]
+    if lacking:
+        raise TableError(
+            f"{table.path} must have the columns that the imputer was fitted to. Got a table "
+            f"without {listed(lacking)}."
+        )
+    kept = [name for name in table.names if name not in dropped]
+    filler = _Filler(imputer, kept, [name for name in kept if name not in known])
+    with _engine(owner, scheduler, imputer.n_jobs) as client:
+        found = _write(table, place, filler, batch_rows, client, callback)
+    notes = ignored_note(found.empty)
+    return _imputation(place, filler, found, {"table": "", "filled": ""}, notes, (), start)
+
+
+def impute_dask(
+    frame: Any,
+    target: Hashable | None = None,
+    *,
+    drop: Iterable[Hashable] = (),
+    ignore: Iterable[Hashable] = (),
+    categorical: Iterable[Hashable] = (),
+    missing_values: Sequence[object] = (),
+    task: Literal["auto", "classification", "regression"] = "auto",
+    max_fit_rows: int = SAMPLE_ROWS,
+    **parameters: Any,
+) -> Any:
+    """Return a Dask DataFrame with its gaps filled, to be computed or written by Dask.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The table, such as what ``dask.dataframe.read_parquet`` returns.
+    target, drop, ignore, categorical, missing_values, task, max_fit_rows, **parameters
+        As in `impute_parquet`. The sample has about `max_fit_rows` rows, drawn at random.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        The same rows, partitions and types. The sample is drawn and fitted at once; a partition is
+        filled when Dask asks for it, on Dask's workers, with its retries.
+
+    Raises
+    ------
+    TypeError, ValueError, TableError
+        As `impute_parquet`.
+
+    Warns
+    -----
+    TableWarning
+        For what one should look at in the sample.
+    """
+    imputer = _checked_imputer("impute_dask", max_fit_rows, parameters)
+    names = list(frame.columns)
+    roles = _roles(names, (), target, drop, ignore, categorical)
+    used = [name for name in names if name == target or name in roles.features]
+    sample, n_rows = frame[used], len(frame)
+    if n_rows > max_fit_rows:
+        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=imputer._seed())
+    fitted = fit_table(
+        sample.compute(),
+        target,
+        categorical=[name for name in roles.categorical if name in used],
+        missing_values=missing_values,
+        task=task,
+        **parameters,
+    )
+    for caution in fitted.warnings:
+        warnings.warn(caution, TableWarning, stacklevel=2)
+    kept = frame[[name for name in names if name not in roles.dropped]]
+    return kept.map_partitions(_filled_partition, fitted.imputer, meta=kept._meta)
+
+
+def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
+    """Return a partition with its gaps filled."""
+    rows = fill_rows(imputer, frame)
+    filled = frame.copy(deep=False)
+    for name in rows.cells:
+        filled[name] = rows.table[name]
+    return filled
+
+
+# ------------------------------------------------------------------------------ the sample
+
+
+def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) -> KernelImputer:
+    """Return an imputer with checked parameters, or refuse what no stream can do."""
+    check_integer(owner, "max_fit_rows", max_fit_rows, 2)
+    imputer = KernelImputer(**parameters)
+    imputer._validate_params()
+    if imputer.guidance is not None:
+        must_be = "None, because each row is filled as a new row, without guidance"
+        raise ValueError(refusal(owner, "guidance", must_be, imputer.guidance))
+    if imputer.use_labels == "own":
+        must_be = "None or 'posterior', because each row is filled as if it had no label"
+        raise ValueError(refusal(owner, "use_labels", must_be, "own"))
+    return imputer
+
+
+def _roles(
+    names: Sequence[Hashable],
+    index: Sequence[str],
+    target: Hashable | None,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+) -> ColumnRoles:
+    """Return the roles of columns by their names; the index that pandas wrote is ignored."""
+    table = pd.DataFrame(index=range(1), columns=list(names))
+    roles = column_roles(table, target, drop, ignore, categorical)
+    more = [name for name in index if name not in {target, *roles.dropped, *roles.ignored}]
+    return column_roles(table, target, roles.dropped, [*roles.ignored, *more], categorical)
+
+
+def _sampled(
+    labels: pd.DataFrame | None,
+    n_rows: int,
+    most: int,
+    seed: int,
+    missing_values: Sequence[object],
+    task: str,
+) -> NDArray[np.intp]:
+    """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
+    generator = np.random.default_rng(seed)
+    if labels is None:
+        return np.sort(generator.choice(n_rows, most, replace=False))
+    labelled = observed_in_table(labels, missing_values)[:, 0]
+    codes = pd.factorize(table_labels(labels, labelled, task).values, sort=True)[0]
+    order = generator.permutation(codes.size)
+    order = order[np.argsort(codes[order], kind="stable")]
+    spread = np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.intp)
+    return np.sort(np.flatnonzero(labelled)[order[spread]])
+
+
+# ------------------------------------------------------------------------------ the blocks
+
+
+@dataclass
+class _Found:
+    """What was found in blocks of rows."""
+
+    n_rows: int = 0
+    n_unlabelled: int = 0
+    filled: Counter[Hashable] = field(default_factory=Counter)  # cells, by column
+    empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
+    unknown: dict[Hashable, Unknown] = field(default_factory=dict)
+
+    def add(self, more: _Found) -> None:
+        """Add what was found in further rows."""
+        self.n_rows += more.n_rows
+        self.n_unlabelled += more.n_unlabelled
+        self.filled.update(more.filled)
+        self.empty.update(more.empty)
+        for name, (_, categories, n_cells) in more.unknown.items():
+            _, before, n_before = self.unknown.get(name, (name, (), 0))
+            both = tuple(dict.fromkeys([*before, *categories]))[:_MOST_KEPT]
+            self.unknown[name] = name, both, n_before + n_cells
+
+
+@dataclass(frozen=True)
+class _Filler:
+    """What fills a block of rows, wherever that is done."""
+
+    imputer: KernelImputer
+    kept: list[str]  # the columns to write
+    ignored: list[str]  # columns of which empty cells are counted
+    target: str | None = None
+
+    def fill(self, block: pa.Table) -> tuple[pa.Table, _Found]:
+        """Return a block of rows with its gaps filled, and what was found in it."""
+        names = [column.name for column in self.imputer._code.columns]
+        frame = as_frame(block.select(names))
+        rows = fill_rows(self.imputer, frame, handle_unknown=self.imputer.handle_unknown)
+        found = _Found(
+            n_rows=block.num_rows,
+            filled=Counter(rows.counts),
+            empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
+            unknown={each[0]: each for each in rows.unknown},
+        )
+        if self.target is not None:
+            label = as_frame(block.select([self.target]))
+            observed = observed_in_table(label, self.imputer._markers())
+            found.n_unlabelled = int((~observed).sum())
+        written = [name for name in rows.cells if name in self.kept]
+        return with_filled_columns(block.select(self.kept), rows.table, written), found
+
+    def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[_Found]:
+        """Fill a file, and yield what was found in each block that is written."""
+        file = opened(source)
+        schema = file.schema_arrow
+        schema = pa.schema([schema.field(name) for name in self.kept], schema.metadata)
+        with contextlib.ExitStack() as stack:
+            writer = None
+            for block in blocks(file, batch_rows):
+                filled, found = self.fill(block)
+                if writer is None:
+                    # The first block decides the type of a column of nulls.
+                    schema = filled.schema
+                    writer = stack.enter_context(
+                        pq.ParquetWriter(output, schema, compression=compression(file))
+                    )
+                writer.write_table(filled.cast(schema))
+                yield found
+            if writer is None:
+                stack.enter_context(pq.ParquetWriter(output, schema))
+
+    def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> _Found:
+        """Fill a file, and return what was found in it: the task of a worker."""
+        total = _Found()
+        # A worker that is taken for lost may still be writing.
+        with replacing(output) as (temporary,):
+            for found in self.fill_file(source, temporary, batch_rows):
+                total.add(found)
+        return total
+
+
+def _write(
+    table: ParquetSource,
+    output: Path,
+    filler: _Filler,
+    batch_rows: int,
+    client: Any,
+    callback: Progress | None,
+) -> _Found:
+    """Write a table with its gaps filled, whole or not at all, and return what was found."""
+    total = _Found()
+    with contextlib.ExitStack() as stack:
+        if table.is_folder:
+            folder = stack.enter_context(replacing_folder(output))
+            places = [folder / file.name for file in table.files]
+        else:
+            places = [*stack.enter_context(replacing(output))]
+        found: Iterator[_Found]
+        if client is None:
+            pairs = zip(table.files, places, strict=True)
+            found = (one for pair in pairs for one in filler.fill_file(*pair, batch_rows))
+        else:
+            tasks = client.map(
+                filler.fill_whole_file,
+                [file.absolute() for file in table.files],
+                [place.absolute() for place in places],
+                batch_rows=batch_rows,
+                pure=False,
+            )
+            stack.enter_context(client.as_current())
+            found = (task.result() for task in import_distributed().as_completed(tasks))
+        for one in found:
+            total.add(one)
+            if callback is not None:
+                callback(total.n_rows, table.n_rows)
+    return total
+
+
+def _imputation(
+    output: Path,
+    filler: _Filler,
+    found: _Found,
+    facts: dict[str, str],
+    notes: Sequence[str],
+    cautions: Iterable[str],
+    start: float,
+) -> ParquetImputation:
+    """Return what was written and how it came about, with its warnings."""
+    n_columns = len(filler.kept)
+    seconds = time.perf_counter() - start
+    facts |= {
+        "table": f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}",
+        "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
+        "seconds": f"{seconds:.2f}",
+    }
+    cautions = tuple(dict.fromkeys([*cautions, *unknown_caution([*found.unknown.values()])]))
+    for caution in cautions:
+        warnings.warn(caution, TableWarning, stacklevel=3)
+    filled: dict[Hashable, int] = {
+        name: found.filled[name] for name in filler.kept if found.filled[name]
+    }
+    return ParquetImputation(
+        output=output,
+        n_rows=found.n_rows,
+        n_columns=n_columns,
+        filled=MappingProxyType(filled),
+        imputer=filler.imputer,
+        facts=tuple(facts.items()),
+        notes=tuple(notes),
+        warnings=cautions,
+        seconds=seconds,
+    )
+
+
+# ------------------------------------------------------------------------------ Dask
+
+
+def import_distributed() -> ModuleType:
+    """Return Dask's distributed, or name the extra that installs it."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ImportError(
+            "Dask is not installed. It comes with the extra 'dask': pip install 'kernimpute[dask]'."
+        ) from error
+    return distributed
+
+
+@contextlib.contextmanager
+def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[Any]:
+    """Yield a client of Dask's, or None where no scheduler is asked for."""
+    must_be = "None, 'local' or an address such as 'tcp://host:8786'"
+    if scheduler is None:
+        yield None
+        return
+    if not isinstance(scheduler, str) or (scheduler != "local" and "://" not in scheduler):
+        raise ValueError(refusal(owner, "scheduler", must_be, scheduler))
+    distributed = import_distributed()
+    with contextlib.ExitStack() as stack:
+        address: Any = scheduler
+        if scheduler == "local":
+            with _interrupts_blocked():
+                address = distributed.LocalCluster(
+                    n_workers=cpu_count() if n_jobs is None else effective_n_jobs(n_jobs),
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            stack.enter_context(address)
+        try:
+            client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+            stack.enter_context(client)
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            must_be = "the address of a scheduler of Dask's that answers and has a worker"
+            raise ConnectionError(refusal(owner, "scheduler", must_be, scheduler)) from error
+        yield client
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that never see Ctrl-C, because workers print a traceback at it."""
+    if sys.platform == "win32":
+        yield
+        return
+    # Starting the tracker unblocks interrupts, so start it before they are blocked.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# ------------------------------------------------------------------------------ the files
+
+
+def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
+    """Return where to write, or refuse a place where nothing can be written."""
+    if not isinstance(output, (str, os.PathLike)):
+        raise TypeError(refusal(owner, "output", "a str or a Path", output))
+    place = Path(output)
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"{place}: there is no folder {str(place.parent)!r}.")
+    if not os.access(place.parent, os.W_OK):
+        raise PermissionError(f"{place}: nothing can be written to {str(place.parent)!r}.")
+    if place.exists() and not force:
+        raise FileExistsError(f"{place} exists: give another name, or force to replace it.")
+    if place.exists() and place.is_dir() != table.is_folder:
+        kinds = ("folder", "file") if table.is_folder else ("file", "folder")
+        raise ValueError(
+            f"{place}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
+        )
+    if table.path.resolve() in (place.resolve(), *place.resolve().parents):
+        raise ValueError(f"{place}: the output must lie outside of the source.")
+    return place

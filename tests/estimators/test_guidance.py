@@ -1,0 +1,167 @@
+"""What labels are used for: nothing by default; what needs them says so."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.impute import KNNImputer
+
+from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
+from tests.estimators.problems import GUIDED, mixed_table, related_rows, same_bits
+
+GIVEN = {
+    "kernel": "linear",
+    "C": 2.0,
+    "gamma": 0.5,
+    "epsilon": 0.2,
+    "class_weight": "balanced",
+    "subset_size": 20,
+    "max_memory": 0.5,
+    "max_iter": 7,
+    "eta": 3.0,
+    "new_rows": "similar",
+    "tol": 0.1,
+    "task": "classification",
+}
+"""A value other than its default for each parameter that is not always used."""
+
+OF_GUIDANCE = ("eta", "new_rows", "tol")
+"""What nothing but guidance uses; predictors use the others in any case."""
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.parametrize(
+    ("estimator", "unused"),
+    [
+        (KernelImputer(), [*GIVEN]),
+        (KernelImputer(use_labels="posterior"), [name for name in GIVEN if name != "task"]),
+        (KernelImputer(guidance="direct"), []),
+        (KernelImputer(guidance="anchored"), []),
+        (KernelImputationClassifier(), OF_GUIDANCE),
+        (KernelImputationClassifier(guidance="direct"), []),
+        (KernelImputationRegressor(use_labels="own"), OF_GUIDANCE),
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore:.*Stopped at max_iter")
+def test_a_parameter_that_nothing_uses_is_refused_by_name(estimator, unused, name):
+    if not hasattr(estimator, name):
+        return
+    X, y = related_rows(30)
+    given = clone(estimator).set_params(**{name: GIVEN[name]})
+    if name not in unused:
+        given.fit(X, y)
+        return
+    where = "where labels are not used" if name == "task" else "without guidance"
+    owner = type(estimator).__name__
+    with pytest.raises(
+        ValueError,
+        match=f"^The '{name}' parameter of {owner} must be left out {where}. Got {GIVEN[name]!r} ",
+    ):
+        given.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reference": "expected"}, "'reference' .* 'expected' is a kernel .*guidance='anchored'"),
+        ({"reference": "expected", "guidance": "paper"}, "'reference' parameter of KernelImputer"),
+        ({"reference": "mean", "use_labels": "own"}, "'use_labels' .* None unless reference='jo"),
+        ({"reference": KNNImputer(), "use_labels": "own"}, "'use_labels' parameter of KernelImp"),
+        ({"guidance": "magic"}, "'guidance' parameter of KernelImputer"),
+        ({"guidance": "direct", "y": None}, "requires y to be passed"),
+        ({"use_labels": "posterior", "y": None}, "requires y to be passed"),
+        ({"use_labels": "own", "y": np.zeros((30, 2))}, r"'y' .* one label a row. .*\(30, 2\)"),
+        ({"guidance": "direct", "y": np.zeros(30)}, "at least 2 classes"),
+        ({"use_labels": "own", "y": ["a"] * 30}, "at least 2 classes"),
+    ],
+    ids=str,
+)
+def test_contradictions_and_missing_labels_are_refused(options, message):
+    X, y = related_rows(30)
+    labels = options.get("y", y)
+    imputer = KernelImputer(**{name: value for name, value in options.items() if name != "y"})
+    with pytest.raises(ValueError, match=message):
+        imputer.fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"reference": "mean"}, {"reference": KNNImputer()}, {"use_labels": "posterior"}],
+    ids=str,
+)
+def test_training_rows_are_filled_as_new_ones(options):
+    """To the last bit, unless a row's own label has a part in its fill."""
+    X, y = related_rows()
+    imputer = KernelImputer(**options)
+    assert same_bits(imputer.fit_transform(X, y), imputer.transform(X))
+    frame, y = mixed_table()
+    weights = np.arange(len(y)) % 5 / 2.0
+    filled = imputer.fit_transform(frame, y, sample_weight=weights)
+    again = clone(imputer).fit(frame, y, sample_weight=weights).transform(frame)
+    pd.testing.assert_frame_equal(filled, again, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "options", [GUIDED, {"guidance": "direct"}, {"use_labels": "own"}], ids=str
+)
+def test_own_labels_make_training_rows_differ_from_new_ones(options):
+    X, y = related_rows()
+    imputer = KernelImputer(**options)
+    assert not np.array_equal(imputer.fit_transform(X, y), imputer.transform(X))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [None, np.zeros(60), np.zeros((60, 2)), np.full(60, np.nan), ["a", "b"], "nonsense"],
+    ids=str,
+)
+def test_labels_that_nothing_uses_are_not_looked_at(labels):
+    X, y = related_rows()
+    expected = KernelImputer().fit_transform(X, y)
+    imputer = KernelImputer()
+    assert same_bits(imputer.fit_transform(X, labels), expected)
+    assert not hasattr(imputer, "classes_")
+
+
+def test_guidance_from_the_joint_normal_starts_there_and_leaves_new_rows_to_it():
+    X, y = related_rows()
+    plain, held, moved = (
+        KernelImputer(**options)
+        for options in ({}, {"guidance": "direct", "eta": np.inf}, {"guidance": "direct"})
+    )
+    fills = [imputer.fit_transform(X, y) for imputer in (plain, held, moved)]
+    np.testing.assert_allclose(fills[1], fills[0], rtol=0.0, atol=1e-12)
+    assert 1e-3 < np.abs(fills[2] - fills[0]).max()
+    for imputer in (held, moved):
+        np.testing.assert_array_equal(imputer.transform(X), plain.transform(X))
+
+
+def test_a_seed_of_none_is_zero_and_states_of_a_generator_are_taken():
+    X, _ = related_rows()
+    expected = KernelImputer(random_state=0).fit_transform(X)
+    assert same_bits(KernelImputer().fit_transform(X), expected)
+    state = np.random.RandomState(3)
+    KernelImputer(random_state=state).fit(X)
+
+
+@pytest.mark.parametrize("options", [{}, {"guidance": "direct"}, GUIDED], ids=str)
+def test_concurrent_fits_and_transforms_give_equal_results(options):
+    X, y = related_rows()
+    X_new = related_rows(seed=1)[0]
+    shared = KernelImputer(**options).fit(X, y)
+    expected = KernelImputer(**options).fit_transform(X, y), shared.transform(X_new)
+
+    def work(_):
+        fitted = KernelImputer(**options)
+        return fitted.fit_transform(X, y), shared.transform(X_new), fitted.transform(X_new)
+
+    with ThreadPoolExecutor(4) as pool:
+        for filled, new, own in pool.map(work, range(8)):
+            assert same_bits(filled, expected[0])
+            assert same_bits(new, expected[1])
+            assert same_bits(own, expected[1])
