@@ -73,7 +73,7 @@ def impute(
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
     chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
-    method = _method(kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
+    method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     if guidance is None and report is None and _streams(table, output, scheduler):
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
         _impute_stream(table, target, output, columns, missing_values or (), quiet, method)
@@ -222,7 +222,7 @@ def fit(
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
     chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
-    method = _method(kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
+    method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
@@ -449,10 +449,14 @@ def _check_stream(table: Path, output: Path, *, force: bool) -> None:
         )
 
 
-def _method(kernel: str | None, gamma: float | None, **given: object) -> dict[str, Any]:
+def _method(
+    target: str | None, kernel: str | None, gamma: float | None, **given: object
+) -> dict[str, Any]:
     """Return the parameters of the method that are given; the library has the defaults."""
     from kernimpute.core.kernels import make_kernel
 
+    if given["guidance"] is not None and target is None:
+        raise RefusedError("--guidance needs --target, the label column.")
     try:
         if gamma is not None:
             make_kernel(kernel or "gaussian", gamma)

@@ -59,6 +59,7 @@ from kernimpute.table.code import (
     learn_code,
     unknown_cells,
 )
+from kernimpute.table.columns import listed
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
@@ -370,9 +371,12 @@ class KernelImputation(Persistent, BaseEstimator):
         matrix = self._coding.matrix(rows)
         far = np.abs(matrix) > FARTHEST
         if far.any():
+            coding, columns = self._coding, np.flatnonzero(far.any(axis=0))
+            places = coding.groups[columns] if coding.uses_indicators else columns
+            names = listed([coding.code.features[place].name for place in places])
             self._warn(
                 f"numbers farther than {FARTHEST:g} times the training range from it, in "
-                f"{int(far.any(axis=1).sum())} row(s), are taken to be that far."
+                f"{int(far.any(axis=1).sum())} row(s) of {names}, are taken to be that far."
             )
         return within_reach(matrix)
 
@@ -621,8 +625,8 @@ class KernelImputation(Persistent, BaseEstimator):
         """Warn of what the fit left out or did not finish."""
         empty = self._code.left_missing
         if empty and not getattr(self, "keep_empty_features", False):
-            listed = ", ".join(map(repr, empty))
-            self._warn(f"columns without any observed value are left out: {listed}.")
+            names = ", ".join(map(repr, empty))
+            self._warn(f"columns without any observed value are left out: {names}.")
         for caution in self._code.cautions:
             self._warn(f"{caution}.")
         unfinished = dict.fromkeys(filling.unfinished if filling else ())
@@ -672,18 +676,19 @@ def _coded_columns(chosen: Any, names: Sequence[Hashable], owner: str) -> tuple[
         raise ValueError(refusal)
     if given.dtype.kind == "b":
         return tuple(name for name, is_chosen in zip(names, given, strict=True) if is_chosen)
-    found = [_column(item, names) for item in given.tolist()]
-    if None in found:
-        raise ValueError(refusal)
-    return tuple(found)
+    return tuple(_column(item, names, "categorical_features", owner) for item in given.tolist())
 
 
-def _column(key: Any, names: Sequence[Hashable]) -> Hashable | None:
-    """Return the name of the column that a name or an index means; None if there is none."""
+def _column(key: Any, names: Sequence[Hashable], parameter: str, owner: str) -> Hashable:
+    """Return the name of the column that a name or an index means; refuse one that means none."""
     if key in names:
         return key
-    is_index = isinstance(key, (int, np.integer)) and 0 <= key < len(names)
-    return names[int(key)] if is_index else None
+    if isinstance(key, (int, np.integer)) and 0 <= key < len(names):
+        return names[int(key)]
+    raise ValueError(
+        f"The {parameter!r} parameter of {owner} must have names or indices of the {len(names)} "
+        f"columns. Got {key!r} instead."
+    )
 
 
 def _column_ranges(
@@ -702,9 +707,7 @@ def _column_ranges(
         given = {name: pairs[place] for place, name in enumerate(names) if is_declared[place]}
     ranges: dict[Hashable, tuple[float, float]] = {}
     for key, pair in given.items():
-        name = _column(key, names)
-        if name is None:
-            raise ValueError(refusal)
+        name = _column(key, names, "feature_range", owner)
         ranges[name] = checked_range(pair, "feature_range", owner)
     return ranges
 

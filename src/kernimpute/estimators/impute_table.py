@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -346,10 +347,13 @@ def fit_table(
     """Return an imputer fitted to the rows of a table; parameters as in `impute_table`."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
+    own = ("categorical_features", "add_indicator", "keep_empty_features")
+    for name in parameters:
+        if name in own or name not in signature(KernelImputer).parameters:
+            raise TypeError(f"impute_table() got an unexpected keyword argument {name!r}")
     imputer = KernelImputer(
         task=task,
         missing_values=[*missing_values] or np.nan,
-        # Given once more by the caller, one of these is refused.
         categorical_features="from_dtype",
         add_indicator=False,
         keep_empty_features=False,
