@@ -299,6 +299,9 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"output": "in", "force": True}, ValueError, "must be a file, as the source. Got a fold"),
         ({"output": "table.parquet", "force": True}, ValueError, "must lie outside of the source"),
         ({"source": "in", "output": "in/out"}, ValueError, "must lie outside of the source"),
+        ({"source": "in", "output": ".", "force": True}, ValueError, "source, and not hold it"),
+        ({"source": "in", "output": "deep", "force": True}, ValueError, "Got 'in' in it"),
+        ({"source": "in", "output": "notes", "force": True}, ValueError, "Got 'notes.txt' in it"),
         ({"source": "none"}, FileNotFoundError, "there is no such file or folder"),
         ({"source": "text.parquet"}, TableError, "is not a Parquet file that can be read"),
         ({"source": "empty.parquet"}, TableError, "must have at least one row. Got none"),
@@ -316,8 +319,9 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
     pq.write_table(table.slice(0, 0), "empty.parquet")
     for name in ("there.parquet", "text.parquet"):
         (tmp_path / name).write_text("text")
-    for name in ("in", "empty", "deep", "deep/in"):
+    for name in ("in", "empty", "deep", "deep/in", "notes"):
         (tmp_path / name).mkdir()
+    (tmp_path / "notes" / "notes.txt").write_text("text")
     pq.write_table(table, "in/a.parquet")
     before = sorted(tmp_path.rglob("*"))
     given = {"source": "table.parquet", "output": "out.parquet", **options}

@@ -158,7 +158,7 @@ def impute_parquet(
         the workers that run there, which must see source and output. Each file is a task, done
         anew if its worker dies. Both need the extra ``dask``.
     force : bool, default=False
-        Whether an existing output may be replaced.
+        Whether an existing output may be replaced: a file, or a folder of Parquet files alone.
     callback : callable or None, default=None
         Called with the rows that are written so far, and the rows there are.
     **parameters : object
@@ -664,6 +664,20 @@ def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: boo
         raise ValueError(
             f"{place}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
         )
-    if table.path.resolve() in (place.resolve(), *place.resolve().parents):
-        raise ValueError(f"{place}: the output must lie outside of the source.")
+    final, own = place.resolve(), table.path.resolve()
+    if own in (final, *final.parents) or final in own.parents:
+        raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
+    for file in sorted(place.iterdir()) if place.is_dir() else ():
+        if not _is_parquet(file):
+            raise ValueError(
+                f"{place}: only a folder of Parquet files is replaced. Got {file.name!r} in it."
+            )
     return place
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a path is a file that begins as Parquet does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
