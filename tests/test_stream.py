@@ -248,6 +248,8 @@ def test_a_fitted_imputer_fills_a_file(paths):
     assert frame["pet"].tolist() == expected["pet"].tolist()
     assert frame["y"].equals(as_frame(source)["y"])
     assert done.filled["pet"] == 100 and "b" not in done.filled
+    with pytest.raises(ValueError, match="'add_indicator' .* must be False for transform_parquet"):
+        transform_parquet(KernelImputer(add_indicator=True).fit(training), *paths, force=True)
     with pytest.raises(TableError, match="Got 'eel' besides"):
         transform_parquet(imputer.set_params(handle_unknown="error"), *paths, force=True)
     with pytest.raises(TableError, match="Got a table without 'a'"):
@@ -291,6 +293,7 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"guidance": "direct", "target": "y"}, ValueError, "'guidance' parameter .* must be None"),
         ({"use_labels": "own", "target": "y"}, ValueError, "'use_labels' .* must be None or 'post"),
         ({"use_labels": "posterior"}, ValueError, "'target' parameter"),
+        ({"keep_empty_features": 1}, TypeError, "'keep_empty_features' .* must be left out"),
         ({"shape": 1}, TypeError, "unexpected keyword argument 'shape'"),
         ({"target": "z"}, TableError, "target: there is no column 'z'"),
         ({"output": 3}, TypeError, "'output' parameter of impute_parquet must be a str or a Path"),
