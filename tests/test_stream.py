@@ -248,6 +248,8 @@ def test_a_fitted_imputer_fills_a_file(paths):
     assert frame["pet"].tolist() == expected["pet"].tolist()
     assert frame["y"].equals(as_frame(source)["y"])
     assert done.filled["pet"] == 100 and "b" not in done.filled
+    with pytest.raises(ValueError, match="'add_indicator' .* must be False for transform_parquet"):
+        transform_parquet(KernelImputer(add_indicator=True).fit(training), *paths, force=True)
     with pytest.raises(TableError, match="Got 'eel' besides"):
         transform_parquet(imputer.set_params(handle_unknown="error"), *paths, force=True)
     with pytest.raises(TableError, match="Got a table without 'a'"):
@@ -291,6 +293,7 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"guidance": "direct", "target": "y"}, ValueError, "'guidance' parameter .* must be None"),
         ({"use_labels": "own", "target": "y"}, ValueError, "'use_labels' .* must be None or 'post"),
         ({"use_labels": "posterior"}, ValueError, "'target' parameter"),
+        ({"keep_empty_features": 1}, TypeError, "'keep_empty_features' .* must be left out"),
         ({"shape": 1}, TypeError, "unexpected keyword argument 'shape'"),
         ({"target": "z"}, TableError, "target: there is no column 'z'"),
         ({"output": 3}, TypeError, "'output' parameter of impute_parquet must be a str or a Path"),
@@ -299,6 +302,9 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"output": "in", "force": True}, ValueError, "must be a file, as the source. Got a fold"),
         ({"output": "table.parquet", "force": True}, ValueError, "must lie outside of the source"),
         ({"source": "in", "output": "in/out"}, ValueError, "must lie outside of the source"),
+        ({"source": "in", "output": ".", "force": True}, ValueError, "source, and not hold it"),
+        ({"source": "in", "output": "deep", "force": True}, ValueError, "Got 'in' in it"),
+        ({"source": "in", "output": "notes", "force": True}, ValueError, "Got 'notes.txt' in it"),
         ({"source": "none"}, FileNotFoundError, "there is no such file or folder"),
         ({"source": "text.parquet"}, TableError, "is not a Parquet file that can be read"),
         ({"source": "empty.parquet"}, TableError, "must have at least one row. Got none"),
@@ -316,8 +322,9 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
     pq.write_table(table.slice(0, 0), "empty.parquet")
     for name in ("there.parquet", "text.parquet"):
         (tmp_path / name).write_text("text")
-    for name in ("in", "empty", "deep", "deep/in"):
+    for name in ("in", "empty", "deep", "deep/in", "notes"):
         (tmp_path / name).mkdir()
+    (tmp_path / "notes" / "notes.txt").write_text("text")
     pq.write_table(table, "in/a.parquet")
     before = sorted(tmp_path.rglob("*"))
     given = {"source": "table.parquet", "output": "out.parquet", **options}

@@ -33,7 +33,7 @@ from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.core.checks import check_integer, refusal
+from kernimpute.core.checks import check_integer, refusal, refusal_in_words
 from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
@@ -42,6 +42,7 @@ from kernimpute.estimators.impute_table import (
     fit_table,
     ignored_note,
     notes_of_filling,
+    refuse_decided,
     share_of_cells,
     unknown_caution,
 )
@@ -158,7 +159,7 @@ def impute_parquet(
         the workers that run there, which must see source and output. Each file is a task, done
         anew if its worker dies. Both need the extra ``dask``.
     force : bool, default=False
-        Whether an existing output may be replaced.
+        Whether an existing output may be replaced: a file, or a folder of Parquet files alone.
     callback : callable or None, default=None
         Called with the rows that are written so far, and the rows there are.
     **parameters : object
@@ -292,6 +293,10 @@ def transform_parquet(
     start = time.perf_counter()
     owner = "transform_parquet"
     check_is_fitted(imputer)
+    for name in ("keep_empty_features", "add_indicator"):
+        if getattr(imputer, name):
+            must_be = f"False for {owner}, which writes the columns of the source"
+            raise ValueError(refusal("KernelImputer", name, must_be, True))
     check_integer(owner, "batch_rows", batch_rows, 1)
     table = ParquetSource(Path(source))
     place = _checked_output(owner, output, table, force=force)
@@ -348,6 +353,9 @@ def impute_dask(
     TableWarning
         For what one should look at in the sample.
     """
+    if not hasattr(frame, "map_partitions"):
+        got = f"a {type(frame).__name__} of {type(frame).__module__.partition('.')[0]}"
+        raise TypeError(refusal_in_words("impute_dask", "frame", "a DataFrame of Dask", got))
     imputer = _checked_imputer("impute_dask", max_fit_rows, parameters)
     names = list(frame.columns)
     roles = _roles(names, (), target, drop, ignore, categorical)
@@ -384,6 +392,7 @@ def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFra
 def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) -> KernelImputer:
     """Return an imputer with checked parameters, or refuse what no stream can do."""
     check_integer(owner, "max_fit_rows", max_fit_rows, 2)
+    refuse_decided(owner, parameters)
     imputer = KernelImputer(**parameters)
     imputer._validate_params()
     if imputer.guidance is not None:
@@ -468,7 +477,7 @@ class _Filler:
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
         frame = as_frame(block.select(names))
-        rows = fill_rows(self.imputer, frame, handle_unknown=self.imputer.handle_unknown)
+        rows = fill_rows(self.imputer, frame)
         found = _Found(
             n_rows=block.num_rows,
             filled=Counter(rows.counts),
@@ -664,6 +673,20 @@ def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: boo
         raise ValueError(
             f"{place}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
         )
-    if table.path.resolve() in (place.resolve(), *place.resolve().parents):
-        raise ValueError(f"{place}: the output must lie outside of the source.")
+    final, own = place.resolve(), table.path.resolve()
+    if own in (final, *final.parents) or final in own.parents:
+        raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
+    for file in sorted(place.iterdir()) if place.is_dir() else ():
+        if not _is_parquet(file):
+            raise ValueError(
+                f"{place}: only a folder of Parquet files is replaced. Got {file.name!r} in it."
+            )
     return place
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a path is a file that begins as Parquet does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"

@@ -289,12 +289,18 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
     assert filled["day"].notna().all()
 
 
-@pytest.mark.parametrize(
-    "name", ["categorical_features", "add_indicator", "keep_empty_features", "ignores"]
-)
-def test_unknown_parameters_and_those_that_the_roles_of_columns_decide_are_refused(table, name):
-    with pytest.raises(TypeError, match=rf"impute_table\(\) got an unexpected .*'{name}'"):
+@pytest.mark.parametrize("name", ["categorical_features", "add_indicator", "keep_empty_features"])
+def test_parameters_that_the_roles_of_the_columns_decide_are_refused(table, name):
+    with pytest.raises(TypeError, match=f"'{name}' parameter of impute_table must be left out"):
         impute_table(table, "outcome", **{name: True})
+    with pytest.raises(TypeError, match=r"impute_table\(\) got an unexpected .*'ignores'"):
+        impute_table(table, "outcome", ignores=["a"])
+
+
+def test_unknown_categories_of_rows_without_a_label_are_refused_if_asked_for():
+    frame = pd.DataFrame({"a": [1.5, None, 2.5, 3.5], "pet": [*"uvuw"], "y": [*"nyy", None]})
+    with pytest.raises(TableError, match="Got 'w' besides"):
+        impute_table(frame, "y", use_labels="posterior", handle_unknown="error")
 
 
 def test_numbers_of_unlabelled_rows_far_outside_the_range_are_warned_of():

@@ -60,6 +60,7 @@ __all__ = [
     "method_text",
     "n_empty",
     "notes_of_filling",
+    "refuse_decided",
     "share_of_cells",
     "unknown_caution",
     "unused_markers",
@@ -347,18 +348,11 @@ def fit_table(
     """Return an imputer fitted to the rows of a table; parameters as in `impute_table`."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
-    own = ("categorical_features", "add_indicator", "keep_empty_features")
+    refuse_decided("impute_table", parameters)
     for name in parameters:
-        if name in own or name not in signature(KernelImputer).parameters:
+        if name not in signature(KernelImputer).parameters:
             raise TypeError(f"impute_table() got an unexpected keyword argument {name!r}")
-    imputer = KernelImputer(
-        task=task,
-        missing_values=[*missing_values] or np.nan,
-        categorical_features="from_dtype",
-        add_indicator=False,
-        keep_empty_features=False,
-        **parameters,
-    )
+    imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
     if imputer._uses_labels and target is None:
@@ -428,19 +422,28 @@ def fit_table(
     )
 
 
+def refuse_decided(owner: str, parameters: Mapping[str, object]) -> None:
+    """Refuse parameters of `KernelImputer` that the roles of a table's columns decide."""
+    for name in ("add_indicator", "categorical_features", "keep_empty_features"):
+        if name in parameters:
+            must_be = "left out, because drop, ignore and categorical say what columns become"
+            raise TypeError(refusal(owner, name, must_be, parameters[name]))
+
+
 def fill_rows(
     imputer: KernelImputer,
     table: pd.DataFrame,
     fitted: FittedRows | None = None,
-    handle_unknown: str = "keep",
+    handle_unknown: str | None = None,
 ) -> FilledRows:
     """Return the columns of an imputer from a table that has them, with their gaps filled.
 
-    Each row is filled as a new row, except those that are `fitted`.
+    Each row is filled as a new row, except those that are `fitted`. The imputer's own
+    `handle_unknown` holds unless another is given.
     """
     columns = imputer._code.columns
     frame = table[[column.name for column in columns]]
-    encoded = imputer._coded(imputer._code, frame, handle_unknown)
+    encoded = imputer._coded(imputer._code, frame, handle_unknown or imputer.handle_unknown)
     rows = encoded.matrix
     codes = imputer._filled_new(rows) if fitted is None else imputer._filled(fitted, rows)
     cells = {
