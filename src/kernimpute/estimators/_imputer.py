@@ -159,7 +159,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     Observed cells are not changed. In a table whose columns have names, a column of at most ten
     whole numbers that each occur twice on average is filled with the nearest of these, unless its
     range is declared: such numbers may be codes. Other columns of floats, and all of an array of
-    floats, are not rounded. Concurrent fits and transforms give equal results.
+    floats, are not rounded. Where categories enter as indicators, at most the 50 most frequent of
+    a column have one, and only these fill its gaps. Concurrent fits and transforms give equal
+    results.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows that are filled from similar ones are filled
