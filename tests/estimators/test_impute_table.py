@@ -102,7 +102,7 @@ def test_the_facts_name_the_method_and_a_note_names_the_leak(table):
     for options, method, leaks in (
         ({}, "joint normal", False),
         ({"reference": KNNImputer()}, "KNNImputer", False),
-        ({"use_labels": "posterior"}, "joint normal with labels (posterior)", False),
+        ({"use_labels": "posterior"}, "joint normal with labels (posterior)", True),
         ({"use_labels": "own"}, "joint normal with labels (own)", True),
         ({"guidance": "direct"}, "direct from the joint normal, gaussian kernel, gamma ", True),
         (GUIDED, "direct from the column means, gaussian kernel, gamma ", True),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -71,6 +75,50 @@ def test_jobs_and_backends_give_the_same_bits(backend, n_jobs):
         regressor = KernelImputationRegressor(subset_size=50, n_jobs=n_jobs).fit(X, target)
     assert np.array_equal(filled, expected)
     assert np.array_equal(regressor.predict(X), predicted)
+
+
+OVERLAP = """
+from threading import Event, Thread
+import numpy, scipy.linalg
+from threadpoolctl import ThreadpoolController
+from kernimpute.estimators._subsets import one_thread
+
+def n_threads():
+    libraries = ThreadpoolController().select(user_api="blas").info()
+    return max((library["num_threads"] for library in libraries), default=1)
+
+def first():
+    with one_thread():
+        entered.set()
+        inside.wait(60)
+    left.set()
+
+def second():
+    entered.wait(60)
+    with one_thread():
+        inside.set()
+        left.wait(60)
+        found.append(n_threads())
+
+entered, inside, left, found = Event(), Event(), Event(), [n_threads()]
+threads = [Thread(target=one) for one in (first, second)]
+[one.start() for one in threads]
+[one.join() for one in threads]
+print(*found, n_threads())
+"""
+"""Prints the threads of BLAS before, in a fit that outlasts another, and after both."""
+
+
+def test_fits_that_overlap_leave_blas_its_threads():
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    # The limit of all tests is held by this process's main thread.
+    ran = subprocess.run(
+        [sys.executable, "-c", OVERLAP], env=environment, capture_output=True, text=True, check=True
+    )
+    before, within, after = map(int, ran.stdout.split())
+    if before == 1:
+        pytest.skip("BLAS has one thread")
+    assert (within, after) == (1, before)
 
 
 def test_progress_is_told_only_where_subsets_take_turns():

@@ -96,8 +96,10 @@ def test_without_guidance_there_is_no_solver_and_no_leak_to_tell_of():
     text = " ".join(parsed(render_report(impute_table(frame))).text.split())
     for said in ("the most plausible value", "methodjoint normal", "referencejoint"):
         assert said in text
-    for unsaid in ("label helped", "solver", "max_iter"):
+    for unsaid in ("labels helped", "solver", "max_iter"):
         assert unsaid not in text
+    labelled = impute_table(frame.assign(y=[*"nnyy"]), "y", use_labels="posterior")
+    assert "labels helped" in parsed(render_report(labelled)).text
 
 
 def test_long_traces_are_cut_in_the_middle(imputation, monkeypatch):

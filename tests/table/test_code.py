@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from kernimpute import KernelImputer
 from kernimpute.table.code import encode_table, learn_code, unknown_cells
 from kernimpute.table.columns import TableError
 
@@ -326,6 +327,19 @@ def test_a_category_has_an_indicator_and_two_share_one():
     np.testing.assert_array_equal(
         code.to_codes(filled, matrix), [[0.5, 2, 1], [0.25, 1, 0], [1, 0, 0]]
     )
+
+
+def test_only_the_most_frequent_of_many_categories_have_an_indicator():
+    texts = [f"t{row}" for row in range(5000)] + ["t7", "t4999"] * 5 + [None] * 10
+    table = pd.DataFrame({name: texts for name in "abc"})
+    with pytest.warns(UserWarning, match="look like an identifier"):
+        imputer = KernelImputer().fit(table)
+    assert len(imputer._code.indicator_columns) == 3 * 50
+    one = imputer._code.features[0]
+    assert {"t7", "t4999"} < {one.values[code] for code in one.indicated}
+    filled = imputer.transform(table)
+    pd.testing.assert_frame_equal(filled[:-10], table[:-10])
+    assert filled[-10:].isin(["t7", "t4999"]).all(axis=None)
 
 
 @pytest.mark.parametrize(

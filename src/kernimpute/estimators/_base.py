@@ -175,8 +175,9 @@ class Coding:
     """How the columns of a table enter the kernel.
 
     A categorical column is one column of codes, for kernels with a term for them; a gap becomes
-    one category. Or it is one indicator for each category (a single one for two categories),
-    which every kernel and every reference imputer takes; a gap may be filled with frequencies.
+    one category. Or it is one indicator for each category (a single one for two categories; at
+    most 50), which every kernel and every reference imputer takes; a gap may be filled with
+    frequencies.
     """
 
     code: TableCode

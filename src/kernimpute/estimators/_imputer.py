@@ -41,9 +41,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     With `guidance`, training rows are filled with the help of their labels as well, so that they
     become easier to classify: the method of the paper. Then ``fit_transform(X, y)`` differs from
-    ``fit(X, y).transform(X)``, as it does for scikit-learn's `TargetEncoder`, and the imputer
-    belongs inside the pipeline that is cross-validated: outside, the labels of held-out rows
-    leak into the table. The same holds for ``use_labels="own"``.
+    ``fit(X, y).transform(X)``, as it does for scikit-learn's `TargetEncoder` and here with
+    ``use_labels="own"``.
+
+    With `guidance` or `use_labels` the imputer belongs inside the pipeline that is cross-validated:
+    outside, the labels of held-out rows leak into the table.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     use_labels : {None, "posterior", "own"}, default=None
         Whether the joint normal knows of labels: a mean for each class, or a quantity as one more
         column. With "posterior" every row is filled as if its label were unknown. With "own"
-        `fit_transform` fills each training row by its own label, which leaks it into the table.
+        `fit_transform` fills each training row by its own label. Both leak labels into the table.
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
@@ -159,7 +161,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     Observed cells are not changed. In a table whose columns have names, a column of at most ten
     whole numbers that each occur twice on average is filled with the nearest of these, unless its
     range is declared: such numbers may be codes. Other columns of floats, and all of an array of
-    floats, are not rounded. Concurrent fits and transforms give equal results.
+    floats, are not rounded. Where categories enter as indicators, at most the 50 most frequent of
+    a column have one, and only these fill its gaps. Concurrent fits and transforms give equal
+    results.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows that are filled from similar ones are filled

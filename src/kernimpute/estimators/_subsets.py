@@ -7,9 +7,10 @@ A table without `subset_size` is one subset.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kernimpute.core.checks import Task, codes_and_weights, infer_task, plain_labels
 from kernimpute.core.dual import make_dual
@@ -514,9 +515,23 @@ def _unfinished(result: ImputationResult) -> list[tuple[str, Status]]:
 # -------------------------------------------------------------------------- at the same time
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS has one thread."""
-    return threadpool_limits(limits=1, user_api="blas")
+_limits_lock = Lock()
+_limits: list[Any] = []
+"""The limits of all who are inside `one_thread`; the first alone found BLAS as it was."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Give BLAS one thread until the last who is inside leaves, in whichever order they do."""
+    with _limits_lock:
+        # Only those of BLAS: the threads of OpenMP are each thread's own.
+        libraries = ThreadpoolController().select(user_api="blas")
+        _limits.append(libraries.limit(limits=1).__enter__())
+    try:
+        yield
+    finally:
+        with _limits_lock:
+            _limits.pop().__exit__(None, None, None)
 
 
 def runs_alone(n_jobs: int | None) -> bool:

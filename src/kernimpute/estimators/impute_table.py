@@ -203,9 +203,9 @@ def impute_table(
     """Return a table with its gaps filled by a `KernelImputer`.
 
     By default it is fitted to all rows, and no label is used. With `guidance` or `use_labels` it is
-    fitted to the rows that have a label, and rows without one are filled as new rows. Guidance, and
-    ``use_labels="own"``, leak the labels into the filled cells of their rows: a score measured on
-    these rows is too good.
+    fitted to the rows that have a label, and rows without one are filled as new rows. Both leak the
+    labels into the filled cells of their rows: a score measured on these rows is too good. To
+    measure one, put a `KernelImputer` inside the pipeline that is cross-validated.
 
     Parameters
     ----------
@@ -581,7 +581,7 @@ def _notes_of_fit(
     notes = []
     if target is None:
         notes.append("every column is filled and used, a label too, because no target is named")
-    if imputer.guidance is not None or imputer.use_labels == "own":
+    if imputer._uses_labels:
         notes.append(
             "labels helped to fill their own rows: a score measured on these rows is too good"
         )

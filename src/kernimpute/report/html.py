@@ -83,7 +83,7 @@ def render_report(imputation: TableImputation, *, source: str = "") -> str:
         is_regression = imputation.task == "regression"
         aim = f"predicting {target}" if is_regression else f"telling apart {target}"
         purpose = _GUIDED.format(aim=aim)
-    if imputer.guidance is not None or imputer.use_labels == "own":
+    if imputer._uses_labels:
         purpose += _LEAK
     settings = [(name, _setting(value)) for name, value in imputation.settings.items()]
     return _PAGE.format(

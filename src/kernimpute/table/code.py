@@ -139,13 +139,17 @@ class TableCode:
 
     @property
     def indicator_columns(self) -> tuple[IndicatorColumn, ...]:
-        """What each column of the indicator matrix holds; two categories share one indicator."""
+        """What each column of the indicator matrix holds; two categories share one indicator.
+
+        Of a column of many categories the most frequent ones have one, and the others none.
+        """
         columns: list[IndicatorColumn] = []
         for position, column in enumerate(self.features):
             if column.kind == "category":
                 n_categories = len(column.values)
                 first = 1 if n_categories == 2 else 0
-                columns.extend((position, code) for code in range(first, n_categories))
+                codes = column.indicated or range(first, n_categories)
+                columns.extend((position, code) for code in codes)
             else:
                 columns.append((position, None))
         return tuple(columns)
@@ -183,7 +187,8 @@ class TableCode:
                 before = _one_each(reference[gaps][:, own])
                 largest = np.eye(before.shape[1])[before.argmax(axis=1)]
                 now = largest + 2.0 * (now - before)
-            filled[gaps, position] = now.argmax(axis=1)
+            codes = np.array(self.features[position].indicated or range(now.shape[1]))
+            filled[gaps, position] = codes[now.argmax(axis=1)]
         return filled
 
 

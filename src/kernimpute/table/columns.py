@@ -271,6 +271,8 @@ Kind = Literal["number", "whole", "category", "constant", "empty"]
 Whole = Literal["values", "few", "dtype"]
 """Which numbers are filled with whole ones: where all values are whole, or by the dtype; "few"
 adds to these the columns of few whole numbers."""
+_MOST_INDICATORS = 50
+"""Categories of a column that have an indicator at the most: identifiers would have one a row."""
 _ROUNDING = 4.0
 """Numbers count as one up to so many roundings of the largest: four to eight units in its last
 place. Of more it cannot be said that they are noise."""
@@ -294,6 +296,8 @@ class Column:
     ordered: bool = False
     # The whole numbers, ascending, of a column that has few: its only fills.
     few: tuple[Any, ...] = ()
+    # The codes, ascending, of the categories that have an indicator; of few categories, all have.
+    indicated: tuple[int, ...] = ()
 
     @property
     def origin(self) -> int:
@@ -355,7 +359,8 @@ def read_column(
         # An unordered dictionary lists its values in order of appearance, which means nothing.
         values = _sorted_values(present, levels if ordered or not is_dictionary else ())
         kind: Kind = "constant" if len(values) == 1 else "category"
-        return Column(name, kind, values, family, True, levels, ordered)
+        indicated = _most_frequent(present, values) if len(values) > _MOST_INDICATORS else ()
+        return Column(name, kind, values, family, True, levels, ordered, indicated=indicated)
     numbers = _finite_numbers(present, name)
     of_integers = family == "integer" or (
         family == "object" and all(isinstance(value, Integral) for value in present)
@@ -410,6 +415,14 @@ def _few_values(present: pd.Series, type_: type) -> tuple[Any, ...]:
     if len(distinct) > MOST_CLASSES or 2 * len(distinct) > len(present):
         return ()
     return tuple(sorted(map(type_, distinct)))
+
+
+def _most_frequent(present: pd.Series, values: tuple[object, ...]) -> tuple[int, ...]:
+    """Return the codes, ascending, of the most frequent categories; of equals, the first."""
+    places, unique = pd.factorize(present)
+    counts = dict(zip(unique, np.bincount(places), strict=True))
+    by_count = sorted(range(len(values)), key=lambda code: -counts[values[code]])
+    return tuple(sorted(by_count[:_MOST_INDICATORS]))
 
 
 def _is_category(
