@@ -214,12 +214,15 @@ def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
     table.loc[[6, 7], "pet"] = ["newt", "eel"]
     table.loc[9, "a"] = 1e4
     table.loc[4, "b"] = -99
+    table.loc[[10, 11, 399], "c"] = 1e9
     source = written(table, paths[0])
-    options = {"max_fit_rows": 50, "missing_values": [-99, -98]}
+    options = {"batch_rows": 20, "max_fit_rows": 50, "missing_values": [-99, -98]}
     done = impute_parquet(*paths, **options)
     assert done.warnings == (
         "no cell of the sample holds the missing value -99",
         "no cell of the sample holds the missing value -98",
+        "numbers farther than 1e+06 times the training range from it, in 3 row(s), are taken to be "
+        "that far",
         "categories that fit did not see are kept, and not used: 2 cells of 1 column ('pet': "
         "'newt', 'eel' in 2 cells)",
     )

@@ -38,13 +38,13 @@ from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
     TableWarning,
+    cautions_of_rows,
     fill_rows,
     fit_table,
     ignored_note,
     notes_of_filling,
     refuse_decided,
     share_of_cells,
-    unknown_caution,
 )
 from kernimpute.table.code import Unknown
 from kernimpute.table.columns import (
@@ -380,6 +380,8 @@ def impute_dask(
 def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
     """Return a partition with its gaps filled."""
     rows = fill_rows(imputer, frame)
+    for caution in cautions_of_rows((), rows.n_far):
+        warnings.warn(caution, TableWarning, stacklevel=2)
     filled = frame.copy(deep=False)
     for name in rows.cells:
         filled[name] = rows.table[name]
@@ -448,6 +450,7 @@ class _Found:
 
     n_rows: int = 0
     n_unlabelled: int = 0
+    n_far: int = 0  # rows with a number too far from the training range
     filled: Counter[Hashable] = field(default_factory=Counter)  # cells, by column
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
@@ -456,6 +459,7 @@ class _Found:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
         self.n_unlabelled += more.n_unlabelled
+        self.n_far += more.n_far
         self.filled.update(more.filled)
         self.empty.update(more.empty)
         for name, (_, categories, n_cells) in more.unknown.items():
@@ -480,6 +484,7 @@ class _Filler:
         rows = fill_rows(self.imputer, frame)
         found = _Found(
             n_rows=block.num_rows,
+            n_far=rows.n_far,
             filled=Counter(rows.counts),
             empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
             unknown={each[0]: each for each in rows.unknown},
@@ -575,7 +580,8 @@ def _imputation(
         "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }
-    cautions = tuple(dict.fromkeys([*cautions, *unknown_caution([*found.unknown.values()])]))
+    of_rows = cautions_of_rows([*found.unknown.values()], found.n_far)
+    cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
     filled: dict[Hashable, int] = {

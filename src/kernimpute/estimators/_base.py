@@ -368,12 +368,9 @@ class KernelImputation(Persistent, BaseEstimator):
     def _matrix(self, rows: FloatArray) -> FloatArray:
         """Return new rows as the kernel takes them, no number farther off than `FARTHEST`."""
         matrix = self._coding.matrix(rows)
-        far = np.abs(matrix) > FARTHEST
-        if far.any():
-            self._warn(
-                f"numbers farther than {FARTHEST:g} times the training range from it, in "
-                f"{int(far.any(axis=1).sum())} row(s), are taken to be that far."
-            )
+        n_far = count_far(matrix)
+        if n_far:
+            self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
 
     def _decision(self, X: Any) -> FloatArray:
@@ -710,6 +707,19 @@ def _column_ranges(
 
 
 # ------------------------------------------------------------------------------- measurements
+
+
+def count_far(matrix: FloatArray) -> int:
+    """Return how many rows have a number farther off than `FARTHEST`."""
+    return int((np.abs(matrix) > FARTHEST).any(axis=1).sum())
+
+
+def far_caution(n_rows: int) -> str:
+    """Return what happens to numbers farther off than `FARTHEST`."""
+    return (
+        f"numbers farther than {FARTHEST:g} times the training range from it, in {n_rows} row(s), "
+        "are taken to be that far"
+    )
 
 
 def within_reach(matrix: FloatArray) -> FloatArray:
