@@ -208,18 +208,31 @@ def test_labels_are_drawn_evenly_where_they_are_used(paths):
     assert sampled == [{"a": 190, "b": 6, "c": 2}]
 
 
+@pytest.mark.parametrize("options", [{}, {"target": "y", "use_labels": "posterior"}])
+def test_a_column_that_the_sample_does_not_observe_is_filled(paths, options):
+    table = numeric_table(3000).assign(rare=np.nan, y=["n", "p", None] * 1000)
+    table.loc[2990:, "rare"] = np.arange(10.0)
+    written(table, paths[0])
+    done = impute_parquet(*paths, max_fit_rows=20, batch_rows=500, **options)
+    assert done.filled["rare"] == 2990 and not done.warnings
+    assert "the first rows that observe a column" in dict(done.facts)["fitted"]
+
+
 def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
     table = numeric_table(400).assign(pet=["cat", "dog"] * 200)
     # The sample of 50 rows that the seed draws misses all of these.
     table.loc[[6, 7], "pet"] = ["newt", "eel"]
     table.loc[9, "a"] = 1e4
     table.loc[4, "b"] = -99
+    table.loc[[4, 6, 9], "c"] = 1e9
     source = written(table, paths[0])
-    options = {"max_fit_rows": 50, "missing_values": [-99, -98]}
+    options = {"batch_rows": 5, "max_fit_rows": 50, "missing_values": [-99, -98]}
     done = impute_parquet(*paths, **options)
     assert done.warnings == (
         "no cell of the sample holds the missing value -99",
         "no cell of the sample holds the missing value -98",
+        "numbers farther than 1e+06 times the training range from it, in 3 row(s), are taken to be "
+        "that far",
         "categories that fit did not see are kept, and not used: 2 cells of 1 column ('pet': "
         "'newt', 'eel' in 2 cells)",
     )

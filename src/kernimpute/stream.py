@@ -38,13 +38,13 @@ from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
     TableWarning,
+    cautions_of_rows,
     fill_rows,
     fit_table,
     ignored_note,
     notes_of_filling,
     refuse_decided,
     share_of_cells,
-    unknown_caution,
 )
 from kernimpute.table.code import Unknown
 from kernimpute.table.columns import (
@@ -71,6 +71,8 @@ SAMPLE_ROWS = 20_000
 """Rows that are fitted at the most, by default."""
 PATIENCE = 10
 """Seconds in which a scheduler of Dask's must answer, and have a worker."""
+_FIRST_ROWS = 20
+"""Rows added to the sample for a column that is observed in none of its rows."""
 _MOST_KEPT = 1000
 """Unknown categories of a column that are kept for its warning."""
 
@@ -189,6 +191,7 @@ def impute_parquet(
     -----
     A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
     categories are those of the sample; numbers beyond and categories that it does not hold stay.
+    For a column that the sample never observes, the first 20 rows that do are added.
     Memory is that of the sample, of its fit and of a few blocks, besides the label column where
     labels are used. The output is put in place when
     it is whole; an interrupt leaves nothing, and the same call starts anew.
@@ -216,15 +219,18 @@ def impute_parquet(
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
         # 2. A sample is drawn in one pass, and fitted as a table.
+        labels = None
         if table.n_rows <= max_fit_rows:
             rows = np.arange(table.n_rows)
         else:
-            labels = None
             if imputer._uses_labels and target is not None:
                 labels = table.take(np.arange(table.n_rows), [target])
             seed = imputer._seed()
             rows = _sampled(labels, table.n_rows, max_fit_rows, seed, missing_values, task)
         sample = table.take(rows, used)
+        more = _observing(table, sample, roles.features, labels, missing_values)
+        if more.size:
+            sample = table.take(np.union1d(rows, more), used)
         fitted = fit_table(
             sample,
             target,
@@ -239,9 +245,15 @@ def impute_parquet(
         found = _write(table, place, filler, batch_rows, client, callback)
     facts, cautions = dict(fitted.facts), fitted.warnings
     share = "all rows"
-    if len(sample) < table.n_rows:
-        share = f"{len(sample)} rows, drawn at random"
+    if len(rows) < table.n_rows:
+        share = f"{len(rows)} rows, drawn at random"
         cautions = tuple(one.replace("no cell", "no cell of the sample") for one in cautions)
+    if labels is not None:
+        # The sample has no other rows.
+        seen = "is observed in the rows that have a label:"
+        cautions = tuple(one.replace("is observed:", seen) for one in cautions)
+    if more.size:
+        share += ", and the first rows that observe a column which these do not"
     notes = [
         f"kept and not used, because it is the index: {name}"
         for name in table.index
@@ -372,6 +384,8 @@ def impute_dask(
         **parameters,
     )
     for caution in fitted.warnings:
+        if n_rows > max_fit_rows:
+            caution = caution.replace("is observed", "is observed in the sample")
         warnings.warn(caution, TableWarning, stacklevel=2)
     kept = frame[[name for name in names if name not in roles.dropped]]
     return kept.map_partitions(_filled_partition, fitted.imputer, meta=kept._meta)
@@ -380,6 +394,8 @@ def impute_dask(
 def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
     """Return a partition with its gaps filled."""
     rows = fill_rows(imputer, frame)
+    for caution in cautions_of_rows((), rows.n_far):
+        warnings.warn(caution, TableWarning, stacklevel=2)
     filled = frame.copy(deep=False)
     for name in rows.cells:
         filled[name] = rows.table[name]
@@ -439,6 +455,31 @@ def _sampled(
     return np.sort(np.flatnonzero(labelled)[order[spread]])
 
 
+def _observing(
+    table: ParquetSource,
+    sample: pd.DataFrame,
+    names: Iterable[Hashable],
+    labels: pd.DataFrame | None,
+    missing_values: Sequence[object],
+) -> NDArray[np.intp]:
+    """Return the first rows, labelled if labels are used, that observe what a sample does not."""
+    n_seen = np.count_nonzero(observed_in_table(sample, missing_values), axis=0)
+    lacking = [str(name) for name in sample.columns[n_seen == 0] if name in names]
+    counts, found, first = np.zeros(len(lacking), dtype=int), [np.empty(0, dtype=np.intp)], 0
+    files = table.files if lacking and len(sample) < table.n_rows else ()
+    for block in (one for file in files for one in blocks(opened(file), BLOCK_ROWS, lacking)):
+        observed = observed_in_table(as_frame(block.select(lacking)), missing_values)
+        if labels is not None:
+            own = labels.iloc[first : first + block.num_rows]
+            observed &= observed_in_table(own, missing_values)
+        ranks = counts + observed.cumsum(axis=0)
+        found.append(first + np.flatnonzero((observed & (ranks <= _FIRST_ROWS)).any(axis=1)))
+        counts, first = ranks[-1], first + block.num_rows
+        if (counts >= _FIRST_ROWS).all():
+            break
+    return np.concatenate(found)
+
+
 # ------------------------------------------------------------------------------ the blocks
 
 
@@ -448,6 +489,7 @@ class _Found:
 
     n_rows: int = 0
     n_unlabelled: int = 0
+    n_far: int = 0  # rows with a number too far from the training range
     filled: Counter[Hashable] = field(default_factory=Counter)  # cells, by column
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
@@ -456,6 +498,7 @@ class _Found:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
         self.n_unlabelled += more.n_unlabelled
+        self.n_far += more.n_far
         self.filled.update(more.filled)
         self.empty.update(more.empty)
         for name, (_, categories, n_cells) in more.unknown.items():
@@ -480,6 +523,7 @@ class _Filler:
         rows = fill_rows(self.imputer, frame)
         found = _Found(
             n_rows=block.num_rows,
+            n_far=rows.n_far,
             filled=Counter(rows.counts),
             empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
             unknown={each[0]: each for each in rows.unknown},
@@ -575,7 +619,8 @@ def _imputation(
         "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }
-    cautions = tuple(dict.fromkeys([*cautions, *unknown_caution([*found.unknown.values()])]))
+    of_rows = cautions_of_rows([*found.unknown.values()], found.n_far)
+    cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
     filled: dict[Hashable, int] = {

@@ -290,11 +290,11 @@ def apply(
     from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import (
+        cautions_of_rows,
         fill_rows,
         ignored_note,
         n_empty,
         share_of_cells,
-        unknown_caution,
     )
 
     fitted = read_model(model, trust=trust)
@@ -318,7 +318,7 @@ def apply(
                 written[str(name)] = rows.table[name].map(str)
         table = table.assign(**written)
     seconds = time.perf_counter() - start
-    cautions = unknown_caution(rows.unknown)
+    cautions = cautions_of_rows(rows.unknown, rows.n_far)
     cautions += [*_not_known(fitted, file.names), *progress.warnings_but()]
     n_rows, n_columns = table.shape
     counts = rows.counts

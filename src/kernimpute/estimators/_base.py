@@ -59,7 +59,6 @@ from kernimpute.table.code import (
     learn_code,
     unknown_cells,
 )
-from kernimpute.table.columns import listed
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
 __all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
@@ -370,15 +369,9 @@ class KernelImputation(Persistent, BaseEstimator):
     def _matrix(self, rows: FloatArray) -> FloatArray:
         """Return new rows as the kernel takes them, no number farther off than `FARTHEST`."""
         matrix = self._coding.matrix(rows)
-        far = np.abs(matrix) > FARTHEST
-        if far.any():
-            coding, columns = self._coding, np.flatnonzero(far.any(axis=0))
-            places = coding.groups[columns] if coding.uses_indicators else columns
-            names = listed([coding.code.features[place].name for place in places])
-            self._warn(
-                f"numbers farther than {FARTHEST:g} times the training range from it, in "
-                f"{int(far.any(axis=1).sum())} row(s) of {names}, are taken to be that far."
-            )
+        n_far = count_far(matrix)
+        if n_far:
+            self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
 
     def _decision(self, X: Any) -> FloatArray:
@@ -714,6 +707,19 @@ def _column_ranges(
 
 
 # ------------------------------------------------------------------------------- measurements
+
+
+def count_far(matrix: FloatArray) -> int:
+    """Return how many rows have a number farther off than `FARTHEST`."""
+    return int((np.abs(matrix) > FARTHEST).any(axis=1).sum())
+
+
+def far_caution(n_rows: int) -> str:
+    """Return what happens to numbers farther off than `FARTHEST`."""
+    return (
+        f"numbers farther than {FARTHEST:g} times the training range from it, in {n_rows} row(s), "
+        "are taken to be that far"
+    )
 
 
 def within_reach(matrix: FloatArray) -> FloatArray:
