@@ -266,6 +266,8 @@ class KernelImputation(Persistent, BaseEstimator):
     _predicts = True
     """Whether the machines are kept, and categories enter as indicators."""
     _machines: tuple[Machine, ...]
+    _of_frame = False
+    """Whether the training table is a DataFrame."""
 
     @property
     def _has_machine(self) -> bool:
@@ -318,6 +320,8 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return the table after scikit-learn's own checks, and as a DataFrame."""
+        if reset:
+            self._of_frame = is_frame(X)
         if not is_frame(X):
             checked = validate_data(
                 self, _own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
@@ -395,8 +399,8 @@ class KernelImputation(Persistent, BaseEstimator):
         options: dict[str, Any] = {
             "categorical": _coded_columns(self.categorical_features, names, owner),
             "missing_values": self._markers(),
-            # Columns with names are what their values say; those of an array are mere numbers.
-            "whole": "few" if hasattr(self, "feature_names_in_") else "dtype",
+            # A frame's columns are what their values say; those of an array are mere numbers.
+            "whole": "few" if self._of_frame else "dtype",
         }
         given = self.feature_range
         if given is None:

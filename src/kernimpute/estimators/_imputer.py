@@ -158,12 +158,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     -----
     The container comes back that went in: pandas with its index and dtypes, polars with its
     schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
-    Observed cells are not changed. In a table whose columns have names, a column of at most ten
-    whole numbers that each occur twice on average is filled with the nearest of these, unless its
-    range is declared: such numbers may be codes. Other columns of floats, and all of an array of
-    floats, are not rounded. Where categories enter as indicators, at most the 50 most frequent of
-    a column have one, and only these fill its gaps. Concurrent fits and transforms give equal
-    results.
+    Observed cells are not changed. In a DataFrame a column of at most ten whole numbers that each
+    occur twice on average is filled with the nearest of these, unless its range is declared: such
+    numbers may be codes. Other columns of floats, and all of an array of floats, are not rounded.
+    Where categories enter as indicators, at most the 50 most frequent of a column have one, and
+    only these fill its gaps. Concurrent fits and transforms give equal results.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows that are filled from similar ones are filled
