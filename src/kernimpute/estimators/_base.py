@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -42,6 +42,7 @@ from kernimpute.estimators._subsets import (
     Labels,
     Machine,
     Settings,
+    check_one_label,
     fill,
     mean_decision,
     no_labels,
@@ -309,11 +310,13 @@ class KernelImputation(Persistent, BaseEstimator):
         for name, user in USED_BY.items():
             if in_use[user] or name not in known or getattr(self, name) == known[name].default:
                 continue
-            unless = "where labels are not used" if user == "labels" else "without guidance"
+            unless, use = "without guidance", "with guidance only"
+            if user == "labels":
+                unless, use = "where labels are not used", "where labels are"
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be left out {unless}. Got "
-                f"{getattr(self, name)!r} instead: name what shall use it, such as "
-                "guidance='direct'."
+                f"{getattr(self, name)!r} instead: it is used {use}: add guidance='direct' or "
+                "leave it out."
             )
 
     # ------------------------------------------------------------------ reading tables
@@ -345,6 +348,9 @@ class KernelImputation(Persistent, BaseEstimator):
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
         if not self._uses_labels:
+            if y is not None:
+                check_one_label(y, name)
+                check_consistent_length(frame, y)
             return table, frame, no_labels(frame, sample_weight, owner=name)
         if y is None:
             raise ValueError(
@@ -354,6 +360,13 @@ class KernelImputation(Persistent, BaseEstimator):
         labels = read_labels(
             y, frame, sample_weight, task=task, class_weight=class_weight, owner=name
         )
+        unused, where = ("epsilon", "y is made of classes")
+        if labels.classes is None:
+            unused, where = ("class_weight", "y is a quantity")
+        default = signature(type(self).__init__).parameters.get(unused)
+        if default is not None and getattr(self, unused) != default.default:
+            must_be = f"left out where {where}"
+            raise ValueError(refusal(name, unused, must_be, getattr(self, unused)))
         return table, frame, labels
 
     def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "keep") -> EncodedTable:

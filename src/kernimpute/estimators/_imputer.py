@@ -267,7 +267,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels, complete: two or more classes, or numbers. Needed with `guidance` or
-            `use_labels`; otherwise not looked at.
+            `use_labels`; otherwise only their number is looked at.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0; a row of weight 2 counts as two rows.
 
