@@ -215,10 +215,18 @@ def test_a_refit_leaves_nothing_of_the_fit_before():
     assert not hasattr(imputer, "classes_")
     plain = imputer.set_params(guidance=None, task="auto").fit(X)
     assert vars(plain).keys() == vars(KernelImputer().fit(X)).keys()
+    assert not hasattr(plain.set_params(reference="mean").fit(X), "strength_")
     classifier = KernelImputationClassifier().fit(X, y)
+    assert 0.0 < classifier.strength_ < np.inf
     classifier.set_params(cv=None).fit(X, y)
     classifier.set_params(cv=5)
     assert not hasattr(classifier, "predict_proba")
+
+
+def test_the_strength_is_infinite_where_columns_say_nothing_of_each_other():
+    X = np.random.default_rng(0).uniform(size=(200, 3))
+    X[::5, 0] = np.nan
+    assert KernelImputer().fit(X).strength_ == np.inf
 
 
 def test_an_indicator_never_takes_a_column_of_the_users():

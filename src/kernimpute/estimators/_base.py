@@ -74,7 +74,7 @@ ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 
 _FITTED_AT_TIMES = (
     *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
-    *("_machines", "_calibration"),
+    *("strength_", "_machines", "_calibration"),
 )
 """Attributes that only some fits leave, and the next fit removes."""
 
@@ -455,6 +455,8 @@ class KernelImputation(Persistent, BaseEstimator):
                 self._check_memory(matrix.shape, subsets, kernel)
         new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
         self._code, self._coding, self._new_rows = code, coding, new_rows
+        if isinstance(new_rows.filler, JointReference):
+            self.strength_ = new_rows.filler.strength
         if labels.classes is not None:
             self.classes_ = labels.classes
         if not self._has_machine:

@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -133,6 +137,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
         How the fit ended.
     n_iter_ : int
         Rounds of the longest run, its start included; 1 without guidance.
+    strength_ : float
+        With ``reference="joint"``: the pseudo-rows of prior that were chosen for the joint normal,
+        in (0, inf]; with inf it fills with means and most frequent categories.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order, where classes are used.
     kernel_ : Kernel
@@ -369,10 +376,15 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Raises
         ------
         NotFittedError, TypeError, ValueError
-            If the reference is not "joint", `n_draws` is out of its range, or as in `transform`.
+            If the reference is not "joint", `n_draws` or `random_state` is out of its range, or
+            as in `transform`.
         """
         joint = self._joint("sample")
-        n_draws = check_integer(f"{type(self).__name__}.sample", "n_draws", n_draws, 1)
+        owner = f"{type(self).__name__}.sample"
+        n_draws = check_integer(owner, "n_draws", n_draws, 1)
+        validate_parameter_constraints(
+            {"random_state": ["random_state"]}, {"random_state": random_state}, owner
+        )
         generator = np.random.default_rng(seed_of(random_state))
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
