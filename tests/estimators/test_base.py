@@ -87,6 +87,17 @@ def test_numbers_are_categories_where_named():
     assert not set(KernelImputer().fit_transform(X, y)[:, 1]) <= {1.0, 2.0, 3.0}
 
 
+@pytest.mark.parametrize("names", [["a", "b"], [0, 1]], ids=str)
+def test_few_whole_numbers_of_a_frame_are_filled_with_one_of_them(names):
+    rows = np.column_stack([np.tile([3.0, 6.0, 7.0], 10), np.linspace(0.0, 1.0, 30)])
+    rows[::7, 0] = np.nan
+    imputer = KernelImputer()
+    filled = imputer.fit_transform(pd.DataFrame(rows, columns=names))
+    assert set(filled[names[0]]) == {3.0, 6.0, 7.0}
+    # An array's are mere numbers, in a refit too.
+    assert not set(imputer.fit_transform(rows)[::7, 0]) <= {3.0, 6.0, 7.0}
+
+
 def test_fills_stay_in_the_declared_range_and_follow_it():
     X, y = uniform_rows()
     X = 10.0 * X
@@ -205,10 +216,18 @@ def test_a_refit_leaves_nothing_of_the_fit_before():
     assert not hasattr(imputer, "classes_")
     plain = imputer.set_params(guidance=None, task="auto").fit(X)
     assert vars(plain).keys() == vars(KernelImputer().fit(X)).keys()
+    assert not hasattr(plain.set_params(reference="mean").fit(X), "strength_")
     classifier = KernelImputationClassifier().fit(X, y)
+    assert 0.0 < classifier.strength_ < np.inf
     classifier.set_params(cv=None).fit(X, y)
     classifier.set_params(cv=5)
     assert not hasattr(classifier, "predict_proba")
+
+
+def test_the_strength_is_infinite_where_columns_say_nothing_of_each_other():
+    X = np.random.default_rng(0).uniform(size=(200, 3))
+    X[::5, 0] = np.nan
+    assert KernelImputer().fit(X).strength_ == np.inf
 
 
 def test_an_indicator_never_takes_a_column_of_the_users():

@@ -123,6 +123,15 @@ def test_a_number_of_draws_is_a_whole_one(n_draws):
         KernelImputer().fit(X).sample(X, n_draws)
 
 
+@pytest.mark.parametrize("seed", [-1, "x"])
+def test_a_seed_of_draws_that_is_none_is_refused(seed):
+    X, _ = related_rows()
+    with pytest.raises(
+        ValueError, match="^The 'random_state' parameter of KernelImputer.sample mu"
+    ):
+        KernelImputer().fit(X).sample(X, 1, seed)
+
+
 def test_guided_fits_draw_from_the_joint_normal_too():
     X, y = related_rows()
     plain, guided = KernelImputer().fit(X), KernelImputer(guidance="direct").fit(X, y)

@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -42,6 +42,7 @@ from kernimpute.estimators._subsets import (
     Labels,
     Machine,
     Settings,
+    check_one_label,
     fill,
     mean_decision,
     no_labels,
@@ -73,7 +74,7 @@ ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 
 _FITTED_AT_TIMES = (
     *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
-    *("_machines", "_calibration"),
+    *("strength_", "_machines", "_calibration"),
 )
 """Attributes that only some fits leave, and the next fit removes."""
 
@@ -266,6 +267,8 @@ class KernelImputation(Persistent, BaseEstimator):
     _predicts = True
     """Whether the machines are kept, and categories enter as indicators."""
     _machines: tuple[Machine, ...]
+    _of_frame = False
+    """Whether the training table is a DataFrame."""
 
     @property
     def _has_machine(self) -> bool:
@@ -307,17 +310,21 @@ class KernelImputation(Persistent, BaseEstimator):
         for name, user in USED_BY.items():
             if in_use[user] or name not in known or getattr(self, name) == known[name].default:
                 continue
-            unless = "where labels are not used" if user == "labels" else "without guidance"
+            unless, use = "without guidance", "with guidance only"
+            if user == "labels":
+                unless, use = "where labels are not used", "where labels are"
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be left out {unless}. Got "
-                f"{getattr(self, name)!r} instead: name what shall use it, such as "
-                "guidance='direct'."
+                f"{getattr(self, name)!r} instead: it is used {use}: add guidance='direct' or "
+                "leave it out."
             )
 
     # ------------------------------------------------------------------ reading tables
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return the table after scikit-learn's own checks, and as a DataFrame."""
+        if reset:
+            self._of_frame = is_frame(X)
         if not is_frame(X):
             checked = validate_data(
                 self, _own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
@@ -341,6 +348,9 @@ class KernelImputation(Persistent, BaseEstimator):
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
         if not self._uses_labels:
+            if y is not None:
+                check_one_label(y, name)
+                check_consistent_length(frame, y)
             return table, frame, no_labels(frame, sample_weight, owner=name)
         if y is None:
             raise ValueError(
@@ -350,6 +360,13 @@ class KernelImputation(Persistent, BaseEstimator):
         labels = read_labels(
             y, frame, sample_weight, task=task, class_weight=class_weight, owner=name
         )
+        unused, where = ("epsilon", "y is made of classes")
+        if labels.classes is None:
+            unused, where = ("class_weight", "y is a quantity")
+        default = signature(type(self).__init__).parameters.get(unused)
+        if default is not None and getattr(self, unused) != default.default:
+            must_be = f"left out where {where}"
+            raise ValueError(refusal(name, unused, must_be, getattr(self, unused)))
         return table, frame, labels
 
     def _coded(self, code: TableCode, frame: Any, handle_unknown: str = "keep") -> EncodedTable:
@@ -392,8 +409,8 @@ class KernelImputation(Persistent, BaseEstimator):
         options: dict[str, Any] = {
             "categorical": _coded_columns(self.categorical_features, names, owner),
             "missing_values": self._markers(),
-            # Columns with names are what their values say; those of an array are mere numbers.
-            "whole": "few" if hasattr(self, "feature_names_in_") else "dtype",
+            # A frame's columns are what their values say; those of an array are mere numbers.
+            "whole": "few" if self._of_frame else "dtype",
         }
         given = self.feature_range
         if given is None:
@@ -435,6 +452,8 @@ class KernelImputation(Persistent, BaseEstimator):
                 self._check_memory(matrix.shape, subsets, kernel)
         new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
         self._code, self._coding, self._new_rows = code, coding, new_rows
+        if isinstance(new_rows.filler, JointReference):
+            self.strength_ = new_rows.filler.strength
         if labels.classes is not None:
             self.classes_ = labels.classes
         if not self._has_machine:

@@ -112,6 +112,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Their names, where all are strings.
     kernel_ : Kernel
         The kernel, with its gamma.
+    strength_ : float
+        With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
     n_subsets_, n_iter_, n_disjoint_pairs_ : int

@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -133,6 +137,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
         How the fit ended.
     n_iter_ : int
         Rounds of the longest run, its start included; 1 without guidance.
+    strength_ : float
+        With ``reference="joint"``: the pseudo-rows of prior that were chosen for the joint normal,
+        in (0, inf]; with inf it fills with means and most frequent categories.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order, where classes are used.
     kernel_ : Kernel
@@ -158,12 +165,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     -----
     The container comes back that went in: pandas with its index and dtypes, polars with its
     schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
-    Observed cells are not changed. In a table whose columns have names, a column of at most ten
-    whole numbers that each occur twice on average is filled with the nearest of these, unless its
-    range is declared: such numbers may be codes. Other columns of floats, and all of an array of
-    floats, are not rounded. Where categories enter as indicators, at most the 50 most frequent of
-    a column have one, and only these fill its gaps. Concurrent fits and transforms give equal
-    results.
+    Observed cells are not changed. In a DataFrame a column of at most ten whole numbers that each
+    occur twice on average is filled with the nearest of these, unless its range is declared: such
+    numbers may be codes. Other columns of floats, and all of an array of floats, are not rounded.
+    Where categories enter as indicators, at most the 50 most frequent of a column have one, and
+    only these fill its gaps. Concurrent fits and transforms give equal results.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows that are filled from similar ones are filled
@@ -268,7 +274,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels, complete: two or more classes, or numbers. Needed with `guidance` or
-            `use_labels`; otherwise not looked at.
+            `use_labels`; otherwise only their number is looked at.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0; a row of weight 2 counts as two rows.
 
@@ -370,10 +376,15 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Raises
         ------
         NotFittedError, TypeError, ValueError
-            If the reference is not "joint", `n_draws` is out of its range, or as in `transform`.
+            If the reference is not "joint", `n_draws` or `random_state` is out of its range, or
+            as in `transform`.
         """
         joint = self._joint("sample")
-        n_draws = check_integer(f"{type(self).__name__}.sample", "n_draws", n_draws, 1)
+        owner = f"{type(self).__name__}.sample"
+        n_draws = check_integer(owner, "n_draws", n_draws, 1)
+        validate_parameter_constraints(
+            {"random_state": ["random_state"]}, {"random_state": random_state}, owner
+        )
         generator = np.random.default_rng(seed_of(random_state))
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)

@@ -34,6 +34,7 @@ __all__ = [
     "Labels",
     "Machine",
     "Settings",
+    "check_one_label",
     "fill",
     "fill_subset",
     "kept_subsets",
@@ -110,17 +111,23 @@ def read_labels(
 ) -> Labels:
     """Return the checked labels of the rows X; refuse those that cannot guide a fit."""
     labels = plain_labels(y, owner)
-    if labels.ndim == 2 and labels.shape[1] != 1:
-        raise ValueError(
-            f"The 'y' parameter of {owner}.fit must hold one label a row. "
-            f"Got an array of shape {labels.shape} instead."
-        )
+    check_one_label(labels, owner)
     labels = column_or_1d(labels, warn=True)
     check_consistent_length(X, labels)
     weights = _checked_weights(sample_weight, labels, owner)
     if (infer_task(labels) if task == "auto" else task) == "regression":
         return _target(labels, weights, owner)
     return _classes(labels, weights, class_weight, owner)
+
+
+def check_one_label(y: ArrayLike, owner: str) -> None:
+    """Refuse labels in several columns."""
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] != 1:
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold one label a row. "
+            f"Got an array of shape {shape} instead."
+        )
 
 
 def no_labels(X: Any, sample_weight: ArrayLike | None, *, owner: str) -> Labels:
