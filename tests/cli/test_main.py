@@ -80,15 +80,16 @@ def test_the_program_returns_its_exit_code(table, monkeypatch, capsys):
     assert (out, err.partition(". ")[0]) == ("", "kernimpute: --target: there is no column 'nope'")
 
 
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("patch", [WRITING, IMPORTING])
-def test_ctrl_c_is_one_line_and_leaves_nothing_behind(table, patch):
+def test_an_interrupt_is_one_line_and_leaves_nothing_behind(table, patch, sent, code):
     (table / "o.csv").write_text("old")
     given = [*IMPUTE, "--report", "r.html", "--force"]
     with start(table, "-c", SLOW.format(patch=patch), *given) as process:
         assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (130, INTERRUPTED)
+    assert (process.returncode, err) == (code, INTERRUPTED)
     assert sorted(path.name for path in table.iterdir()) == ["o.csv", "t.csv"]
     assert (table / "o.csv").read_text() == "old"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -113,6 +114,9 @@ def test_a_text_file_beyond_the_memory_becomes_parquet_by_the_command_that_is_na
     with monkeypatch.context() as patched:
         patched.setattr("kernimpute.cli.files.free_memory", lambda: 1000)
         said = refused("impute", "t.csv", "-o", "o.csv")
+        (folder / "t.csv.gz").write_bytes(gzip.compress((folder / "t.csv").read_bytes()))
+        patched.setattr("kernimpute.cli.files.free_memory", lambda: 200 * 1024)
+        assert "t.csv.gz would take about" in refused("impute", "t.csv.gz", "-o", "o.csv")
     command = said.rpartition(" by python -c ")[2].strip().strip('"')
     subprocess.run([sys.executable, "-c", command], check=True)
     assert program("impute", "parts", *GIVEN, "-o", "out", "-q") == (0, "", "")

@@ -106,7 +106,7 @@ def impute(
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = "classification" if guidance is None else task.value
     values, roles = _read(file, target, read_as, columns, missing_values or ())
-    check_storable(output, file, roles["drop"])
+    check_storable(output, file, values.frame, roles["drop"])
     with Progress(quiet=quiet) as progress, refusals():
         imputation = impute_table(
             values.frame, target, **roles, task=task.value, **method, callback=progress.callback
@@ -305,8 +305,8 @@ def apply(
     file = open_table(new)
     check_new_file(output, force=force)
     dropped = _check_columns(fitted, new, file.names)
-    check_storable(output, file, dropped)
     values = read_as_fitted(file, fitted.kinds, fitted.decimals, fitted.missing_values)
+    check_storable(output, file, values.frame, dropped)
     start = time.perf_counter()
     with Progress(quiet=quiet) as progress, refusals():
         table = values.frame.drop(columns=dropped)

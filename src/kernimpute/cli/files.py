@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.text import (
+    LARGEST_INTEGER,
     TextTable,
     TextValues,
     infer_values,
@@ -34,6 +35,9 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".par
 
 _TEXT_MEMORY = 30
 """Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
+
+_GZIP_RATIO = 10
+"""Bytes of text that a byte of a .gz file is taken for; only reading it tells the number."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,8 @@ def read_as_fitted(
 
 def _check_memory(path: Path) -> None:
     """Refuse a text file that would not fit into memory, and tell how to stream it."""
-    need, free = _TEXT_MEMORY * path.stat().st_size, free_memory()
+    size = path.stat().st_size * (_GZIP_RATIO if path.name.lower().endswith(".gz") else 1)
+    need, free = _TEXT_MEMORY * size, free_memory()
     if need > free:
         to_parquet = (
             "import pyarrow.dataset as d; "
@@ -214,15 +219,33 @@ def check_replaceable(path: Path, *, force: bool) -> None:
         raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
 
 
-def check_storable(path: Path, file: TableFile, dropped: Collection[str]) -> None:
-    """Refuse a column that a text file cannot hold, before any work is done."""
-    if isinstance(file.cells, TextTable) or table_extension(path) == ".parquet":
+def check_storable(
+    path: Path, file: TableFile, frame: pd.DataFrame, dropped: Collection[str]
+) -> None:
+    """Refuse a column that the output's format cannot hold, before any work is done."""
+    if isinstance(file.cells, TextTable):
+        if table_extension(path) == ".parquet":
+            _check_integers(frame.drop(columns=[*dropped]))
+        return
+    if table_extension(path) == ".parquet":
         return
     for column in file.cells.schema:
         if column.name not in dropped and pa.types.is_nested(column.type):
             raise RefusedError(
                 f"column {column.name!r} holds {column.type} values, which a text file cannot "
                 f"hold: drop it (--drop '{column.name}') or write Parquet."
+            )
+
+
+def _check_integers(frame: pd.DataFrame) -> None:
+    """Refuse whole numbers that Parquet cannot hold, because floats would not tell them apart."""
+    for name, column in frame.items():
+        if column.dtype == object and any(
+            is_number(value) and abs(value) > LARGEST_INTEGER for value in column
+        ):
+            raise RefusedError(
+                f"column {name!r} holds whole numbers beyond 64 bits, which Parquet cannot hold: "
+                "write CSV, or ignore the column, which keeps it as text."
             )
 
 
@@ -282,13 +305,7 @@ def _column_texts(
 def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
     """Return the filled table for Parquet; columns without fills are as they came."""
     if isinstance(file.cells, TextTable):
-        # Parquet holds integers of 64 bits and no larger ones.
-        large = [
-            name
-            for name, column in filled.items()
-            if column.dtype == object and any(map(is_number, column.dropna()[:1]))
-        ]
-        filled = filled.astype(dict.fromkeys(large, float))
+        _check_integers(filled)
         return pa.Table.from_pandas(filled, preserve_index=False)
     kept = set(map(str, filled.columns))
     table = file.cells.drop_columns([name for name in file.names if name not in kept])

@@ -44,8 +44,8 @@ def program(
     """Fill the gaps of a table by what its columns know of each other; no label is needed.
 
     Exit codes: 0 done; 1 the table, the model, the output file or contradictory options are
-    refused; 2 the command line cannot be read; 3 a fault of kernimpute; 130 interrupted. Every
-    code but 0 leaves no output file.
+    refused; 2 the command line cannot be read; 3 a fault of kernimpute; 130 interrupted, 143 by
+    SIGTERM. Every code but 0 leaves no output file.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

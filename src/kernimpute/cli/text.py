@@ -38,7 +38,7 @@ from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, list
 
 _CODE = re.compile(r"[+-]?0[0-9]+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]+)?")
-_LARGEST_INTEGER = 2**63 - 1
+LARGEST_INTEGER = 2**63 - 1
 _MOST_DECIMALS = 15
 
 Texts = NDArray[np.object_]
@@ -294,7 +294,7 @@ def _number_series(
     """Return a column of integers if all its cells are, else of floats; and their decimals."""
     present = texts[~gaps]
     if all(map(_is_whole, present)):
-        is_large = any(abs(int(text)) > _LARGEST_INTEGER for text in present)
+        is_large = any(abs(int(text)) > LARGEST_INTEGER for text in present)
         whole = [pd.NA if gap else int(text) for text, gap in zip(texts, gaps, strict=True)]
         return pd.Series(whole, dtype=object if is_large else "Int64"), 0
     decimals = max((len(text.partition(".")[2]) for text in present), default=0)
