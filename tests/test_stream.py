@@ -208,18 +208,31 @@ def test_labels_are_drawn_evenly_where_they_are_used(paths):
     assert sampled == [{"a": 190, "b": 6, "c": 2}]
 
 
+@pytest.mark.parametrize("options", [{}, {"target": "y", "use_labels": "posterior"}])
+def test_a_column_that_the_sample_does_not_observe_is_filled(paths, options):
+    table = numeric_table(3000).assign(rare=np.nan, y=["n", "p", None] * 1000)
+    table.loc[2990:, "rare"] = np.arange(10.0)
+    written(table, paths[0])
+    done = impute_parquet(*paths, max_fit_rows=20, batch_rows=500, **options)
+    assert done.filled["rare"] == 2990 and not done.warnings
+    assert "the first rows that observe a column" in dict(done.facts)["fitted"]
+
+
 def test_what_the_sample_does_not_hold_is_kept_and_told(paths):
     table = numeric_table(400).assign(pet=["cat", "dog"] * 200)
     # The sample of 50 rows that the seed draws misses all of these.
     table.loc[[6, 7], "pet"] = ["newt", "eel"]
     table.loc[9, "a"] = 1e4
     table.loc[4, "b"] = -99
+    table.loc[[4, 6, 9], "c"] = 1e9
     source = written(table, paths[0])
-    options = {"max_fit_rows": 50, "missing_values": [-99, -98]}
+    options = {"batch_rows": 5, "max_fit_rows": 50, "missing_values": [-99, -98]}
     done = impute_parquet(*paths, **options)
     assert done.warnings == (
         "no cell of the sample holds the missing value -99",
         "no cell of the sample holds the missing value -98",
+        "numbers farther than 1e+06 times the training range from it, in 3 row(s), are taken to be "
+        "that far",
         "categories that fit did not see are kept, and not used: 2 cells of 1 column ('pet': "
         "'newt', 'eel' in 2 cells)",
     )
@@ -248,6 +261,8 @@ def test_a_fitted_imputer_fills_a_file(paths):
     assert frame["pet"].tolist() == expected["pet"].tolist()
     assert frame["y"].equals(as_frame(source)["y"])
     assert done.filled["pet"] == 100 and "b" not in done.filled
+    with pytest.raises(ValueError, match="'add_indicator' .* must be False for transform_parquet"):
+        transform_parquet(KernelImputer(add_indicator=True).fit(training), *paths, force=True)
     with pytest.raises(TableError, match="Got 'eel' besides"):
         transform_parquet(imputer.set_params(handle_unknown="error"), *paths, force=True)
     with pytest.raises(TableError, match="Got a table without 'a'"):
@@ -291,6 +306,7 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"guidance": "direct", "target": "y"}, ValueError, "'guidance' parameter .* must be None"),
         ({"use_labels": "own", "target": "y"}, ValueError, "'use_labels' .* must be None or 'post"),
         ({"use_labels": "posterior"}, ValueError, "'target' parameter"),
+        ({"keep_empty_features": 1}, TypeError, "'keep_empty_features' .* must be left out"),
         ({"shape": 1}, TypeError, "unexpected keyword argument 'shape'"),
         ({"target": "z"}, TableError, "target: there is no column 'z'"),
         ({"output": 3}, TypeError, "'output' parameter of impute_parquet must be a str or a Path"),
@@ -299,6 +315,9 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"output": "in", "force": True}, ValueError, "must be a file, as the source. Got a fold"),
         ({"output": "table.parquet", "force": True}, ValueError, "must lie outside of the source"),
         ({"source": "in", "output": "in/out"}, ValueError, "must lie outside of the source"),
+        ({"source": "in", "output": ".", "force": True}, ValueError, "source, and not hold it"),
+        ({"source": "in", "output": "deep", "force": True}, ValueError, "Got 'in' in it"),
+        ({"source": "in", "output": "notes", "force": True}, ValueError, "Got 'notes.txt' in it"),
         ({"source": "none"}, FileNotFoundError, "there is no such file or folder"),
         ({"source": "text.parquet"}, TableError, "is not a Parquet file that can be read"),
         ({"source": "empty.parquet"}, TableError, "must have at least one row. Got none"),
@@ -316,8 +335,9 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
     pq.write_table(table.slice(0, 0), "empty.parquet")
     for name in ("there.parquet", "text.parquet"):
         (tmp_path / name).write_text("text")
-    for name in ("in", "empty", "deep", "deep/in"):
+    for name in ("in", "empty", "deep", "deep/in", "notes"):
         (tmp_path / name).mkdir()
+    (tmp_path / "notes" / "notes.txt").write_text("text")
     pq.write_table(table, "in/a.parquet")
     before = sorted(tmp_path.rglob("*"))
     given = {"source": "table.parquet", "output": "out.parquet", **options}

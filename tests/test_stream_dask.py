@@ -13,6 +13,7 @@ import pytest
 from kernimpute import KernelImputer
 from kernimpute import stream as stream_module
 from kernimpute.stream import impute_dask, impute_parquet, transform_parquet
+from kernimpute.table.columns import TableError
 from tests.stream_tables import mixed_table, numeric_table, read, written, written_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.TableWarning")
@@ -93,6 +94,15 @@ def test_partitions_keep_their_types_and_observed_cells(most):
     for name in table:
         seen = before[name].notna()
         assert got.loc[seen, name].equals(before.loc[seen, name])
+
+
+def test_dask_refuses_unknown_categories_and_frames_that_are_not_its_own():
+    table = pd.DataFrame({"a": [1.0, None] * 30, "pet": ["cat", "dog"] * 29 + ["eel", "newt"]})
+    with pytest.raises(TypeError, match="must be a DataFrame of Dask. Got a DataFrame of pandas"):
+        impute_dask(table)
+    frame = dd.from_pandas(table, npartitions=2)
+    with pytest.raises(TableError, match="Got .* besides"):
+        impute_dask(frame, max_fit_rows=9, handle_unknown="error").compute()
 
 
 def test_a_scheduler_that_does_not_answer_is_refused(tmp_path, monkeypatch):

@@ -183,9 +183,19 @@ def _kernel_imputer(is_rounded: bool = True, **options: Any) -> Filler:
             **options,
         )
         # As text, labels are classes however many there are.
-        return imputer.fit_transform(train, y.astype(str)), imputer.transform
+        filled = imputer.fit_transform(train, y.astype(str))
+        return filled, lambda frame: imputer.transform(_known(frame, train))
 
     return fill
+
+
+def _known(frame: pd.DataFrame, train: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose categories that training rows lack are gaps, as every rival sees them."""
+    known = frame.copy()
+    for name in frame.columns:
+        if not is_numeric_dtype(frame[name]):
+            known[name] = frame[name].where(frame[name].isin(train[name].dropna()))
+    return known
 
 
 def _ranges(train: pd.DataFrame) -> dict[str, tuple[float, float]]:

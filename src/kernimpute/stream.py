@@ -33,17 +33,18 @@ from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernimpute.core.checks import check_integer, refusal
+from kernimpute.core.checks import check_integer, refusal, refusal_in_words
 from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
     TableWarning,
+    cautions_of_rows,
     fill_rows,
     fit_table,
     ignored_note,
     notes_of_filling,
+    refuse_decided,
     share_of_cells,
-    unknown_caution,
 )
 from kernimpute.table.code import Unknown
 from kernimpute.table.columns import (
@@ -70,6 +71,8 @@ SAMPLE_ROWS = 20_000
 """Rows that are fitted at the most, by default."""
 PATIENCE = 10
 """Seconds in which a scheduler of Dask's must answer, and have a worker."""
+_FIRST_ROWS = 20
+"""Rows added to the sample for a column that is observed in none of its rows."""
 _MOST_KEPT = 1000
 """Unknown categories of a column that are kept for its warning."""
 
@@ -158,7 +161,7 @@ def impute_parquet(
         the workers that run there, which must see source and output. Each file is a task, done
         anew if its worker dies. Both need the extra ``dask``.
     force : bool, default=False
-        Whether an existing output may be replaced.
+        Whether an existing output may be replaced: a file, or a folder of Parquet files alone.
     callback : callable or None, default=None
         Called with the rows that are written so far, and the rows there are.
     **parameters : object
@@ -188,6 +191,7 @@ def impute_parquet(
     -----
     A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
     categories are those of the sample; numbers beyond and categories that it does not hold stay.
+    For a column that the sample never observes, the first 20 rows that do are added.
     Memory is that of the sample, of its fit and of a few blocks, besides the label column where
     labels are used. The output is put in place when
     it is whole; an interrupt leaves nothing, and the same call starts anew.
@@ -215,15 +219,18 @@ def impute_parquet(
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
         # 2. A sample is drawn in one pass, and fitted as a table.
+        labels = None
         if table.n_rows <= max_fit_rows:
             rows = np.arange(table.n_rows)
         else:
-            labels = None
             if imputer._uses_labels and target is not None:
                 labels = table.take(np.arange(table.n_rows), [target])
             seed = imputer._seed()
             rows = _sampled(labels, table.n_rows, max_fit_rows, seed, missing_values, task)
         sample = table.take(rows, used)
+        more = _observing(table, sample, roles.features, labels, missing_values)
+        if more.size:
+            sample = table.take(np.union1d(rows, more), used)
         fitted = fit_table(
             sample,
             target,
@@ -238,9 +245,15 @@ def impute_parquet(
         found = _write(table, place, filler, batch_rows, client, callback)
     facts, cautions = dict(fitted.facts), fitted.warnings
     share = "all rows"
-    if len(sample) < table.n_rows:
-        share = f"{len(sample)} rows, drawn at random"
+    if len(rows) < table.n_rows:
+        share = f"{len(rows)} rows, drawn at random"
         cautions = tuple(one.replace("no cell", "no cell of the sample") for one in cautions)
+    if labels is not None:
+        # The sample has no other rows.
+        seen = "is observed in the rows that have a label:"
+        cautions = tuple(one.replace("is observed:", seen) for one in cautions)
+    if more.size:
+        share += ", and the first rows that observe a column which these do not"
     notes = [
         f"kept and not used, because it is the index: {name}"
         for name in table.index
@@ -292,6 +305,10 @@ def transform_parquet(
     start = time.perf_counter()
     owner = "transform_parquet"
     check_is_fitted(imputer)
+    for name in ("keep_empty_features", "add_indicator"):
+        if getattr(imputer, name):
+            must_be = f"False for {owner}, which writes the columns of the source"
+            raise ValueError(refusal("KernelImputer", name, must_be, True))
     check_integer(owner, "batch_rows", batch_rows, 1)
     table = ParquetSource(Path(source))
     place = _checked_output(owner, output, table, force=force)
@@ -348,6 +365,9 @@ def impute_dask(
     TableWarning
         For what one should look at in the sample.
     """
+    if not hasattr(frame, "map_partitions"):
+        got = f"a {type(frame).__name__} of {type(frame).__module__.partition('.')[0]}"
+        raise TypeError(refusal_in_words("impute_dask", "frame", "a DataFrame of Dask", got))
     imputer = _checked_imputer("impute_dask", max_fit_rows, parameters)
     names = list(frame.columns)
     roles = _roles(names, (), target, drop, ignore, categorical)
@@ -364,6 +384,8 @@ def impute_dask(
         **parameters,
     )
     for caution in fitted.warnings:
+        if n_rows > max_fit_rows:
+            caution = caution.replace("is observed", "is observed in the sample")
         warnings.warn(caution, TableWarning, stacklevel=2)
     kept = frame[[name for name in names if name not in roles.dropped]]
     return kept.map_partitions(_filled_partition, fitted.imputer, meta=kept._meta)
@@ -372,6 +394,8 @@ def impute_dask(
 def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFrame:
     """Return a partition with its gaps filled."""
     rows = fill_rows(imputer, frame)
+    for caution in cautions_of_rows((), rows.n_far):
+        warnings.warn(caution, TableWarning, stacklevel=2)
     filled = frame.copy(deep=False)
     for name in rows.cells:
         filled[name] = rows.table[name]
@@ -384,6 +408,7 @@ def _filled_partition(frame: pd.DataFrame, imputer: KernelImputer) -> pd.DataFra
 def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) -> KernelImputer:
     """Return an imputer with checked parameters, or refuse what no stream can do."""
     check_integer(owner, "max_fit_rows", max_fit_rows, 2)
+    refuse_decided(owner, parameters)
     imputer = KernelImputer(**parameters)
     imputer._validate_params()
     if imputer.guidance is not None:
@@ -430,6 +455,31 @@ def _sampled(
     return np.sort(np.flatnonzero(labelled)[order[spread]])
 
 
+def _observing(
+    table: ParquetSource,
+    sample: pd.DataFrame,
+    names: Iterable[Hashable],
+    labels: pd.DataFrame | None,
+    missing_values: Sequence[object],
+) -> NDArray[np.intp]:
+    """Return the first rows, labelled if labels are used, that observe what a sample does not."""
+    n_seen = np.count_nonzero(observed_in_table(sample, missing_values), axis=0)
+    lacking = [str(name) for name in sample.columns[n_seen == 0] if name in names]
+    counts, found, first = np.zeros(len(lacking), dtype=int), [np.empty(0, dtype=np.intp)], 0
+    files = table.files if lacking and len(sample) < table.n_rows else ()
+    for block in (one for file in files for one in blocks(opened(file), BLOCK_ROWS, lacking)):
+        observed = observed_in_table(as_frame(block.select(lacking)), missing_values)
+        if labels is not None:
+            own = labels.iloc[first : first + block.num_rows]
+            observed &= observed_in_table(own, missing_values)
+        ranks = counts + observed.cumsum(axis=0)
+        found.append(first + np.flatnonzero((observed & (ranks <= _FIRST_ROWS)).any(axis=1)))
+        counts, first = ranks[-1], first + block.num_rows
+        if (counts >= _FIRST_ROWS).all():
+            break
+    return np.concatenate(found)
+
+
 # ------------------------------------------------------------------------------ the blocks
 
 
@@ -439,6 +489,7 @@ class _Found:
 
     n_rows: int = 0
     n_unlabelled: int = 0
+    n_far: int = 0  # rows with a number too far from the training range
     filled: Counter[Hashable] = field(default_factory=Counter)  # cells, by column
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
@@ -447,6 +498,7 @@ class _Found:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
         self.n_unlabelled += more.n_unlabelled
+        self.n_far += more.n_far
         self.filled.update(more.filled)
         self.empty.update(more.empty)
         for name, (_, categories, n_cells) in more.unknown.items():
@@ -468,9 +520,10 @@ class _Filler:
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
         frame = as_frame(block.select(names))
-        rows = fill_rows(self.imputer, frame, handle_unknown=self.imputer.handle_unknown)
+        rows = fill_rows(self.imputer, frame)
         found = _Found(
             n_rows=block.num_rows,
+            n_far=rows.n_far,
             filled=Counter(rows.counts),
             empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
             unknown={each[0]: each for each in rows.unknown},
@@ -566,7 +619,8 @@ def _imputation(
         "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }
-    cautions = tuple(dict.fromkeys([*cautions, *unknown_caution([*found.unknown.values()])]))
+    of_rows = cautions_of_rows([*found.unknown.values()], found.n_far)
+    cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
     filled: dict[Hashable, int] = {
@@ -664,6 +718,20 @@ def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: boo
         raise ValueError(
             f"{place}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
         )
-    if table.path.resolve() in (place.resolve(), *place.resolve().parents):
-        raise ValueError(f"{place}: the output must lie outside of the source.")
+    final, own = place.resolve(), table.path.resolve()
+    if own in (final, *final.parents) or final in own.parents:
+        raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
+    for file in sorted(place.iterdir()) if place.is_dir() else ():
+        if not _is_parquet(file):
+            raise ValueError(
+                f"{place}: only a folder of Parquet files is replaced. Got {file.name!r} in it."
+            )
     return place
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a path is a file that begins as Parquet does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.impute import KNNImputer
 
@@ -273,8 +274,10 @@ def test_tables_and_labels_that_cannot_be_used_are_refused(table):
             impute_table(given, "outcome", guidance="direct")
     with pytest.raises(TableError, match="at least two values. Got 0.5 in all 40 rows"):
         impute_table(table.assign(outcome=0.5), "outcome", guidance="direct", task="regression")
-    with pytest.raises(TypeError, match="must be a pandas DataFrame"):
+    with pytest.raises(TypeError, match=r"must be a pandas DataFrame. Got numpy.ndarray\."):
         impute_table(table.to_numpy(), "outcome")
+    with pytest.raises(TypeError, match=r"Got pyarrow.Table: pass its .to_pandas\(\) instead"):
+        impute_table(pa.table({"a": [1.0]}), "outcome")
 
 
 def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
@@ -288,14 +291,22 @@ def test_dates_as_text_are_refused_unless_they_are_named_as_classes():
 
 @pytest.mark.parametrize("name", ["categorical_features", "add_indicator", "keep_empty_features"])
 def test_parameters_that_the_roles_of_the_columns_decide_are_refused(table, name):
-    with pytest.raises(TypeError, match=name):
+    with pytest.raises(TypeError, match=f"'{name}' parameter of impute_table must be left out"):
         impute_table(table, "outcome", **{name: True})
+    with pytest.raises(TypeError, match=r"impute_table\(\) got an unexpected .*'ignores'"):
+        impute_table(table, "outcome", ignores=["a"])
+
+
+def test_unknown_categories_of_rows_without_a_label_are_refused_if_asked_for():
+    frame = pd.DataFrame({"a": [1.5, None, 2.5, 3.5], "pet": [*"uvuw"], "y": [*"nyy", None]})
+    with pytest.raises(TableError, match="Got 'w' besides"):
+        impute_table(frame, "y", use_labels="posterior", handle_unknown="error")
 
 
 def test_numbers_of_unlabelled_rows_far_outside_the_range_are_warned_of():
     frame = pd.DataFrame({"a": [0.0, 1.5, 2.5, 1e12], "b": [1.5, np.nan, 3.5, np.nan]})
     frame["y"] = ["no", "yes", "yes", None]
-    with pytest.warns(UserWarning, match="farther than"):
+    with pytest.warns(UserWarning, match="farther than .*, in 1 row.s."):
         filled = impute_table(frame, "y", guidance="direct").table
     assert filled["a"].iloc[3] == 1e12
     assert not filled["b"].isna().any()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernimpute.joint import fills, remainder
+from kernimpute.joint.factors import Factors
 from kernimpute.joint.fills import STRENGTHS, fit_joint
 from kernimpute.joint.remainder import correct, fit_remainder
 
@@ -55,6 +56,7 @@ def test_columns_that_know_nothing_of_each_other_are_filled_with_means():
     filled, gaps = joint.fill(X), np.isnan(X)
     means = np.broadcast_to(np.nanmean(X, axis=0), X.shape)
     np.testing.assert_allclose(filled[gaps], means[gaps], atol=0.05)
+    assert joint.notes == ((fills.MEANS_NOTE,) if joint.strength == np.inf else ())
 
 
 def test_a_tie_goes_to_the_strongest_prior():
@@ -94,7 +96,7 @@ def test_too_few_cells_to_hide_are_noted():
     X, _ = simulated(12, 3)
     joint = fitted(X)
     assert joint.strength == fills.UNCHOSEN
-    assert "fewer than 30 cells could be hidden" in joint.notes[0]
+    assert joint.notes == (fills.UNCHOSEN_NOTE,)
 
 
 def test_a_category_is_hidden_and_drawn_whole():
@@ -177,6 +179,47 @@ def test_weights_count_in_fit_and_choice():
     np.testing.assert_allclose(joint.centre, expected.centre, atol=1e-6)
     # The hidden cells differ, the law does not.
     np.testing.assert_allclose(joint.normal.covariance, expected.normal.covariance, atol=0.2)
+
+
+def test_weights_that_sum_to_one_are_worth_the_rows():
+    X, _ = simulated(200)
+    numeric = np.ones(6, dtype=bool)
+    plain = fitted(X).fill(X)
+    small = fit_joint(X, np.arange(6), numeric, np.full(200, 1e-5)).fill(X)
+    np.testing.assert_allclose(small, plain, atol=1e-10)
+    wild = np.where(np.arange(200) == 0, 1e-200, np.where(np.arange(200) == 1, 1e150, 1.0))
+    assert np.isfinite(fit_joint(X, np.arange(6), numeric, wild).fill(X)).all()
+
+
+def test_a_class_that_the_choice_does_not_see_is_known(monkeypatch):
+    monkeypatch.setattr(fills, "FEWEST_CHOICE_ROWS", 50)
+    monkeypatch.setattr(fills, "MOST_CHOICE_ROWS", 50)
+    X, _ = simulated(300)
+    classes = np.r_[np.zeros(299, dtype=int), 1]
+    for seed in range(3):
+        joint = fitted(X, classes=classes, seed=seed)
+        assert np.isfinite(joint.fill(X, classes=classes)).all()
+
+
+def test_draws_of_categories_and_numbers_agree_with_each_other():
+    generator = np.random.default_rng(0)
+    kind = generator.integers(0, 2, 600).astype(float)
+    X = np.column_stack([kind, kind, 0.3 + 0.4 * kind + 0.05 * generator.normal(size=600)])
+    X[::3] = np.nan
+    joint = fit_joint(X, np.arange(3), np.array([False, False, True]), np.ones(600))
+    drawn = joint.sample(X, generator)[::3]
+    assert (drawn[:, 0] == drawn[:, 1]).mean() > 0.95
+    assert drawn[drawn[:, 0] == 1.0, 2].mean() - drawn[drawn[:, 0] == 0.0, 2].mean() > 0.3
+
+
+def test_costly_tables_are_low_rank_and_as_well_filled(monkeypatch):
+    X, truth = simulated(300, 40, 0.5, noise=0.2)
+    monkeypatch.setattr(fills, "MOST_REMAINDER_ROWS", 0)
+    dense = error(fitted(X).fill(X), X, truth)
+    monkeypatch.setattr(fills, "MOST_CUBES", 1.0)
+    joint = fitted(X)
+    assert isinstance(joint.normal, Factors)
+    assert error(joint.fill(X), X, truth) < 1.1 * dense
 
 
 # ------------------------------------------------------------------------------- the remainder

@@ -73,7 +73,7 @@ def impute(
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
     chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
-    method = _method(kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
+    method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     if guidance is None and report is None and _streams(table, output, scheduler):
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
         _impute_stream(table, target, output, columns, missing_values or (), quiet, method)
@@ -222,7 +222,7 @@ def fit(
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
     chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
-    method = _method(kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
+    method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
@@ -290,11 +290,11 @@ def apply(
     from kernimpute.cli.summary import Progress, size_fact
     from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import (
+        cautions_of_rows,
         fill_rows,
         ignored_note,
         n_empty,
         share_of_cells,
-        unknown_caution,
     )
 
     fitted = read_model(model, trust=trust)
@@ -318,7 +318,7 @@ def apply(
                 written[str(name)] = rows.table[name].map(str)
         table = table.assign(**written)
     seconds = time.perf_counter() - start
-    cautions = unknown_caution(rows.unknown)
+    cautions = cautions_of_rows(rows.unknown, rows.n_far)
     cautions += [*_not_known(fitted, file.names), *progress.warnings_but()]
     n_rows, n_columns = table.shape
     counts = rows.counts
@@ -449,10 +449,14 @@ def _check_stream(table: Path, output: Path, *, force: bool) -> None:
         )
 
 
-def _method(kernel: str | None, gamma: float | None, **given: object) -> dict[str, Any]:
+def _method(
+    target: str | None, kernel: str | None, gamma: float | None, **given: object
+) -> dict[str, Any]:
     """Return the parameters of the method that are given; the library has the defaults."""
     from kernimpute.core.kernels import make_kernel
 
+    if given["guidance"] is not None and target is None:
+        raise RefusedError("--guidance needs --target, the label column.")
     try:
         if gamma is not None:
             make_kernel(kernel or "gaussian", gamma)

@@ -79,7 +79,7 @@ Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="The table: .csv, .tsv (also .gz) or .parquet; for impute also a folder of .parquet.",
+        help="The table: .csv, .tsv (also .gz) or .parquet; a folder of .parquet for impute only.",
     ),
 ]
 Model = Annotated[
@@ -133,7 +133,8 @@ Ignore = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN", help="Leave this column out of what is written. Repeatable; also a,b,c."
+        metavar="COLUMN",
+        help="Do not use this column, and leave it out of what is written. Repeatable; also a,b,c.",
     ),
 ]
 Categorical = Annotated[
@@ -151,7 +152,8 @@ Guidance = Annotated[
     GuidanceName | None,
     typer.Option(
         help="Let labels guide the fills of their rows, by a variant of the paper's method; by "
-        "default they do not. The options from --kernel on are for guidance."
+        "default they do not. --task, and the options from --kernel to --max-memory, are for "
+        "guidance and refused without it."
     ),
 ]
 Reference = Annotated[
@@ -223,7 +225,8 @@ Jobs = Annotated[
         "--jobs",
         "--n-jobs",
         callback=_jobs,
-        help="Subsets at the same time, or worker processes of --scheduler local; -1: one a core.",
+        help="With --subset-size, subsets at the same time; for impute with --scheduler local, its "
+        "worker processes. -1: one a core.",
     ),
 ]
 Scheduler = Annotated[
@@ -240,7 +243,8 @@ Unknown = Annotated[
 Trust = Annotated[
     bool,
     typer.Option(
-        "--trust", help="Open MODEL even if it holds types of other packages, which can run code."
+        "--trust",
+        help="Open MODEL even if it holds types that kernimpute does not know, which can run code.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]

@@ -386,12 +386,9 @@ class KernelImputation(Persistent, BaseEstimator):
     def _matrix(self, rows: FloatArray) -> FloatArray:
         """Return new rows as the kernel takes them, no number farther off than `FARTHEST`."""
         matrix = self._coding.matrix(rows)
-        far = np.abs(matrix) > FARTHEST
-        if far.any():
-            self._warn(
-                f"numbers farther than {FARTHEST:g} times the training range from it, in "
-                f"{int(far.any(axis=1).sum())} row(s), are taken to be that far."
-            )
+        n_far = count_far(matrix)
+        if n_far:
+            self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
 
     def _decision(self, X: Any) -> FloatArray:
@@ -641,8 +638,8 @@ class KernelImputation(Persistent, BaseEstimator):
         """Warn of what the fit left out or did not finish."""
         empty = self._code.left_missing
         if empty and not getattr(self, "keep_empty_features", False):
-            listed = ", ".join(map(repr, empty))
-            self._warn(f"columns without any observed value are left out: {listed}.")
+            names = ", ".join(map(repr, empty))
+            self._warn(f"columns without any observed value are left out: {names}.")
         for caution in self._code.cautions:
             self._warn(f"{caution}.")
         unfinished = dict.fromkeys(filling.unfinished if filling else ())
@@ -692,18 +689,19 @@ def _coded_columns(chosen: Any, names: Sequence[Hashable], owner: str) -> tuple[
         raise ValueError(refusal)
     if given.dtype.kind == "b":
         return tuple(name for name, is_chosen in zip(names, given, strict=True) if is_chosen)
-    found = [_column(item, names) for item in given.tolist()]
-    if None in found:
-        raise ValueError(refusal)
-    return tuple(found)
+    return tuple(_column(item, names, "categorical_features", owner) for item in given.tolist())
 
 
-def _column(key: Any, names: Sequence[Hashable]) -> Hashable | None:
-    """Return the name of the column that a name or an index means; None if there is none."""
+def _column(key: Any, names: Sequence[Hashable], parameter: str, owner: str) -> Hashable:
+    """Return the name of the column that a name or an index means; refuse one that means none."""
     if key in names:
         return key
-    is_index = isinstance(key, (int, np.integer)) and 0 <= key < len(names)
-    return names[int(key)] if is_index else None
+    if isinstance(key, (int, np.integer)) and 0 <= key < len(names):
+        return names[int(key)]
+    raise ValueError(
+        f"The {parameter!r} parameter of {owner} must have names or indices of the {len(names)} "
+        f"columns. Got {key!r} instead."
+    )
 
 
 def _column_ranges(
@@ -722,14 +720,25 @@ def _column_ranges(
         given = {name: pairs[place] for place, name in enumerate(names) if is_declared[place]}
     ranges: dict[Hashable, tuple[float, float]] = {}
     for key, pair in given.items():
-        name = _column(key, names)
-        if name is None:
-            raise ValueError(refusal)
+        name = _column(key, names, "feature_range", owner)
         ranges[name] = checked_range(pair, "feature_range", owner)
     return ranges
 
 
 # ------------------------------------------------------------------------------- measurements
+
+
+def count_far(matrix: FloatArray) -> int:
+    """Return how many rows have a number farther off than `FARTHEST`."""
+    return int((np.abs(matrix) > FARTHEST).any(axis=1).sum())
+
+
+def far_caution(n_rows: int) -> str:
+    """Return what happens to numbers farther off than `FARTHEST`."""
+    return (
+        f"numbers farther than {FARTHEST:g} times the training range from it, in {n_rows} row(s), "
+        "are taken to be that far"
+    )
 
 
 def within_reach(matrix: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -25,7 +26,7 @@ from pandas.api.types import is_float_dtype
 from kernimpute.core.checks import Task, check_choice, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
-from kernimpute.estimators._base import USED_BY, FittedRows
+from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import Unknown, unknown_cells
@@ -51,6 +52,7 @@ __all__ = [
     "FittedTable",
     "TableImputation",
     "TableWarning",
+    "cautions_of_rows",
     "fill_rows",
     "fit_table",
     "ignored_note",
@@ -59,8 +61,8 @@ __all__ = [
     "method_text",
     "n_empty",
     "notes_of_filling",
+    "refuse_decided",
     "share_of_cells",
-    "unknown_caution",
     "unused_markers",
     "whole_as_integers",
 ]
@@ -100,6 +102,7 @@ class FilledRows:
     table: pd.DataFrame  # the columns of the imputer
     cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
     unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+    n_far: int = 0  # new rows with a number too far from the training range
 
     @property
     def counts(self) -> dict[Hashable, int]:
@@ -282,7 +285,7 @@ def impute_table(
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     # 3. Writing back.
     rows = fill_rows(imputer, table, fitted.rows)
-    cautions = [*fitted.warnings, *unknown_caution(rows.unknown)]
+    cautions = [*fitted.warnings, *cautions_of_rows(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
     written = table[kept].copy()
@@ -346,15 +349,11 @@ def fit_table(
     """Return an imputer fitted to the rows of a table; parameters as in `impute_table`."""
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
-    imputer = KernelImputer(
-        task=task,
-        missing_values=[*missing_values] or np.nan,
-        # Given once more by the caller, one of these is refused.
-        categorical_features="from_dtype",
-        add_indicator=False,
-        keep_empty_features=False,
-        **parameters,
-    )
+    refuse_decided("impute_table", parameters)
+    for name in parameters:
+        if name not in signature(KernelImputer).parameters:
+            raise TypeError(f"impute_table() got an unexpected keyword argument {name!r}")
+    imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
     if imputer._uses_labels and target is None:
@@ -424,34 +423,52 @@ def fit_table(
     )
 
 
+def refuse_decided(owner: str, parameters: Mapping[str, object]) -> None:
+    """Refuse parameters of `KernelImputer` that the roles of a table's columns decide."""
+    for name in ("add_indicator", "categorical_features", "keep_empty_features"):
+        if name in parameters:
+            must_be = "left out, because drop, ignore and categorical say what columns become"
+            raise TypeError(refusal(owner, name, must_be, parameters[name]))
+
+
 def fill_rows(
     imputer: KernelImputer,
     table: pd.DataFrame,
     fitted: FittedRows | None = None,
-    handle_unknown: str = "keep",
+    handle_unknown: str | None = None,
 ) -> FilledRows:
     """Return the columns of an imputer from a table that has them, with their gaps filled.
 
-    Each row is filled as a new row, except those that are `fitted`.
+    Each row is filled as a new row, except those that are `fitted`. The imputer's own
+    `handle_unknown` holds unless another is given.
     """
     columns = imputer._code.columns
     frame = table[[column.name for column in columns]]
-    encoded = imputer._coded(imputer._code, frame, handle_unknown)
+    encoded = imputer._coded(imputer._code, frame, handle_unknown or imputer.handle_unknown)
     rows = encoded.matrix
-    codes = imputer._filled_new(rows) if fitted is None else imputer._filled(fitted, rows)
+    n_far = 0
+    if fitted is not None:
+        codes = imputer._filled(fitted, rows)
+    else:
+        # Counted, because each block of a stream would warn.
+        matrix = imputer._coding.matrix(rows)
+        n_far = count_far(matrix)
+        codes = imputer._coding.codes(imputer._new_rows.fill(within_reach(matrix)), rows)
     cells = {
         column.name: ~observed
         for column, observed in zip(columns, encoded.observed.T, strict=True)
         if column.kind != "empty" and not observed.all()
     }
-    return FilledRows(encoded.decode(codes), cells, encoded.unknown)
+    return FilledRows(encoded.decode(codes), cells, encoded.unknown, n_far)
 
 
-def unknown_caution(unknown: Sequence[Unknown]) -> list[str]:
-    """Return a caution on the categories that an imputer does not know, if there are any."""
-    if not unknown:
-        return []
-    return [f"categories that fit did not see are kept, and not used: {unknown_cells(unknown)}"]
+def cautions_of_rows(unknown: Sequence[Unknown], n_far: int = 0) -> list[str]:
+    """Return cautions on categories that an imputer does not know, and on far numbers."""
+    cautions = [far_caution(n_far)] if n_far else []
+    if unknown:
+        cells = unknown_cells(unknown)
+        cautions.append(f"categories that fit did not see are kept, and not used: {cells}")
+    return cautions
 
 
 def whole_as_integers(column: pd.Series) -> pd.Series:

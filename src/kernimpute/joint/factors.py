@@ -33,8 +33,8 @@ __all__ = ["Factors", "factors_of_means", "fit_factors", "principal_factors"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-MOST_FACTORS = 20
-"""Factors at the most."""
+MOST_FACTORS, ROWS_A_FACTOR = 40, 4
+"""Factors at the most, and rows that each takes."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def fit_factors(
     known = np.where(observed, Z, 0.0)
     counts = observed * weights[:, None]
     totals = counts.sum(axis=0)
-    n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
+    n_classes = len(start.means)
     factors, before = start, None
     for _ in range(max_iter):
         # 1. E-step.
@@ -176,7 +176,7 @@ def principal_factors(Z: FloatArray, n_classes: int) -> Factors:
     """Return the principal components of rows filled with means, where EM may start."""
     known = np.nan_to_num(Z)
     n_rows, n_columns = known.shape
-    n_factors = max(1, min(MOST_FACTORS, n_rows - 1, n_columns - 1))
+    n_factors = max(1, min(MOST_FACTORS, n_rows // ROWS_A_FACTOR, n_columns - 1))
     # The smaller of the two Gram matrices has the same eigenvalues.
     gram = known @ known.T if n_rows < n_columns else known.T @ known
     size = len(gram)

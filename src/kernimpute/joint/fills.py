@@ -35,10 +35,15 @@ Law = Normal | Factors
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
 """Pseudo-rows of the prior that are compared, besides infinitely many."""
-UNCHOSEN = 30.0
-"""Strength where too few cells can be hidden to choose one."""
-FEWEST_HIDDEN = 30
-"""Hidden cells that a choice takes at the least."""
+UNCHOSEN, FEWEST_HIDDEN = 30.0, 30
+"""Strength where fewer cells than so many can be hidden to choose one."""
+UNCHOSEN_NOTE = (
+    "the table is too small to tell how much its columns say: a cautious default is used"
+)
+MEANS_NOTE = (
+    "the columns tell nothing of each other that could be learnt: gaps have means and the most "
+    "frequent categories"
+)
 FEWEST_OF_CATEGORY = 3
 """Rows of a category that its indicator takes at the least."""
 HIDDEN_SHARE = 0.2
@@ -47,16 +52,21 @@ TOL = 2e-3
 """EM stops where filled cells move by less, in standard deviations."""
 CHOICE_ROUNDS, FIT_ROUNDS = 10, 30
 """Rounds of EM at the most. Each strength of a choice starts from the one before."""
-FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 60_000
-MOST_FIT_ROWS = 20_000
+FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 40_000
+"""Rows that a choice takes: at the most so many, and so many cells, but not fewer than these."""
+MOST_FIT_ROWS, MOST_SQUARES = 20_000, 2e7
+"""Rows that a fit takes at the most, and the squares of their gaps, which fill the memory."""
 MOST_REMAINDER_ROWS = 5_000
-"""Rows, and cells, that a choice or fit takes at the most; with more rows there is no remainder."""
+"""With more rows in fit there is no remainder."""
 TIE = 1e-8
 """Relative differences of errors below this decide nothing."""
-MOST_DENSE_COLUMNS = 150
-"""With more columns the covariance is low rank plus diagonal, and there is no remainder."""
-CHUNK_ROWS = 2**13
-"""Rows that are filled at a time."""
+MOST_DENSE_COLUMNS, MOST_CUBES = 150, 1.2e8
+"""With more columns, or rows times cubed gaps in a choice, the covariance is low rank plus
+diagonal. Beyond so many columns there is no remainder."""
+MOST_CHUNK_ROWS, CHUNK_SQUARES = 2**13, 2**24
+"""Rows that are filled at a time at the most, and rows times squared columns."""
+LIGHTEST = 1e-12
+"""Rows that weigh less than this share of the heaviest are left out of the fit."""
 
 
 @dataclass(frozen=True)
@@ -111,25 +121,31 @@ class JointReference:
         """Return rows with a draw at the gaps: numbers within [0, 1], one category a cell."""
         drawn = X.copy()
         for rows, Z, _ in self._chunks(X, None, None):
-            gaps = np.isnan(X[rows])
+            own = drawn[rows]
+            # Categories are drawn one after the other, and each counts as observed from then on.
+            for group in np.unique(self.groups[~self.numeric]):
+                columns = np.flatnonzero(self.groups == group)
+                gappy = np.flatnonzero(np.isnan(own[:, columns[0]]))
+                filled = self._from_standard(self._filled(Z[gappy], None))
+                shares = np.clip(filled[:, columns], 0.0, 1.0)
+                own[np.ix_(gappy, columns)] = _drawn_category(shares, generator)
+                places = np.flatnonzero(np.isin(self.used, columns))
+                standard = (own[:, self.used] - self.centre[self.used]) / self.scale[self.used]
+                Z[np.ix_(gappy, places)] = standard[np.ix_(gappy, places)]
+            gaps = np.isnan(own)
             mean = self.normal.fill(Z)
             filled = correct(mean, np.isnan(Z), self.remainder)
             noise = (self.normal.draw(Z, generator) - mean) * self.remainder.noise(Z.shape[1])
-            draw = filled + noise
-            own = np.clip(self._from_standard(draw), 0.0, 1.0)
-            shares = np.clip(self._from_standard(filled), 0.0, 1.0)
-            for group in np.unique(self.groups[~self.numeric]):
-                columns = np.flatnonzero(self.groups == group)
-                own[:, columns] = _drawn_category(shares[:, columns], generator)
-            drawn[rows][gaps] = own[gaps]
+            own[gaps] = np.clip(self._from_standard(filled + noise), 0.0, 1.0)[gaps]
         return drawn
 
     def _chunks(
         self, X: FloatArray, classes: IntArray | None, target: FloatArray | None
     ) -> Iterator[tuple[slice, FloatArray, FloatArray | None]]:
         """Yield slices of rows with these in standard units, and the classes' probabilities."""
-        for first in range(0, len(X), CHUNK_ROWS):
-            rows = slice(first, first + CHUNK_ROWS)
+        size = max(64, min(MOST_CHUNK_ROWS, CHUNK_SQUARES // max(1, self.used.size) ** 2))
+        for first in range(0, len(X), size):
+            rows = slice(first, first + size)
             Z = ((X[rows] - self.centre) / self.scale)[:, self.used]
             if self.has_target:
                 own = np.full(len(Z), np.nan) if target is None else target[rows]
@@ -199,13 +215,18 @@ def fit_joint(
         A quantity as label, in standard units, NaN where there is none: one more column.
     """
     generator = np.random.default_rng(seed)
+    n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
+    heavy, weights = _counted(weights)
     # 1. Standard units.
-    centre, scale = _centre_and_scale(X, weights)
-    rows = _some(len(X), MOST_FIT_ROWS, generator)
-    is_used = numeric | ~_is_rare(X)
+    centre, scale = _centre_and_scale(X[heavy], weights)
+    is_used = numeric | ~_is_rare(X[heavy])
     # A law needs a column.
     used = np.flatnonzero(is_used if is_used.any() else ~is_used)
-    Z, weights = ((X[rows] - centre) / scale)[:, used], weights[rows]
+    gaps = np.isnan(X[heavy][:, used]).sum(axis=1)
+    most = min(MOST_FIT_ROWS, max(FEWEST_CHOICE_ROWS, int(MOST_SQUARES / (1.0 + np.mean(gaps**2)))))
+    some = _some(heavy.size, most, generator)
+    rows, weights = heavy[some], weights[some]
+    Z = ((X[rows] - centre) / scale)[:, used]
     classes = None if classes is None else classes[rows]
     own_groups = groups[used]
     if target is not None:
@@ -214,15 +235,18 @@ def fit_joint(
     # 2. The strength.
     unlabelled = Z.copy()
     unlabelled[:, used.size :] = np.nan
-    strength, normal, notes = _choose(Z, unlabelled, own_groups, weights, classes, generator)
+    strength, normal, notes = _choose(
+        Z, unlabelled, own_groups, weights, classes, n_classes, generator
+    )
     # 3. All cells.
-    is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
     if math.isfinite(strength):
         normal = _fit(Z, strength, weights, classes, normal, FIT_ROUNDS)
     # 4. The remainder.
     remainder = Remainder()
-    if len(X) <= MOST_REMAINDER_ROWS and not is_wide:
+    if len(X) <= MOST_REMAINDER_ROWS and Z.shape[1] <= MOST_DENSE_COLUMNS:
         remainder = fit_remainder(unlabelled, own_groups, weights, normal.fill, generator)
+    if math.isinf(strength) and not remainder.second:
+        notes = (MEANS_NOTE,)
     return JointReference(
         centre,
         scale,
@@ -262,40 +286,39 @@ def _choose(
     groups: IntArray,
     weights: FloatArray,
     classes: IntArray | None,
+    n_classes: int,
     generator: np.random.Generator,
 ) -> tuple[float, Law, tuple[str, ...]]:
     """Return the strength with the least error on hidden cells, its law, and notes.
 
     The error is that of rows whose quantity is unknown, as it is of rows to be filled.
     """
-    is_wide = Z.shape[1] > MOST_DENSE_COLUMNS
-    most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // Z.shape[1]))
+    n_columns = Z.shape[1]
+    most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // n_columns))
     rows = _some(len(Z), most, generator)
     Z, unlabelled, weights = Z[rows], unlabelled[rows], weights[rows]
     classes = None if classes is None else classes[rows]
     hidden = _hidden_cells(~np.isnan(unlabelled), groups, generator)
-    n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
-    normal: Law = (factors_of_means if is_wide else normal_of_means)(Z.shape[1], n_classes)
-    if int(hidden.sum()) < FEWEST_HIDDEN:
-        note = (
-            f"the strength of the joint normal is {UNCHOSEN:g} pseudo-rows, because fewer than "
-            f"{FEWEST_HIDDEN} cells could be hidden to choose it"
-        )
-        start = principal_factors(Z, n_classes) if is_wide else normal
-        return UNCHOSEN, start, (note,)
+    # A category is one cell, however many indicators it has.
+    n_hidden = int(hidden[:, np.unique(groups, return_index=True)[1]].sum())
+    cubes = float(((np.isnan(Z) | hidden).sum(axis=1).astype(float) ** 3).sum())
+    is_low_rank = n_columns > MOST_DENSE_COLUMNS or cubes > MOST_CUBES
+    normal: Law = (factors_of_means if is_low_rank else normal_of_means)(n_columns, n_classes)
+    if n_hidden < FEWEST_HIDDEN:
+        start = principal_factors(Z, n_classes) if is_low_rank else normal
+        return UNCHOSEN, start, (UNCHOSEN_NOTE,)
     gappy, to_fill = np.where(hidden, np.nan, Z), np.where(hidden, np.nan, unlabelled)
-    # A cell counts once, however many indicators it has.
     counts = weights[:, None] / np.bincount(groups)[groups]
 
     def error(filled: FloatArray) -> float:
         return float((counts * (filled - Z) ** 2)[hidden].sum())
 
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
-    start = principal_factors(gappy, n_classes) if is_wide else normal
+    start = principal_factors(gappy, n_classes) if is_low_rank else normal
     for strength in STRENGTHS:
         normal = _fit(gappy, strength, weights, classes, start, CHOICE_ROUNDS)
-        if not is_wide:
-            # Factors that a strong prior has shrunk to nothing do not come back.
+        if not is_low_rank:
+            # EM cannot leave loadings of zero, where a strong prior leads.
             start = normal
         errors.append(error(normal.fill(to_fill)))
         # Rounding decides nothing: a tie goes to the stronger prior.
@@ -315,6 +338,18 @@ def _centre_and_scale(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, F
     centre = (counts * known).sum(axis=0) / totals
     scale = np.sqrt((counts * (known - centre) ** 2).sum(axis=0) / totals)
     return centre, np.where(scale > 0.0, scale, 1.0)
+
+
+def _counted(weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the rows whose weight counts, and their weights, which sum to the rows at least.
+
+    The prior counts in rows: without that, weights that sum to 1 would make it overwhelming.
+    """
+    shares = weights / weights.max()
+    rows = np.flatnonzero(shares > LIGHTEST)
+    shares = shares[rows]
+    total = min(max(float(weights.max()) * float(shares.sum()), float(rows.size)), 1.0 / LIGHTEST)
+    return rows, shares * (total / shares.sum())
 
 
 def _is_rare(X: FloatArray) -> BoolArray:

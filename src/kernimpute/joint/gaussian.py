@@ -46,8 +46,8 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
 
-BLOCK = 64
-"""Rows that are multiplied at a time where bits count."""
+BLOCK = 8
+"""Rows that are multiplied at a time where bits count: so few that BLAS treats all alike."""
 MEAN_ROWS = 5.0
 """Pseudo-rows that shrink the mean of a class to the common mean."""
 
@@ -233,10 +233,13 @@ def fit_normal(
     missing = np.isnan(Z)
     groups = gap_groups(missing)
     weights = np.ones(n_rows) if weights is None else weights
-    n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
+    if start is None:
+        start = normal_of_means(
+            n_columns, 1 if classes is None else int(classes.max(initial=0)) + 1
+        )
+    n_classes = len(start.means)
     known = None if classes is None or (classes < 0).any() else np.eye(n_classes)[classes]
-    normal = normal_of_means(n_columns, n_classes) if start is None else start
-    before = None
+    normal, before = start, None
     for _ in range(max_iter):
         # 1. E-step.
         expected = _expect(Z, normal, groups, known)

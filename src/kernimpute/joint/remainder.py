@@ -3,8 +3,8 @@
 Where columns are related but not linearly, the normal's fills miss something that can be learnt.
 For each column of the table:
 
-1. Hide the column in rows that observe it, one cell a row: their other gaps stay, so the rows look
-   like those to be filled. Fill them by the normal.
+1. Hide the column in rows that observe it, and nothing else: their other gaps stay, so the rows
+   look like those to be filled. Fill them by the normal.
 2. Fit a kernel ridge from the filled rows to what was hidden minus its fill. The kernel is
    exp(-distance / width); the ridge has the smallest leave-one-out error, in closed form.
 3. Keep it where that error is clearly below the error of the normal alone.
@@ -16,8 +16,8 @@ rows with many gaps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 
 from kernimpute.joint.gaussian import rows_times
 
-__all__ = ["Correction", "Fill", "Remainder", "correct", "fit_remainder", "held_out_residuals"]
+__all__ = ["Correction", "Remainder", "correct", "fit_remainder", "held_out_residuals"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -46,13 +46,6 @@ STANDARD_ERRORS = 1.0
 of what it saves."""
 
 
-class Fill(Protocol):
-    """What fills rows (n_rows, n_columns), NaN at the gaps, by the normal alone."""
-
-    def __call__(self, Z: FloatArray) -> FloatArray:
-        """Return the filled rows."""
-
-
 @dataclass(frozen=True)
 class Correction:
     """What is added to the normal's fills of one column: kernel(row, rows) @ coef."""
@@ -62,7 +55,7 @@ class Correction:
     rows: FloatArray  # (n_cells, n_columns), filled
     width: float
     coef: FloatArray  # (n_cells,)
-    left: float  # the leave-one-out error as a share of the normal's, squared
+    error_share: float  # its squared leave-one-out error, as a share of the normal's
 
 
 @dataclass(frozen=True)
@@ -76,7 +69,7 @@ class Remainder:
         """Return the share of the normal's standard deviations that is left, (n_columns,)."""
         shares = np.ones(n_columns)
         for one in self.second:
-            shares[one.column] = np.sqrt(one.left)
+            shares[one.column] = np.sqrt(one.error_share)
         return shares
 
 
@@ -84,7 +77,7 @@ def fit_remainder(
     Z: FloatArray,
     groups: IntArray,
     weights: FloatArray,
-    fill: Fill,
+    fill: Callable[[FloatArray], FloatArray],
     generator: np.random.Generator,
 ) -> Remainder:
     """Return the corrections that pay, for rows (n_rows, n_columns) in standard units.
@@ -190,13 +183,16 @@ def _added(
     missing: BoolArray,
     corrections: tuple[Correction, ...],
 ) -> FloatArray:
-    """Return the normal's fills with the corrections that rows, filled otherwise, ask for."""
+    """Return `filled` with corrections added; the kernel sees `rows`."""
     corrected = filled.copy()
+    cells, kernel = None, np.empty((0, 0))
     for one in corrections:
         gappy = np.flatnonzero(missing[:, one.column])
         if gappy.size:
-            seen = rows[gappy]
-            seen[:, one.own] = filled[np.ix_(gappy, one.own)]
-            kernel = np.exp(-cdist(seen, one.rows) / one.width)
+            # The indicators of a category have the same rows.
+            if cells is not one.rows:
+                seen = rows[gappy]
+                seen[:, one.own] = filled[np.ix_(gappy, one.own)]
+                cells, kernel = one.rows, np.exp(-cdist(seen, one.rows) / one.width)
             corrected[gappy, one.column] += rows_times(kernel, one.coef[:, None])[:, 0]
     return corrected

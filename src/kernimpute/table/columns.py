@@ -552,7 +552,11 @@ def _may_be_known(dtype: Any, column: Column) -> bool:
 def check_table(frame: pd.DataFrame) -> None:
     """Refuse what is not a table with rows and distinct column names."""
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"The table must be a pandas DataFrame. Got {type(frame).__name__}.")
+        library = type(frame).__module__.split(".")[0]
+        remedy = ": pass its .to_pandas() instead" if hasattr(frame, "to_pandas") else ""
+        raise TypeError(
+            f"The table must be a pandas DataFrame. Got {library}.{type(frame).__name__}{remedy}."
+        )
     check_distinct_names(frame.columns)
     if len(frame) == 0:
         raise TableError("The table must have at least one row. Got a table without rows.")

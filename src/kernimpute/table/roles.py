@@ -125,8 +125,8 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
         if coded.kind == "category":
             raise TableError(
                 f"The label column {name!r} must hold numbers for regression. Got "
-                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: use task "
-                "classification."
+                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: use "
+                "task='classification'."
             )
         numbers = encoded.matrix[:, 0]
         return TableLabels(
@@ -139,7 +139,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
     if len(classes) == n_labelled and n_labelled > 2:
         raise TableError(
             f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
-            "values in as many rows: is it an identifier, or a quantity (task regression)?"
+            "values in as many rows: is it an identifier, or a quantity (task='regression')?"
         )
     names = np.array(classes)
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
