@@ -122,7 +122,7 @@ def read_labels(
 
 def check_one_label(y: ArrayLike, owner: str) -> None:
     """Refuse labels in several columns."""
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] != 1:
         raise ValueError(
             f"The 'y' parameter of {owner}.fit must hold one label a row. "
