@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 
 from kernimpute.joint.gaussian import rows_times
 
-__all__ = ["Correction", "Remainder", "correct", "fit_remainder", "held_out_residuals"]
+__all__ = ["Correction", "Remainder", "correct", "fit_remainder"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -140,16 +140,6 @@ def _worthwhile(
     return corrections
 
 
-def held_out_residuals(
-    K: FloatArray, root: FloatArray, left: FloatArray, ridge: float
-) -> FloatArray:
-    """Return what a kernel ridge leaves of each row's values when it is fitted to the others.
-
-    Rows have the weights root^2, of shape (n_rows,), and the values `left` (n_rows, n_values).
-    """
-    return _held_out(_spectrum(K, root), root, left, ridge)
-
-
 def _spectrum(K: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues and eigenvectors of a kernel matrix whose rows are weighted."""
     values, vectors = np.linalg.eigh(K * root[:, None] * root)
@@ -159,7 +149,10 @@ def _spectrum(K: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _held_out(
     spectrum: tuple[FloatArray, FloatArray], root: FloatArray, left: FloatArray, ridge: float
 ) -> FloatArray:
-    """Return the residuals of `held_out_residuals`, given the spectrum of the kernel matrix."""
+    """Return what a kernel ridge leaves of each row's values when it is fitted to the others.
+
+    Rows have the weights root^2, of shape (n_rows,), and the values `left` (n_rows, n_values).
+    """
     values, vectors = spectrum
     # A ridge with weights is one without, on rows and values times their square roots.
     scaled = root[:, None] * left
