@@ -598,7 +598,7 @@ def _notes_of_fit(
     if constant:
         notes.append(f"columns with one observed value were not used: {', '.join(constant)}")
     filler = imputer._new_rows.filler
-    of_joint = filler.notes if isinstance(filler, JointReference) else ()
+    of_joint = filler.notes if isinstance(filler, JointReference) and names else ()
     of_solver = imputer.trace_.notes if imputer.guidance is not None else ()
     return [*notes, *codes_note(few), *of_joint, *of_solver]
 
