@@ -156,8 +156,12 @@ def test_case_22_so_does_the_command_line(tmp_path, monkeypatch, base, output):
     monkeypatch.chdir(tmp_path)
     rows = [f"{base + 2 * row},{row % 7}.5,{row % 2}" for row in range(39)]
     (tmp_path / "t.csv").write_text("\n".join(["id,x,y", *rows, ",3.25,0"]) + "\n")
-    assert run(["impute", "t.csv", "-t", "y", "-o", output, "-q"]) == 0
-    if output == "o.csv":
+    # Parquet has no whole numbers beyond 64 bits, and floats would make one of 39.
+    is_refused = output == "o.parquet" and base > 2**63
+    assert run(["impute", "t.csv", "-t", "y", "-o", output, "-q"]) == is_refused
+    if is_refused:
+        assert not (tmp_path / output).exists()
+    elif output == "o.csv":
         written = (tmp_path / output).read_text().splitlines()
         assert written[1:40] == rows
         assert base <= int(written[40].split(",")[0]) <= base + 76
