@@ -353,7 +353,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> list[Any]:
         """Return completed tables whose gaps are drawn at random, given the observed cells.
 
-        Where `transform` fills a gap with its most plausible value, a draw spreads as the values
+        Where `transform` fills a gap with its expected value, a draw spreads as the values
         do that went missing. The parameters of the joint normal are held fixed, so draws are not
         proper multiple imputations in Rubin's sense: they leave out what a fit does not know
         about its parameters, and intervals pooled by his rules are too short.

@@ -26,6 +26,7 @@ from kernimpute.joint.gaussian import (
     mixed_fill,
     movement,
     rows_times,
+    with_labels,
 )
 
 __all__ = ["Factors", "factors_of_means", "fit_factors", "principal_factors"]
@@ -137,9 +138,7 @@ def fit_factors(
     for _ in range(max_iter):
         # 1. E-step.
         means, spread, posterior = factors._factors(Z, None)
-        if classes is not None:
-            has_label = classes >= 0
-            posterior[has_label] = np.eye(n_classes)[classes[has_label]]
+        posterior = with_labels(posterior, classes)
         now = mixed_fill(factors._fills(Z, means), posterior)
         if before is not None and movement(now, before) <= tol:
             break

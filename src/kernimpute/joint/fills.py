@@ -23,7 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
-from kernimpute.joint.gaussian import Normal, fit_normal, normal_of_means
+from kernimpute.joint.gaussian import (
+    Normal,
+    drawn_classes,
+    fit_normal,
+    normal_of_means,
+    with_labels,
+)
 from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 
 __all__ = ["JointReference", "fit_joint"]
@@ -130,8 +136,9 @@ class JointReference:
                 shares = np.clip(filled[:, columns], 0.0, 1.0)
                 own[np.ix_(gappy, columns)] = _drawn_category(shares, generator)
                 places = np.flatnonzero(np.isin(self.used, columns))
-                standard = (own[:, self.used] - self.centre[self.used]) / self.scale[self.used]
-                Z[np.ix_(gappy, places)] = standard[np.ix_(gappy, places)]
+                kept = self.used[places]
+                standard = (own[np.ix_(gappy, kept)] - self.centre[kept]) / self.scale[kept]
+                Z[np.ix_(gappy, places)] = standard
             gaps = np.isnan(own)
             mean = self.normal.fill(Z)
             filled = correct(mean, np.isnan(Z), self.remainder)
@@ -152,15 +159,8 @@ class JointReference:
                 Z = np.column_stack([Z, own])
             posterior = None
             if classes is not None:
-                posterior = self._posterior(Z, classes[rows])
+                posterior = with_labels(self.normal.conditional(Z).posterior, classes[rows])
             yield rows, Z, posterior
-
-    def _posterior(self, Z: FloatArray, classes: IntArray) -> FloatArray:
-        """Return certainty for the classes that are known, and the rows' own odds elsewhere."""
-        posterior = self.normal.conditional(Z).posterior
-        known = classes >= 0
-        posterior[known] = np.eye(posterior.shape[1])[classes[known]]
-        return posterior
 
     def _filled(self, Z: FloatArray, posterior: FloatArray | None) -> FloatArray:
         """Return rows in standard units with their gaps filled."""
@@ -177,9 +177,8 @@ def _drawn_category(shares: FloatArray, generator: np.random.Generator) -> Float
     """Return indicators (n_rows, n_indicators) of categories drawn by their shares."""
     if shares.shape[1] == 1:
         return np.asarray(generator.random(shares.shape) < shares, dtype=np.float64)
-    ends = np.cumsum(shares + 1e-12, axis=1)
-    drawn = (generator.random((len(ends), 1)) * ends[:, -1:] > ends[:, :-1]).sum(axis=1)
-    return np.asarray(np.eye(shares.shape[1])[drawn])
+    # Where all are clipped to 0, all are equally likely.
+    return np.asarray(np.eye(shares.shape[1])[drawn_classes(shares + 1e-12, generator)])
 
 
 # ---------------------------------------------------------------------------------------- fitting

@@ -15,7 +15,6 @@ two steps (Little and Rubin, Statistical Analysis with Missing Data, section 11.
    rows about their means, and the conditional covariances.
 
 Tables with many columns have `kernimpute.joint.factors`.
-
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ __all__ = [
     "movement",
     "normal_of_means",
     "rows_times",
+    "with_labels",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -184,6 +184,14 @@ def class_posterior(distances: FloatArray, shares: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
+def with_labels(posterior: FloatArray, classes: IntArray | None) -> FloatArray:
+    """Return the classes' odds (n_rows, n_classes), certain where a label (-1: none) is known."""
+    if classes is None:
+        return posterior
+    certain = np.eye(posterior.shape[1])[classes]
+    return np.where(classes[:, None] >= 0, certain, posterior)
+
+
 def mixed_fill(filled: list[FloatArray], posterior: FloatArray) -> FloatArray:
     """Return the mean of the classes' fills under their probabilities."""
     if len(filled) == 1:
@@ -237,16 +245,11 @@ def fit_normal(
         start = normal_of_means(
             n_columns, 1 if classes is None else int(classes.max(initial=0)) + 1
         )
-    n_classes = len(start.means)
-    known = None if classes is None or (classes < 0).any() else np.eye(n_classes)[classes]
     normal, before = start, None
     for _ in range(max_iter):
         # 1. E-step.
-        expected = _expect(Z, normal, groups, known)
-        posterior = expected.posterior
-        if classes is not None and known is None:
-            has_label = classes >= 0
-            posterior[has_label] = np.eye(n_classes)[classes[has_label]]
+        expected = _expect(Z, normal, groups, None)
+        posterior = with_labels(expected.posterior, classes)
         # 2. M-step.
         normal = _maximise(expected, posterior, groups, weights, strength)
         now = mixed_fill(expected.filled, posterior)[missing]
