@@ -423,10 +423,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
         matrix = self._matrix(rows.matrix)
         filled, spread = joint.fill(matrix), joint.standard_deviation(matrix)
         deviation = np.full(rows.observed.shape, np.nan)
+        groups, categorical = self._coding.groups, self._code.categorical
         places = [place for place, one in enumerate(self._code.columns) if one.in_matrix]
         for feature, place in enumerate(places):
-            own = self._coding.groups == feature
-            if self._code.categorical[feature]:
+            own = groups == feature
+            if categorical[feature]:
                 deviation[:, place] = 1.0 - _largest_share(filled[:, own])
             else:
                 deviation[:, place] = spread[:, own][:, 0] * self._code.scale.width[feature]

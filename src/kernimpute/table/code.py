@@ -173,13 +173,13 @@ class TableCode:
         indicators before labels moved them, `reference`, it leaves the reference's category only
         for one whose indicator gained on it by more than half the range: small moves are noise.
         """
-        filled, categorical = matrix.copy(), self.categorical
+        filled, features = matrix.copy(), self.features
         places: dict[int, list[int]] = {}
         for place, (position, _) in enumerate(self.indicator_columns):
             places.setdefault(position, []).append(place)
         for position, own in places.items():
             gaps = np.isnan(matrix[:, position])
-            if not categorical[position]:
+            if features[position].kind != "category":
                 filled[gaps, position] = indicators[gaps, own[0]]
                 continue
             now = _one_each(indicators[gaps][:, own])
@@ -187,7 +187,7 @@ class TableCode:
                 before = _one_each(reference[gaps][:, own])
                 largest = np.eye(before.shape[1])[before.argmax(axis=1)]
                 now = largest + 2.0 * (now - before)
-            codes = np.array(self.features[position].indicated or range(now.shape[1]))
+            codes = np.array(features[position].indicated or range(now.shape[1]))
             filled[gaps, position] = codes[now.argmax(axis=1)]
         return filled
 
