@@ -36,6 +36,7 @@ from kernimpute.core.rows import (
     number_of_machines,
 )
 from kernimpute.core.status import Callback, Record, Status
+from kernimpute.estimators._predictor import Predictor, SameForEveryRow, fit_predictor
 from kernimpute.estimators._saving import Persistent
 from kernimpute.estimators._subsets import (
     Filling,
@@ -48,6 +49,7 @@ from kernimpute.estimators._subsets import (
     no_labels,
     one_thread,
     read_labels,
+    run_all,
     stratified_subsets,
 )
 from kernimpute.joint.fills import JointReference, fit_joint
@@ -62,7 +64,13 @@ from kernimpute.table.code import (
 )
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
-__all__ = ["METHOD_CONSTRAINTS", "TABLE_CONSTRAINTS", "KernelImputation", "default_grid"]
+__all__ = [
+    "METHOD_CONSTRAINTS",
+    "PREDICTOR_CONSTRAINTS",
+    "TABLE_CONSTRAINTS",
+    "KernelImputation",
+    "default_grid",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -74,7 +82,7 @@ ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 
 _FITTED_AT_TIMES = (
     *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
-    *("strength_", "_machines", "_calibration"),
+    *("strength_", "_machines", "_predictors"),
 )
 """Attributes that only some fits leave, and the next fit removes."""
 
@@ -93,6 +101,12 @@ METHOD_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [None, Interval(Integral, 1, None, closed="left")],
 }
 """Constraints of the parameters of the method."""
+
+PREDICTOR_CONSTRAINTS: dict[str, list[Any]] = {
+    "machine": [StrOptions({"average", "svm"})],
+    "n_draws": [None, Interval(Integral, 1, None, closed="left")],
+}
+"""Constraints of the parameters of those who predict."""
 
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
     "missing_values": [MissingValues(), list, tuple],
@@ -118,12 +132,14 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
 USED_BY = {
     "task": "labels",
     **dict.fromkeys(("eta", "new_rows", "tol"), "guidance"),
-    # scikit-learn's own checks set `max_iter` of every classifier that has one.
-    **dict.fromkeys(("kernel", "C", "gamma", "epsilon", "max_iter"), "machine"),
-    **dict.fromkeys(("class_weight", "subset_size", "max_memory"), "machine"),
+    **dict.fromkeys(("kernel", "C", "gamma", "epsilon"), "svm"),
+    **dict.fromkeys(("subset_size", "max_memory"), "svm"),
+    "class_weight": "machine",
+    "n_draws": "average",
 }
-"""What alone uses a parameter: labels, guidance, or the machine, which every predictor has and an
-imputer only with guidance. All others are used in any case."""
+"""What alone uses a parameter: labels, guidance, a support vector machine, any machine, or the
+average of kinds. All others are used in any case, or may be given: scikit-learn's own checks set
+`max_iter` of every classifier that has one."""
 
 
 def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
@@ -264,19 +280,21 @@ class FittedRows:
 class KernelImputation(Persistent, BaseEstimator):
     """An estimator that fills rows by its reference, or training rows guided by their labels."""
 
+    machine: str
     _predicts = True
-    """Whether the machines are kept, and categories enter as indicators."""
+    """Whether it predicts, and categories enter as indicators in any case."""
     _machines: tuple[Machine, ...]
+    _predictors: tuple[Predictor, ...]
     _of_frame = False
     """Whether the training table is a DataFrame."""
 
     @property
-    def _has_machine(self) -> bool:
-        return self._predicts or self.guidance is not None
+    def _has_svm(self) -> bool:
+        return self.guidance is not None or (self._predicts and self.machine == "svm")
 
     @property
     def _uses_labels(self) -> bool:
-        return self._has_machine or self.use_labels is not None
+        return self._predicts or self._has_svm or self.use_labels is not None
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags: gaps and categories are welcome, labels needed where they are used."""
@@ -301,23 +319,35 @@ class KernelImputation(Persistent, BaseEstimator):
         if self.use_labels is not None and self.reference != "joint":
             must_be = "None unless reference='joint'"
             raise ValueError(refusal(owner, "use_labels", must_be, self.use_labels))
+        known = signature(type(self).__init__).parameters
+        averages = self._predicts and self.machine == "average"
         in_use = {
             "labels": self._uses_labels,
             "guidance": self.guidance is not None,
-            "machine": self._has_machine,
+            "svm": self._has_svm,
+            "machine": self._predicts or self._has_svm,
+            "average": averages,
         }
-        known = signature(type(self).__init__).parameters
-        for name, user in USED_BY.items():
+        users = USED_BY
+        if averages:
+            users = {**dict.fromkeys(("guidance", "use_labels"), "svm"), **USED_BY}
+        for name, user in users.items():
             if in_use[user] or name not in known or getattr(self, name) == known[name].default:
                 continue
-            unless, use = "without guidance", "with guidance only"
+            unless, instead = "without guidance", "add guidance='direct' or leave it out"
             if user == "labels":
-                unless, use = "where labels are not used", "where labels are"
+                unless = "where labels are not used"
+            elif user == "average":
+                unless, instead = "with machine='svm'", "leave it out"
+            elif averages:
+                unless, instead = "unless machine='svm'", "add machine='svm' or leave it out"
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be left out {unless}. Got "
-                f"{getattr(self, name)!r} instead: it is used {use}: add guidance='direct' or "
-                "leave it out."
+                f"{getattr(self, name)!r} instead: {instead}."
             )
+        if averages and self.n_draws is not None and self.reference != "joint":
+            must_be = "None unless reference='joint'"
+            raise ValueError(refusal(owner, "n_draws", must_be, self.n_draws))
 
     # ------------------------------------------------------------------ reading tables
 
@@ -391,12 +421,23 @@ class KernelImputation(Persistent, BaseEstimator):
             self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
 
-    def _decision(self, X: Any) -> FloatArray:
-        """Return the decision values of new rows, (n_rows, n_problems)."""
+    def _predicted(self, X: Any) -> FloatArray:
+        """Return decision values (n_rows, n_problems), or what the average of kinds predicts."""
         check_is_fitted(self)
         _, frame = self._read(X, reset=False)
-        filled = self._new_rows.fill(self._matrix(self._encode(frame).matrix))
-        return mean_decision(self._machines, filled)
+        rows = self._encode(frame)
+        matrix = self._matrix(rows.matrix)
+        if hasattr(self, "_machines"):
+            return mean_decision(self._machines, self._new_rows.fill(matrix))
+        filler = self._new_rows.filler
+        predicted: list[FloatArray] = []
+        for draw, predictor in enumerate(self._predictors):
+            if len(self._predictors) > 1 and isinstance(filler, JointReference):
+                filled = filler.sample(matrix, SameForEveryRow(self._seed(), draw))
+            else:
+                filled = self._new_rows.fill(matrix)
+            predicted.append(predictor.predict(filled, rows.observed))
+        return np.asarray(np.mean(predicted, axis=0))
 
     def _markers(self) -> tuple[object, ...]:
         """Return the values that stand for a gap besides NaN, None and NA."""
@@ -445,7 +486,7 @@ class KernelImputation(Persistent, BaseEstimator):
             self._check_uncounted(code, every)
         coding = self._coding_for(code)
         matrix = coding.matrix(rows.matrix)
-        if self._has_machine:
+        if self._has_svm:
             kernel = self._kernel_for(matrix, coding, labels)
             subsets = stratified_subsets(labels, self.subset_size, self._seed())
             if self._predicts or np.isnan(matrix).any():
@@ -456,11 +497,13 @@ class KernelImputation(Persistent, BaseEstimator):
             self.strength_ = new_rows.filler.strength
         if labels.classes is not None:
             self.classes_ = labels.classes
-        if not self._has_machine:
+        if not self._has_svm:
             own = self.use_labels == "own"
             self.n_iter_ = 1
             has_gaps = np.isnan(matrix).any()
             self.status_ = Status.CONVERGED if has_gaps else Status.NOTHING_MISSING
+            if self._predicts:
+                self._predictors = self._fitted_predictors(matrix, rows.observed, labels)
             return FittedRows(rows, counted, self._reference_table(matrix, labels) if own else None)
         is_table = self.reference != "expected"
         reference = self._reference_table(matrix, labels) if is_table else "expected"
@@ -496,19 +539,24 @@ class KernelImputation(Persistent, BaseEstimator):
         self.gap_ = filling.gap
         self.trace_ = filling.trace
         self.status_ = filling.status
+        # Rows of different subsets never meet.
+        self.n_disjoint_pairs_ = sum(disjoint_pairs(rows.observed[some]) for some in subsets)
         anchor = None if isinstance(reference, str) else reference
         return FittedRows(rows, counted, filling.X, anchor, subsets, filling)
 
-    def _fit_whole(
-        self, frame: Any, labels: Labels, callback: Callback | None = None
-    ) -> FittedRows:
-        """Fit what the user gave, rather than a fold of it."""
-        fitted = self._fit_frame(frame, labels, callback)
-        observed = fitted.rows.observed
-        if self._has_machine:
-            # Rows of different subsets never meet.
-            self.n_disjoint_pairs_ = sum(disjoint_pairs(observed[rows]) for rows in fitted.subsets)
-        return fitted
+    def _fitted_predictors(
+        self, matrix: FloatArray, observed: NDArray[np.bool_], labels: Labels
+    ) -> tuple[Predictor, ...]:
+        """Return the predictor of the filled rows, or one of each draw of them."""
+        seed, n_draws = self._seed(), getattr(self, "n_draws", None)
+        tables = [self._new_rows.fill(matrix)]
+        filler = self._new_rows.filler
+        if n_draws is not None and isinstance(filler, JointReference):
+            generator = np.random.default_rng(seed)
+            tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
+        calls = [(filled, matrix, observed, labels, seed + k) for k, filled in enumerate(tables)]
+        with one_thread():
+            return tuple(run_all(fit_predictor, calls, self.n_jobs))
 
     def _check_uncounted(self, code: TableCode, frame: Any) -> None:
         """Refuse rows of weight zero that cannot be filled; only the imputer returns such rows."""
@@ -590,7 +638,7 @@ class KernelImputation(Persistent, BaseEstimator):
         """Refuse a fit that would not fit into memory, before anything large is allocated."""
         n_samples, n_columns = shape
         rows = max(subset.size for subset in subsets)
-        at_once = min(effective_n_jobs(self.n_jobs), max(len(subsets), self._n_folds()))
+        at_once = min(effective_n_jobs(self.n_jobs), len(subsets))
         need = at_once * estimated_memory(rows, n_columns, self.guidance or "direct", kernel)
         is_share = isinstance(self.max_memory, float)
         allowed = self.max_memory * free_memory() if is_share else self.max_memory
@@ -609,10 +657,6 @@ class KernelImputation(Persistent, BaseEstimator):
             f"about {need / 2**30:.3g} GiB, and max_memory={self.max_memory!r} allows "
             f"{allowed / 2**30:.3g} GiB: {advice}."
         )
-
-    def _n_folds(self) -> int:
-        """Return in how many folds the fit is repeated."""
-        return 0
 
     # ------------------------------------------------------------------ messages
 

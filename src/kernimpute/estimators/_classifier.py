@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -20,22 +19,23 @@ from kernimpute.core.rows import (
 )
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
+    PREDICTOR_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     KernelImputation,
-    within_reach,
 )
-from kernimpute.estimators._calibration import UNCALIBRATED, Calibration, fit_calibration
-from kernimpute.estimators._folds import Fold, folds_of
-from kernimpute.estimators._subsets import Labels, mean_decision, run_all
+from kernimpute.estimators._subsets import Labels
 
 __all__ = ["KernelImputationClassifier"]
 
 FloatArray = NDArray[np.float64]
 
 
+def _decides(classifier: KernelImputationClassifier) -> bool:
+    return classifier.machine == "svm"
+
+
 def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
-    is_fitted = hasattr(classifier, "classes_")
-    return classifier.cv is not None and (hasattr(classifier, "_calibration") or not is_fitted)
+    return classifier.machine != "svm"
 
 
 class KernelImputationClassifier(ClassifierMixin, KernelImputation):
@@ -149,15 +149,17 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PREDICTOR_CONSTRAINTS,
         **METHOD_CONSTRAINTS,
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "cv": ["cv_object"],
         **TABLE_CONSTRAINTS,
     }
 
     def __init__(
         self,
         *,
+        machine: str = "average",
+        n_draws: int | None = None,
         guidance: str | None = None,
         reference: Any = "joint",
         use_labels: str | None = None,
@@ -166,7 +168,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         gamma: Any = "auto",
         eta: Any = "auto",
         class_weight: Any = None,
-        cv: Any = 5,
         missing_values: Any = np.nan,
         categorical_features: Any = "from_dtype",
         feature_range: Any = None,
@@ -180,6 +181,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
+        self.machine = machine
+        self.n_draws = n_draws
         self.guidance = guidance
         self.reference = reference
         self.use_labels = use_labels
@@ -188,7 +191,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         self.gamma = gamma
         self.eta = eta
         self.class_weight = class_weight
-        self.cv = cv
         self.missing_values = missing_values
         self.categorical_features = categorical_features
         self.feature_range = feature_range
@@ -227,17 +229,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
             more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
-        folds = None
-        if self.cv is not None:
-            folds = folds_of(self.cv, frame, labels, warn=self._warn)
-            if not folds:
-                self._warn(
-                    "a class with a single row leaves nothing to hold out: predict_proba is the "
-                    "logistic function of the decision values, not calibrated."
-                )
-        self._warn_of_fit(self._fit_whole(frame, labels).filling)
-        if folds is not None:
-            self._calibration = self._calibrated(frame, labels, folds)
+        self._warn_of_fit(self._fit_frame(frame, labels).filling)
         return self
 
     def _eta_factor(self, labels: Labels) -> float:
@@ -247,12 +239,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         n_classes = 0 if labels.classes is None else labels.classes.size
         return SMOOTH if number_of_machines(n_classes) == 1 else SMOOTH_OF_MANY
 
-    def _n_folds(self) -> int:
-        if isinstance(self.cv, Integral):
-            return int(self.cv)
-        # The splits of a splitter are not counted: five is usual.
-        return 0 if self.cv is None else 5
-
+    @available_if(_decides)
     def decision_function(self, X: Any) -> FloatArray:
         """Return the machine's decision values.
 
@@ -272,7 +259,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
             If it is not fitted, the columns are not those of fit, a number is infinite, or a
             category is unknown and `handle_unknown` is "error".
         """
-        values = self._decision(X)
+        values = self._predicted(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -294,7 +281,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
             If it is not fitted, the columns are not those of fit, a number is infinite, or a
             category is unknown and `handle_unknown` is "error".
         """
-        values = self._decision(X)
+        values = self._predicted(X)
         is_binary = values.shape[1] == 1
         chosen = (values[:, 0] > 0.0).astype(int) if is_binary else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
@@ -319,8 +306,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
             If it is not fitted, the columns are not those of fit, a number is infinite, or a
             category is unknown and `handle_unknown` is "error".
         """
-        values = self._decision(X)
-        return self._calibration.probabilities(values)
+        return self._predicted(X)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -344,27 +330,3 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _calibrated(self, frame: Any, labels: Labels, folds: list[Fold]) -> Calibration:
-        """Return sigmoids fitted to the decision values of held-out rows, if there are any."""
-        if not folds:
-            return UNCALIBRATED
-        # The folds are what is shared out, not the subsets in them.
-        template = clone(self).set_params(cv=None, n_jobs=1)
-        calls = [(template, frame, labels, fold) for fold in folds]
-        values = run_all(_held_out_decision, calls, self.n_jobs)
-        held_out = np.concatenate([fold.test for fold in folds])
-        return fit_calibration(
-            np.concatenate(values), labels.values[held_out], labels.weights[held_out]
-        )
-
-
-def _held_out_decision(
-    template: KernelImputationClassifier, frame: Any, labels: Labels, fold: Fold
-) -> FloatArray:
-    """Return the decision values of a fold's held-out rows, by a fit on the others."""
-    classifier = clone(template)
-    classifier._fit_frame(frame.iloc[fold.train], labels.learned_from(fold.train))
-    rows = classifier._coded(classifier._code, frame.iloc[fold.test])
-    matrix = within_reach(classifier._coding.matrix(rows.matrix))
-    return mean_decision(classifier._machines, classifier._new_rows.fill(matrix))

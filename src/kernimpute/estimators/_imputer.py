@@ -474,7 +474,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     ) -> FittedRows:
         """Fit, and decide which columns come out and which get an indicator."""
         self._refuse_taken_names(frame)
-        fitted = self._fit_whole(frame, labels, callback)
+        fitted = self._fit_frame(frame, labels, callback)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
         has_gaps = ~fitted.rows.observed.all(axis=0)

@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
-from kernimpute.estimators._base import METHOD_CONSTRAINTS, TABLE_CONSTRAINTS, KernelImputation
+from kernimpute.estimators._base import (
+    METHOD_CONSTRAINTS,
+    PREDICTOR_CONSTRAINTS,
+    TABLE_CONSTRAINTS,
+    KernelImputation,
+)
 
 __all__ = ["KernelImputationRegressor"]
 
@@ -116,6 +121,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PREDICTOR_CONSTRAINTS,
         **METHOD_CONSTRAINTS,
         "epsilon": [Interval(Real, 0, None, closed="left")],
         **TABLE_CONSTRAINTS,
@@ -124,6 +130,8 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     def __init__(
         self,
         *,
+        machine: str = "average",
+        n_draws: int | None = None,
         guidance: str | None = None,
         reference: Any = "joint",
         use_labels: str | None = None,
@@ -145,6 +153,8 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
+        self.machine = machine
+        self.n_draws = n_draws
         self.guidance = guidance
         self.reference = reference
         self.use_labels = use_labels
@@ -191,7 +201,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
             more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="regression")
-        self._warn_of_fit(self._fit_whole(frame, labels).filling)
+        self._warn_of_fit(self._fit_frame(frame, labels).filling)
         self._centre, self._spread = labels.centre, labels.spread
         return self
 
@@ -214,5 +224,5 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
             If it is not fitted, the columns are not those of fit, a number is infinite, or a
             category is unknown and `handle_unknown` is "error".
         """
-        decision = self._decision(X)[:, 0]
-        return np.asarray(self._centre + self._spread * decision)
+        standardised = self._predicted(X)[:, 0]
+        return np.asarray(self._centre + self._spread * standardised)

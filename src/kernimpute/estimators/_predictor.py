@@ -1,0 +1,345 @@
+"""The predictor: a blend of three kinds of machine on filled rows, and on what was observed.
+
+1. A kernel ridge (`kernimpute.joint.ridge`); a map makes probabilities of its scores.
+2. A logistic regression, or a linear ridge for a quantity, with indicators of gaps.
+3. Extremely randomised trees, on the same columns.
+
+They err differently. Each predicts the training rows without having seen them: in closed form, in
+folds, out of bag. From these predictions the blend is learnt: classes by
+
+    softmax(sum_k a_k log p_k + b),  a_k >= 0,
+
+and a quantity by sum_k a_k f_k. A penalty holds the a_k near equal, and the offsets b near zero. So
+few rows are averaged, and many rows choose.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, nnls
+from scipy.special import log_softmax, ndtri, softmax
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+
+from kernimpute.estimators._subsets import Labels
+from kernimpute.joint.ridge import KernelRidge, Rows, fit_ridge
+
+__all__ = ["Predictor", "SameForEveryRow", "fit_predictor"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+SKEWED, FEWEST_VALUES = 1.0, 6
+"""Columns of numbers beyond this skewness, of so many values, are coded by normal scores."""
+LOGISTIC_C = tuple(np.logspace(-2.5, 2.0, 7))
+RIDGES = tuple(np.logspace(4.0, -2.0, 13))
+"""Penalties of the linear machine that are compared. The smoother comes first and wins a tie."""
+FOLDS, N_TREES = 5, 200
+MOST_CHOICE_ROWS = 2_000
+"""Rows that the linear machine's penalty is chosen on at the most."""
+MOST_TREE_ROWS = 5_000
+"""Rows that a tree is grown on at the most: they bound its size."""
+LEAST = 1e-3
+"""Probabilities are raised to this before logarithms are taken: a forest's may be zero."""
+MAP_PENALTY, BLEND_PENALTY = 1e-2, 2.0
+"""Of relative slopes' squared distance from 1 and of squared offsets, in log losses of rows: for
+the map of the ridge alone, and for the blend."""
+VALUES_PENALTY = 30.0
+"""Of the squared distance of a quantity's weights from equal ones, in its variance."""
+TIE = 1e-8
+"""Relative differences of losses below this decide nothing."""
+
+
+class Scores(NamedTuple):
+    """The normal scores of a column: its observed values, ascending, and their quantiles."""
+
+    column: int
+    values: FloatArray
+    scores: FloatArray
+
+
+class SoftmaxMap(NamedTuple):
+    """softmax(sum_k a_k L_k + b) of K score matrices L_k (n_rows, n_classes)."""
+
+    slopes: FloatArray  # (K,), at least 0
+    offsets: FloatArray  # (n_classes,)
+
+    def __call__(self, scores: Sequence[FloatArray]) -> FloatArray:
+        """Return probabilities (n_rows, n_classes)."""
+        return np.asarray(softmax(np.tensordot(self.slopes, scores, 1) + self.offsets, axis=1))
+
+
+class Inputs(NamedTuple):
+    """How filled rows become the machines' columns."""
+
+    skewed: tuple[Scores, ...]
+    centre: FloatArray  # (n_columns,)
+    scale: FloatArray  # (n_columns,)
+    gappy: NDArray[np.intp]  # the cells that some training rows miss
+
+    def __call__(self, filled: FloatArray, observed: BoolArray) -> tuple[Rows, FloatArray]:
+        """Return rows as the kernel ridge takes them, and as the other machines do."""
+        Z = (_scored(filled, self.skewed) - self.centre) / self.scale
+        known = observed.astype(np.float64)
+        return Rows(Z, known), np.hstack([Z, 1.0 - known[:, self.gappy]])
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A kernel ridge, a linear machine and trees, with their blend."""
+
+    inputs: Inputs
+    ridge: KernelRidge
+    linear: Any
+    trees: Any
+    blend: FloatArray | SoftmaxMap  # weights of the kinds' values, or of their log probabilities
+    map_of_ridge: SoftmaxMap | None = None  # for classes
+    present: NDArray[np.intp] | None = None  # the classes of which there are rows
+    n_classes: int = 0
+
+    def predict(self, filled: FloatArray, observed: BoolArray) -> FloatArray:
+        """Return probabilities (n_rows, n_classes), or standardised values (n_rows, 1).
+
+        Rows are filled (n_rows, n_columns), of cells observed or not (n_rows, n_cells).
+        """
+        rows, X = self.inputs(filled, observed)
+        scores = self.ridge.scores(rows)
+        if self.map_of_ridge is None or not isinstance(self.blend, SoftmaxMap):
+            values = [scores[:, 0], self.linear.predict(X), self.trees.predict(X)]
+            return np.asarray((np.column_stack(values) @ self.blend)[:, None])
+        kinds = [
+            self.map_of_ridge([scores]),
+            *(m.predict_proba(X) for m in (self.linear, self.trees)),
+        ]
+        probabilities = np.zeros((len(X), self.n_classes))
+        probabilities[:, self.present] = self.blend(_logarithms(kinds))
+        return probabilities
+
+
+class SameForEveryRow(np.random.Generator):
+    """A generator that gives every row the same numbers: no row's draw depends on the others."""
+
+    def __init__(self, seed: int, draw: int) -> None:
+        super().__init__(np.random.PCG64())
+        self._seed = seed, draw
+        self._calls = 0
+
+    def random(self, size: Any = None) -> Any:  # type: ignore[override]
+        """Return uniform numbers of shape (n_rows, …), the same in every row."""
+        # As many calls come before, whatever the rows.
+        self._calls += 1
+        one = np.random.default_rng((*self._seed, self._calls)).random(size[1:])
+        return np.broadcast_to(one, size)
+
+    def standard_normal(self, size: Any = None) -> Any:  # type: ignore[override]
+        """Return normal numbers of shape (n_rows, n_gaps, 1), the same in every row."""
+        # Rows are drawn by their number of gaps.
+        one = np.random.default_rng((*self._seed, size[1])).standard_normal(size[1:])
+        return np.broadcast_to(one, size)
+
+
+def fit_predictor(
+    filled: FloatArray, matrix: FloatArray, observed: BoolArray, labels: Labels, seed: int
+) -> Predictor:
+    """Return the predictor of filled rows (n_rows, n_columns), which are `matrix` with its gaps.
+
+    `observed` (n_rows, n_cells) says which cells of the table are there.
+    """
+    weights = labels.weights / labels.weights.mean()
+    inputs = _learn_inputs(filled, matrix, observed, weights)
+    rows, X = inputs(filled, observed)
+    generator = np.random.default_rng(seed)
+    if labels.classes is None:
+        ridge, held_out = fit_ridge(rows, labels.values[:, None], weights, generator)
+        linear, by_linear = _linear(X, labels.values, weights, seed, is_class=False)
+        trees, by_trees = _trees(X, labels.values, weights, seed, is_class=False)
+        shares = np.full(3, 1.0 / 3.0)
+        if by_linear is not None:
+            values = np.column_stack([held_out, by_linear, by_trees])
+            shares = _blended_values(values, labels.values, weights)
+        return Predictor(inputs, ridge, linear, trees, shares)
+    # A class without rows of positive weight has probability 0.
+    present, y = np.unique(labels.values.astype(np.intp), return_inverse=True)
+    Y = np.eye(present.size)[y]
+    ridge, held_out = fit_ridge(
+        rows, Y - np.average(Y, axis=0, weights=weights), weights, generator
+    )
+    map_of_ridge = _softmax_map([held_out], y, weights, 1.0 / (held_out.std() or 1.0), MAP_PENALTY)
+    linear, by_linear = _linear(X, y, weights, seed, is_class=True)
+    trees, by_trees = _trees(X, y, weights, seed, is_class=True)
+    blend = SoftmaxMap(np.full(3, 1.0 / 3.0), np.zeros(present.size))
+    if by_linear is not None:
+        kinds = _logarithms([map_of_ridge([held_out]), by_linear, by_trees])
+        blend = _softmax_map(kinds, y, weights, 1.0 / 3.0, BLEND_PENALTY)
+    return Predictor(
+        inputs, ridge, linear, trees, blend, map_of_ridge, present, labels.classes.size
+    )
+
+
+def _learn_inputs(
+    filled: FloatArray, matrix: FloatArray, observed: BoolArray, weights: FloatArray
+) -> Inputs:
+    """Return what makes columns of mean 0 and variance 1, skewed ones by normal scores."""
+    skewed = []
+    for column, cells in enumerate(matrix.T):
+        known = ~np.isnan(cells)
+        values, place = np.unique(cells[known], return_inverse=True)
+        if values.size < FEWEST_VALUES:
+            continue
+        shares = np.bincount(place, weights[known]) / weights[known].sum()
+        deviation = values - shares @ values
+        variance = float(shares @ deviation**2)
+        if abs(float(shares @ deviation**3)) > SKEWED * variance**1.5:
+            # The middle of the quantiles that a value takes.
+            skewed.append(Scores(column, values, ndtri(np.cumsum(shares) - shares / 2.0)))
+    Z = _scored(filled, skewed)
+    centre = np.average(Z, axis=0, weights=weights)
+    scale = np.sqrt(np.average((Z - centre) ** 2, axis=0, weights=weights))
+    scale = np.where(scale > 1e-9, scale, 1.0)
+    return Inputs(tuple(skewed), centre, scale, np.flatnonzero(~observed.all(axis=0)))
+
+
+def _scored(filled: FloatArray, skewed: Sequence[Scores]) -> FloatArray:
+    """Return rows with the normal scores of their skewed columns."""
+    Z = filled.copy()
+    for one in skewed:
+        Z[:, one.column] = np.interp(filled[:, one.column], one.values, one.scores)
+    return Z
+
+
+def _linear(
+    X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, *, is_class: bool
+) -> tuple[Any, FloatArray | None]:
+    """Return the linear machine of the best penalty, and what it predicts of rows held out."""
+    machines: list[Any] = [Ridge(penalty) for penalty in RIDGES]
+    if is_class:
+        machines = [LogisticRegression(C=C, max_iter=1000) for C in LOGISTIC_C]
+    some = np.random.default_rng(seed).permutation(len(y))[:MOST_CHOICE_ROWS]
+    best, least, held_out = machines[len(machines) // 2], np.inf, None
+    for machine in machines:
+        predicted = _held_out(machine, X[some], y[some], weights[some], seed, is_class)
+        if predicted is None:
+            break
+        loss = _loss(predicted, y[some], weights[some], is_class)
+        if loss < least * (1.0 - TIE):
+            best, least, held_out = machine, loss, predicted
+    if held_out is not None:
+        held_out = _held_out(best, X, y, weights, seed, is_class)
+    return best.fit(X, y, sample_weight=weights), held_out
+
+
+def _held_out(
+    machine: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, is_class: bool
+) -> FloatArray | None:
+    """Return what a machine predicts of rows held out in folds; None where there are too few."""
+    n_folds, splitter = min(FOLDS, len(y) // 2), KFold
+    if is_class:
+        counts = np.sort(np.unique(y, return_counts=True)[1])
+        # Two classes at the least must be left to learn from in every fold.
+        n_folds = min(FOLDS, int(counts[-1])) if counts.size > 1 and counts[-2] > 1 else 0
+        splitter = StratifiedKFold
+    if n_folds < 2:
+        return None
+    with warnings.catch_warnings():
+        # A class may be rarer than folds, which leaves it out of some.
+        warnings.simplefilter("ignore")
+        return np.asarray(
+            cross_val_predict(
+                machine,
+                X,
+                y,
+                cv=splitter(n_folds, shuffle=True, random_state=seed % 2**32),
+                method="predict_proba" if is_class else "predict",
+                params={"sample_weight": weights},
+            )
+        )
+
+
+def _loss(predicted: FloatArray, y: NDArray[Any], weights: FloatArray, is_class: bool) -> float:
+    """Return the log loss of probabilities, or the squared error of values, summed over rows."""
+    if not is_class:
+        return float(weights @ (predicted - y) ** 2)
+    own = predicted[np.arange(len(y)), np.unique(y, return_inverse=True)[1]]
+    return float(-weights @ np.log(np.maximum(own, LEAST)))
+
+
+def _trees(
+    X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, *, is_class: bool
+) -> tuple[Any, FloatArray]:
+    """Return extremely randomised trees, and what those that did not see a row predict of it."""
+    trees = (ExtraTreesClassifier if is_class else ExtraTreesRegressor)(
+        N_TREES,
+        min_samples_leaf=2,
+        max_features=0.5 if is_class else 1.0,
+        bootstrap=True,
+        oob_score=True,
+        max_samples=min(len(y), MOST_TREE_ROWS),
+        random_state=seed % 2**32,
+    )
+    with warnings.catch_warnings():
+        # Of few rows, every tree may have seen one.
+        warnings.simplefilter("ignore")
+        trees.fit(X, y, sample_weight=weights)
+    if not is_class:
+        return trees, np.asarray(trees.oob_prediction_)
+    shares = trees.oob_decision_function_
+    return trees, np.nan_to_num(shares, nan=1.0 / shares.shape[1])
+
+
+def _logarithms(kinds: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return logarithms of probabilities, about their mean over a row's classes."""
+    logs = [np.log(np.maximum(shares, LEAST)) for shares in kinds]
+    return [log - log.mean(axis=1, keepdims=True) for log in logs]
+
+
+def _softmax_map(
+    scores: Sequence[FloatArray],
+    y: NDArray[np.intp],
+    weights: FloatArray,
+    unit: float,
+    penalty: float,
+) -> SoftmaxMap:
+    """Return the map of least penalised log loss; `unit` is the slope that the penalty favours.
+
+    A free slope would turn round the predictions of a table with little signal.
+    """
+    stacked = np.stack(scores) * unit
+    n_kinds, n_rows, n_classes = stacked.shape
+    truth = np.eye(n_classes)[y]
+
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        slopes, offsets = parameters[:n_kinds], parameters[n_kinds:]
+        logits = np.tensordot(slopes, stacked, 1) + offsets
+        logs = log_softmax(logits, axis=1)
+        distance = np.append(slopes - 1.0, offsets)
+        value = -weights @ logs[np.arange(n_rows), y] + penalty * (distance @ distance)
+        excess = weights[:, None] * (np.exp(logs) - truth)
+        slope = np.append(np.tensordot(stacked, excess, 2), excess.sum(axis=0))
+        return float(value), slope + 2.0 * penalty * distance
+
+    found = minimize(
+        loss,
+        np.append(np.ones(n_kinds), np.zeros(n_classes)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * n_kinds + [(None, None)] * n_classes,
+        options={"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8},
+    )
+    return SoftmaxMap(unit * found.x[:n_kinds], found.x[n_kinds:])
+
+
+def _blended_values(values: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weights of the kinds' values (n_rows, n_kinds), at least 0, of least error."""
+    n_kinds = values.shape[1]
+    root = np.sqrt(weights)
+    # The penalty is that of so many rows more.
+    pull = np.sqrt(VALUES_PENALTY) * np.eye(n_kinds)
+    rows = np.vstack([root[:, None] * values, pull])
+    return np.asarray(nnls(rows, np.append(root * y, pull.sum(axis=1) / n_kinds))[0])
