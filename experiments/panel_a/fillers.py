@@ -22,7 +22,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import Ridge
 
-from experiments.panel_a.problems import Labels, unrounded
+from experiments.panel_a.problems import Labels, known_categories, unrounded
 from kernimpute import KernelImputer
 
 FloatArray = NDArray[np.float64]
@@ -184,18 +184,9 @@ def _kernel_imputer(is_rounded: bool = True, **options: Any) -> Filler:
         )
         # As text, labels are classes however many there are.
         filled = imputer.fit_transform(train, y.astype(str))
-        return filled, lambda frame: imputer.transform(_known(frame, train))
+        return filled, lambda frame: imputer.transform(known_categories(frame, train))
 
     return fill
-
-
-def _known(frame: pd.DataFrame, train: pd.DataFrame) -> pd.DataFrame:
-    """Return rows whose categories that training rows lack are gaps, as every rival sees them."""
-    known = frame.copy()
-    for name in frame.columns:
-        if not is_numeric_dtype(frame[name]):
-            known[name] = frame[name].where(frame[name].isin(train[name].dropna()))
-    return known
 
 
 def _ranges(train: pd.DataFrame) -> dict[str, tuple[float, float]]:

@@ -44,7 +44,7 @@ def predicted(problem: Problem, method: str) -> list[Row]:
         return _without_choice(problem, method)
     frames = [problem.new, problem.new_complete]
     began = cpu_seconds()
-    sets = _sets(method, problem.train, problem.y_train, problem.seed("filler"), frames)
+    sets = _sets(method, problem.train, problem.y_train, problem.seed_for("filler"), frames)
     folds = list(_folds(problem, method))
     seconds_fit = cpu_seconds() - began
     rows = []
@@ -75,11 +75,11 @@ def _sets(
 
 def _folds(problem: Problem, method: str) -> Iterator[tuple[Sets, Labels, NDArray[np.intp]]]:
     """Yield each fold: its sets, the labels to learn from, and which rows are held out."""
-    cut = StratifiedKFold(FOLDS, shuffle=True, random_state=problem.seed("folds") % 2**31)
+    cut = StratifiedKFold(FOLDS, shuffle=True, random_state=problem.seed_for("folds") % 2**31)
     for fold, (kept, held_out) in enumerate(cut.split(problem.train, problem.y_train)):
         y = problem.y_train[kept]
         inner, outer = problem.train.iloc[kept], problem.train.iloc[held_out]
-        yield _sets(method, inner, y, problem.seed("fold", fold), [outer]), y, held_out
+        yield _sets(method, inner, y, problem.seed_for("fold", fold), [outer]), y, held_out
 
 
 Folds = list[tuple[Sets, Labels, NDArray[np.intp]]]
@@ -141,7 +141,7 @@ PREDICTORS = (
 
 def _without_choice(problem: Problem, method: str) -> list[Row]:
     """Return the rows of trees, which have nothing to choose."""
-    seed, began = problem.seed("trees") % 2**31, cpu_seconds()
+    seed, began = problem.seed_for("trees") % 2**31, cpu_seconds()
     if method == BOOSTING:
         train, *new = _with_categories(problem)
         machine: Any = HistGradientBoostingClassifier(

@@ -109,7 +109,7 @@ def _rows(kind: Kind, run: Run) -> tuple[Run, list[dict[str, Any]]]:
     common = {
         **dict(zip(PROBLEM, problem.axes, strict=True)),
         "method": run.method,
-        "seed": problem.seed("filler"),
+        "seed": problem.seed_for("filler"),
         "versions": _versions(),
     }
     return run, [_rounded({**common, **row}) for row in rows]
@@ -131,7 +131,7 @@ def fills_row(problem: Problem, method: str) -> list[dict[str, Any]]:
     """Return the error of a filler on the removed cells of new rows."""
     filler = {**FILLERS, **OTHERS}[method]
     filling = filling_by(
-        filler, problem.train, problem.y_train, problem.seed("filler"), [problem.new]
+        filler, problem.train, problem.y_train, problem.seed_for("filler"), [problem.new]
     )
     return [
         {
