@@ -16,7 +16,8 @@ import pandas as pd
 from scipy import stats
 
 from experiments.panel_a.problems import SETTINGS
-from experiments.panel_a.run import PROBLEM, read
+from experiments.panel_a.run import MEASURED
+from experiments.panel_runs import read
 from experiments.statistics import LEVEL, TIE, paired_test
 from experiments.tables.grid import Row, Table, markdown
 from experiments.words import counted, share, signed
@@ -65,7 +66,7 @@ def with_source(rows: pd.DataFrame) -> pd.DataFrame:
 
 def wide(rows: pd.DataFrame, value: str, method: str = "method") -> pd.DataFrame:
     """Return a measure with a row for each problem and a column for each method."""
-    index = ["source", *PROBLEM]
+    index = ["source", *MEASURED["fills"].axes]
     return with_source(rows).pivot(index=index, columns=method, values=value)
 
 
@@ -379,7 +380,7 @@ def _number(value: float | None, decimals: int = 3) -> str:
 
 def tables(results: Path) -> list[Table]:
     """Return all tables."""
-    fills, prediction = read("fills", results), read("prediction", results)
+    fills, prediction = (read(MEASURED[kind], results) for kind in ("fills", "prediction"))
     return [
         errors_table(fills, "error"),
         errors_table(fills, "wrong"),

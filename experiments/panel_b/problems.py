@@ -37,9 +37,7 @@ class Source:
 
 SOURCES = {
     "pbc": Source("survival", "status", "id time", (0, 2)),
-    "HELPrct": Source(
-        "mosaicData", "homeless", "id sex anysub dayslink linkstatus link treat"
-    ),
+    "HELPrct": Source("mosaicData", "homeless", "id sex anysub dayslink linkstatus link treat"),
     "acs12": Source("openintro", "married"),
     "Hawks": Source("Stat2Data", "Age", "BandNumber CaptureTime ReleaseTime Day"),
     "nhefs": Source("causaldata", "death", "seqn yrdth modth dadth birthplace"),
@@ -175,9 +173,7 @@ def _written(category: str | float) -> str:
 
 def texts(X: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose columns are numbers, or text and gaps."""
-    columns = [
-        name for name in X if is_bool_dtype(X[name]) or not is_numeric_dtype(X[name])
-    ]
+    columns = [name for name in X if is_bool_dtype(X[name]) or not is_numeric_dtype(X[name])]
     return X.assign(
         **{name: X[name].map(str, na_action="ignore").astype("str") for name in columns}
     )

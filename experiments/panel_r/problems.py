@@ -33,7 +33,7 @@ SOURCES = {
     "wage2": Source("wooldridge", "wage", "lwage"),
     "bwght2": Source("wooldridge", "bwght", "lbw vlbw lbwght magesq npvissq"),
     "card": Source("wooldridge", "wage", "id lwage expersq"),
-    "survey": Source("MASS", "Height", "M.I"),
+    "Gestation": Source("mosaicData", "wt", "id plurality outcome date"),
     # Complete
     "Hitters": Source("ISLR", "Salary"),
     "HousePrices": Source("AER", "price"),
