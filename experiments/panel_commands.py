@@ -14,6 +14,7 @@ from rich.progress import track
 
 from experiments.files import data_folder
 from experiments.panel_runs import Measured, Run, forget, measure, runs_left
+from experiments.tables.grid import Table, write_markdown
 from experiments.words import counted, joined
 
 RESULTS = Path(__file__).parent / "results"
@@ -57,6 +58,12 @@ def run_all(
         console=Console(stderr=True),
     ):
         pass
+
+
+def write_all(tables: Iterable[Table], folder: Path) -> None:
+    """Write tables as Markdown, and say where."""
+    for path in write_markdown(tables, folder):
+        typer.echo(f"Written: {path}.")
 
 
 def command_line(panel: str) -> typer.Typer:
@@ -105,7 +112,6 @@ def command_line(panel: str) -> typer.Typer:
     def summary_command(results: Folder = RESULTS / panel, tables: Folder = TABLES_FOLDER) -> None:
         """Write the tables that docs/panel_b.md includes."""
         summary = import_module(f"experiments.{panel}.summary")
-        for path in summary.write_tables(results, tables):
-            typer.echo(f"Written: {path}.")
+        write_all(summary.tables(results), tables)
 
     return app

@@ -19,6 +19,7 @@ from experiments.panel_commands import (
     Tables,
     check,
     run_all,
+    write_all,
 )
 
 RESULTS = Path(__file__).parents[1] / "results" / "panel_a"
@@ -67,10 +68,9 @@ def run_command(
 @app.command("summary")
 def summary_command(results: Folder = RESULTS, tables: Folder = TABLES_FOLDER) -> None:
     """Write the tables that docs/panel_a.md includes."""
-    from experiments.panel_a.summary import write_tables
+    from experiments.panel_a import summary
 
-    for path in write_tables(results, tables):
-        typer.echo(f"Written: {path}.")
+    write_all(summary.tables(results), tables)
 
 
 if __name__ == "__main__":
