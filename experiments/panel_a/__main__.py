@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from experiments.panel_a.problems import REPETITIONS, SETTINGS, TABLES, Kind, data_folder
 from experiments.panel_commands import (
     CORES,
+    RESULTS,
     TABLES_FOLDER,
     Folder,
     Jobs,
@@ -21,8 +21,6 @@ from experiments.panel_commands import (
     run_all,
     write_all,
 )
-
-RESULTS = Path(__file__).parents[1] / "results" / "panel_a"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -41,7 +39,7 @@ def run_command(
     tables: Tables = None,
     repetitions: Repetitions = REPETITIONS,
     jobs: Jobs = CORES,
-    results: Folder = RESULTS,
+    results: Folder = RESULTS / "panel_a",
 ) -> None:
     """Measure fills or predictions of new rows; what is written is not run again."""
     # Only a run needs the methods.
@@ -66,7 +64,7 @@ def run_command(
 
 
 @app.command("summary")
-def summary_command(results: Folder = RESULTS, tables: Folder = TABLES_FOLDER) -> None:
+def summary_command(results: Folder = RESULTS / "panel_a", tables: Folder = TABLES_FOLDER) -> None:
     """Write the tables that docs/panel_a.md includes."""
     from experiments.panel_a import summary
 

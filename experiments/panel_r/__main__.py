@@ -1,6 +1,6 @@
 """The command line: ``python -m experiments.panel_r run | summary``."""
 
-from experiments.panel_commands import command_line
+from experiments.panel_b.commands import command_line
 
 app = command_line("panel_r")
 

@@ -23,6 +23,7 @@ from experiments.panel_a.prediction import (
     Folds,
     Learner,
     Sets,
+    by_estimator,
     by_trees,
     chosen,
     whole,
@@ -84,14 +85,9 @@ def predicted(problem: Task, method: str) -> list[Row]:
         machines = HistGradientBoostingRegressor, ExtraTreesRegressor
         return whole(problem, "trees", lambda: by_trees(problem, method, *machines), scores)
     if method in ESTIMATORS:
-        return whole(problem, "own", lambda: _by_estimator(problem, ESTIMATORS[method]), scores)
+        return whole(problem, "own", lambda: by_estimator(problem, ESTIMATORS[method]), scores)
     learners = LEARNERS if method == "means" else {"RidgeCV": ridge}
     return chosen(problem, method, learners, scores)
-
-
-def _by_estimator(problem: Task, estimator: Callable[[], Any]) -> Sets:
-    fitted = estimator().fit(problem.train, problem.y_train)
-    return [fitted.predict(frame) for frame in problem.asked.values()]
 
 
 def scores(problem: Task, predictions: Sets) -> list[Row]:
