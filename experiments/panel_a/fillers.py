@@ -22,13 +22,13 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import Ridge
 
-from experiments.panel_a.problems import Labels, unrounded
+from experiments.panel_a.problems import Targets, known_categories, unrounded
 from kernimpute import KernelImputer
 
 FloatArray = NDArray[np.float64]
 Fill = Callable[[pd.DataFrame], pd.DataFrame]
-Filler = Callable[[pd.DataFrame, Labels, int], tuple[pd.DataFrame, Fill]]
-"""From training rows with gaps, their labels and a seed to these rows filled, and to what fills
+Filler = Callable[[pd.DataFrame, Targets, int], tuple[pd.DataFrame, Fill]]
+"""From training rows with gaps, their targets and a seed to these rows filled, and to what fills
 other rows."""
 
 HIDDEN = 0.15
@@ -124,27 +124,27 @@ def _hidden_errors(
     ]
 
 
-def _means(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def _means(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     return _imputed([SimpleImputer(keep_empty_features=True)], train, seed, True)
 
 
-def _knn(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def _knn(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     return _imputed([KNNImputer(keep_empty_features=True)], train, seed, True)
 
 
-def _knn_tuned(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def _knn_tuned(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     imputers = [KNNImputer(n_neighbors=k, keep_empty_features=True) for k in NEIGHBOURS]
     return _imputed(imputers, train, seed, True)
 
 
 # In a chain of regressions all indicators but one are used: their sum is 1, so that each would be
 # told by the others' last fills and stay where it began.
-def _iterative(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def _iterative(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     imputer = IterativeImputer(random_state=_small(seed), keep_empty_features=True)
     return _imputed([imputer], train, seed, False)
 
 
-def _ridge_tuned(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def _ridge_tuned(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     matrix = coding_of(train, False).matrix(train)
     # The slack lets constant columns through, whose bounds may not be equal.
     imputers = [
@@ -160,7 +160,7 @@ def _ridge_tuned(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFram
     return _imputed(imputers, train, seed, False)
 
 
-def _missforest(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def _missforest(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     # A regression looks at a root of the columns, as in missForest's own package.
     trees = ExtraTreesRegressor(50, max_features="sqrt", random_state=_small(seed))
     imputer = IterativeImputer(
@@ -174,7 +174,7 @@ def _small(seed: int) -> int:
 
 
 def _kernel_imputer(is_rounded: bool = True, **options: Any) -> Filler:
-    def fill(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+    def fill(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
         imputer = KernelImputer(
             keep_empty_features=True,
             random_state=_small(seed),
@@ -182,20 +182,11 @@ def _kernel_imputer(is_rounded: bool = True, **options: Any) -> Filler:
             feature_range=None if is_rounded else _ranges(train),
             **options,
         )
-        # As text, labels are classes however many there are.
-        filled = imputer.fit_transform(train, y.astype(str))
-        return filled, lambda frame: imputer.transform(_known(frame, train))
+        # Without options no target is used; as text, labels are classes however many there are.
+        filled = imputer.fit_transform(train, y.astype(str) if options else None)
+        return filled, lambda frame: imputer.transform(known_categories(frame, train))
 
     return fill
-
-
-def _known(frame: pd.DataFrame, train: pd.DataFrame) -> pd.DataFrame:
-    """Return rows whose categories that training rows lack are gaps, as every rival sees them."""
-    known = frame.copy()
-    for name in frame.columns:
-        if not is_numeric_dtype(frame[name]):
-            known[name] = frame[name].where(frame[name].isin(train[name].dropna()))
-    return known
 
 
 def _ranges(train: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -211,7 +202,7 @@ def _ranges(train: pd.DataFrame) -> dict[str, tuple[float, float]]:
 def _unrounded(**options: Any) -> Filler:
     filler = _kernel_imputer(False, **options)
 
-    def fill(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+    def fill(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
         filled, transform = filler(unrounded(train), y, seed)
         return filled, lambda frame: transform(unrounded(frame))
 
@@ -254,7 +245,7 @@ class Filling:
 
 
 def filling_by(
-    filler: Filler, train: pd.DataFrame, y: Labels, seed: int, others: Sequence[pd.DataFrame]
+    filler: Filler, train: pd.DataFrame, y: Targets, seed: int, others: Sequence[pd.DataFrame]
 ) -> Filling:
     """Return training rows and other rows filled."""
     began = cpu_seconds()

@@ -17,12 +17,12 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from experiments.panel_a.fillers import Fill, Filler
-from experiments.panel_a.problems import Labels, unrounded
+from experiments.panel_a.problems import Targets, unrounded
 
 ROUNDS = 5
 
 
-def mice(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def mice(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     """Return training rows as they are, and a filling by R's mice."""
 
     def fill(frame: pd.DataFrame) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def mice(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]
     return train, fill
 
 
-def miceforest(train: pd.DataFrame, y: Labels, seed: int) -> tuple[pd.DataFrame, Fill]:
+def miceforest(train: pd.DataFrame, y: Targets, seed: int) -> tuple[pd.DataFrame, Fill]:
     """Return training rows as they are, and a filling by miceforest."""
     from miceforest import ImputationKernel
 

@@ -1,9 +1,9 @@
-"""Learners on the fillings of panel A, their settings chosen with the filler inside the folds."""
+"""Learners on the fillings of a panel, their settings chosen with the filler inside the folds."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -13,16 +13,20 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
 from experiments.panel_a.fillers import FILLERS, coding_of, cpu_seconds, filling_by
-from experiments.panel_a.problems import Labels, Problem, unrounded
+from experiments.panel_a.problems import Labels, Targets, Task, unrounded
+from experiments.panel_runs import Row
+from kernimpute import KernelImputationClassifier
 
 FloatArray = NDArray[np.float64]
 Sets = list[FloatArray]
-"""Rows to learn from, then sets of rows to predict, as z-scores."""
-Row = dict[str, Any]
+"""Rows to learn from, then sets of rows to predict, as z-scores; or predictions of these."""
+Fold = tuple[Sets, Targets, NDArray[np.intp]]
+Folds = list[Fold]
+Learner = Callable[[Sets, Targets, Folds], Sets]
 
 FOLDS = 5
 LEAST = 1e-3
@@ -38,26 +42,57 @@ BOOSTING = "gradient boosting"
 TREES = "extra trees on means"
 
 
-def predicted(problem: Problem, method: str) -> list[Row]:
-    """Return the rows of a method: by a learner, for new rows with gaps and complete."""
+SCORES = ("log_loss", "auc", "accuracy")
+
+
+def predicted(problem: Task, method: str) -> list[Row]:
+    """Return the rows of a method: by a learner, for each kind of new rows."""
     if method in (BOOSTING, TREES):
-        return _without_choice(problem, method)
-    frames = [problem.new, problem.new_complete]
+        machines = HistGradientBoostingClassifier, ExtraTreesClassifier
+        return whole(problem, "trees", lambda: by_trees(problem, method, *machines), scores)
+    if method in ESTIMATORS:
+        return whole(problem, "own", lambda: by_estimator(problem, ESTIMATORS[method]), scores)
+    return chosen(problem, method, LEARNERS, scores)
+
+
+def chosen(
+    problem: Task,
+    method: str,
+    learners: Mapping[str, Learner],
+    scores: Callable[[Task, Sets], list[Row]],
+) -> list[Row]:
+    """Return the rows of learners that choose their settings, after a filler."""
+    frames = list(problem.asked.values())
     began = cpu_seconds()
-    sets = _sets(method, problem.train, problem.y_train, problem.seed("filler"), frames)
+    sets = _sets(method, problem.train, problem.y_train, problem.seed_for("filler"), frames)
     folds = list(_folds(problem, method))
     seconds_fit = cpu_seconds() - began
     rows = []
-    for learner, predict in LEARNERS.items():
+    for learner, predict in learners.items():
         began = cpu_seconds()
-        probabilities = predict(sets, problem.y_train, folds)
+        found = predict(sets, problem.y_train, folds)
         seconds = {"seconds_fit": seconds_fit, "seconds_fill": cpu_seconds() - began}
-        rows += [{"learner": learner, **row, **seconds} for row in _scores(problem, probabilities)]
+        rows += [{"learner": learner, **row, **seconds} for row in scores(problem, found)]
     return rows
 
 
+def whole(
+    problem: Task,
+    learner: str,
+    predict: Callable[[], Sets],
+    scores: Callable[[Task, Sets], list[Row]],
+) -> list[Row]:
+    """Return the rows of a method with nothing to choose."""
+    began = cpu_seconds()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = predict()
+    seconds = {"seconds_fit": cpu_seconds() - began}
+    return [{"learner": learner, **row, **seconds} for row in scores(problem, found)]
+
+
 def _sets(
-    method: str, train: pd.DataFrame, y: Labels, seed: int, frames: list[pd.DataFrame]
+    method: str, train: pd.DataFrame, y: Targets, seed: int, frames: list[pd.DataFrame]
 ) -> Sets:
     """Return training rows and other rows filled, then as z-scores of the filled training rows."""
     filling = filling_by(
@@ -73,16 +108,14 @@ def _sets(
     return [(matrix - center) / deviation for matrix in matrices]
 
 
-def _folds(problem: Problem, method: str) -> Iterator[tuple[Sets, Labels, NDArray[np.intp]]]:
-    """Yield each fold: its sets, the labels to learn from, and which rows are held out."""
-    cut = StratifiedKFold(FOLDS, shuffle=True, random_state=problem.seed("folds") % 2**31)
+def _folds(problem: Task, method: str) -> Iterator[Fold]:
+    """Yield each fold: its sets, the targets to learn from, and which rows are held out."""
+    kind = KFold if problem.y_train.dtype.kind == "f" else StratifiedKFold
+    cut = kind(FOLDS, shuffle=True, random_state=problem.seed_for("folds") % 2**31)
     for fold, (kept, held_out) in enumerate(cut.split(problem.train, problem.y_train)):
         y = problem.y_train[kept]
         inner, outer = problem.train.iloc[kept], problem.train.iloc[held_out]
-        yield _sets(method, inner, y, problem.seed("fold", fold), [outer]), y, held_out
-
-
-Folds = list[tuple[Sets, Labels, NDArray[np.intp]]]
+        yield _sets(method, inner, y, problem.seed_for("fold", fold), [outer]), y, held_out
 
 
 def logistic(sets: Sets, y: Labels, folds: Folds) -> Sets:
@@ -130,7 +163,7 @@ def _decisions(machine: SVC, Z: FloatArray) -> FloatArray:
     return values[:, None] if values.ndim == 1 else values
 
 
-LEARNERS: Mapping[str, Callable[[Sets, Labels, Folds], Sets]] = {"logistic": logistic, "SVM": svm}
+LEARNERS: Mapping[str, Learner] = {"logistic": logistic, "SVM": svm}
 PREDICTORS = (
     *(name for name in FILLERS if not name.endswith("whole")),
     INDICATORS,
@@ -139,29 +172,43 @@ PREDICTORS = (
 )
 
 
-def _without_choice(problem: Problem, method: str) -> list[Row]:
-    """Return the rows of trees, which have nothing to choose."""
-    seed, began = problem.seed("trees") % 2**31, cpu_seconds()
+# Each is given the rows as they are. The machine is the classifier of release 0.1, whose place the
+# predictor takes: its rows cannot be made again then.
+ESTIMATORS: Mapping[str, Callable[[], Any]] = {
+    "kernimpute, machine": KernelImputationClassifier,
+    "kernimpute predictor": KernelImputationClassifier,
+}
+
+
+def by_estimator(problem: Task, estimator: Callable[[], Any]) -> Sets:
+    """Return the predictions of an estimator that takes rows with gaps."""
+    return _predictions(estimator().fit(problem.train, problem.y_train), problem.asked.values())
+
+
+def _predictions(machine: Any, sets: Iterable[Any]) -> Sets:
+    """Return probabilities of labels, or quantities."""
+    predict = getattr(machine, "predict_proba", machine.predict)
+    return [predict(rows) for rows in sets]
+
+
+def by_trees(
+    problem: Task, method: str, boosting: Callable[..., Any], forest: Callable[..., Any]
+) -> Sets:
+    """Return the predictions of trees."""
+    seed = problem.seed_for("trees") % 2**31
     if method == BOOSTING:
         train, *new = _with_categories(problem)
-        machine: Any = HistGradientBoostingClassifier(
-            categorical_features="from_dtype", random_state=seed
-        )
+        machine = boosting(categorical_features="from_dtype", random_state=seed)
     else:
-        frames = [problem.new, problem.new_complete]
+        frames = list(problem.asked.values())
         train, *new = _sets("means", problem.train, problem.y_train, seed, frames)
-        machine = ExtraTreesClassifier(300, min_samples_leaf=2, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        machine.fit(train, problem.y_train)
-        probabilities = [machine.predict_proba(rows) for rows in new]
-    seconds = {"seconds_fit": cpu_seconds() - began}
-    return [{"learner": "trees", **row, **seconds} for row in _scores(problem, probabilities)]
+        machine = forest(300, min_samples_leaf=2, random_state=seed)
+    return _predictions(machine.fit(train, problem.y_train), new)
 
 
-def _with_categories(problem: Problem) -> list[pd.DataFrame]:
-    """Return training rows and both kinds of new rows, gaps left, texts as categories."""
-    frames = [unrounded(f) for f in (problem.train, problem.new, problem.new_complete)]
+def _with_categories(problem: Task) -> list[pd.DataFrame]:
+    """Return training rows and each kind of new rows, gaps left, texts as categories."""
+    frames = [unrounded(frame) for frame in (problem.train, *problem.asked.values())]
     dtypes = {
         name: pd.CategoricalDtype(sorted(problem.train[name].dropna().unique()))
         for name in problem.categories
@@ -169,8 +216,8 @@ def _with_categories(problem: Problem) -> list[pd.DataFrame]:
     return [frame.astype(dtypes) for frame in frames]
 
 
-def _scores(problem: Problem, probabilities: Sets) -> list[Row]:
-    """Return the measures on new rows with gaps and on complete ones."""
+def scores(problem: Task, probabilities: Sets) -> list[Row]:
+    """Return the measures on each kind of new rows."""
     y = problem.y_new
     return [
         {
@@ -179,7 +226,7 @@ def _scores(problem: Problem, probabilities: Sets) -> list[Row]:
             "auc": _auc(y, shares),
             "accuracy": float((shares.argmax(axis=1) == y).mean()),
         }
-        for rows, shares in zip(("gaps", "complete"), probabilities, strict=True)
+        for rows, shares in zip(problem.asked, probabilities, strict=True)
     ]
 
 

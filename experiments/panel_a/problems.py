@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from experiments.problem import Mechanism, seed_of
 
 BoolArray = NDArray[np.bool_]
 Labels = NDArray[np.int64]
+Targets = NDArray[Any]
 Kind = Literal["fills", "prediction"]
 
 TABLES = tuple(
@@ -40,46 +42,66 @@ MOST_ROWS = 600
 FEWEST_OF_A_CLASS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Training rows and new rows with gaps of the same kind, and both as they were.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task(ABC):
+    """What every panel asks: training rows and new rows with gaps, and what is to be predicted.
 
-    Columns of whole numbers are of dtype Int64, other numbers of float64, categories of text.
-    A category that no training cell shows is a gap of the new rows, complete or not, because no
-    method can use it.
+    Columns are numbers or text, which is a category. A category that no training cell shows is a
+    gap of the new rows, because no method can use it.
     """
 
-    table: str
-    mechanism: Mechanism
-    rate: float
-    repetition: int
+    panel: ClassVar[str]
     train: pd.DataFrame
     new: pd.DataFrame
-    train_complete: pd.DataFrame
-    new_complete: pd.DataFrame  # What new rows without gaps are predicted from
-    new_truth: pd.DataFrame  # What fills of new rows are compared with
-    removed: BoolArray  # Which cells of the new rows were removed, shape of `new`
-    y_train: Labels
-    y_new: Labels
+    y_train: Targets  # Labels 0 to n_classes - 1, or quantities
+    y_new: Targets
 
     @property
-    def numeric(self) -> list[str]:
-        """The columns of numbers."""
-        return [name for name in self.train if is_numeric_dtype(self.train[name])]
+    @abstractmethod
+    def axes(self) -> tuple[str | float, ...]:
+        """What tells the problem from the others of its panel."""
+
+    @property
+    def asked(self) -> dict[str, pd.DataFrame]:
+        """The rows to predict, by kind."""
+        return {"gaps": self.new}
 
     @property
     def categories(self) -> list[str]:
         """The columns of categories."""
         return [name for name in self.train if not is_numeric_dtype(self.train[name])]
 
-    def seed(self, *purpose: object) -> int:
+    def seed_for(self, *purpose: object) -> int:
         """Return a seed for a purpose, the same for every method."""
-        return seed_of(*purpose, "panel_a", *self.axes)
+        return seed_of(*purpose, self.panel, *self.axes)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(Task):
+    """Training rows and new rows with gaps of the same kind, and both as they were.
+
+    Columns of whole numbers are of dtype Int64, other numbers of float64.
+    """
+
+    panel = "panel_a"
+    table: str
+    mechanism: Mechanism
+    rate: float
+    repetition: int
+    train_complete: pd.DataFrame
+    new_complete: pd.DataFrame  # What new rows without gaps are predicted from
+    new_truth: pd.DataFrame  # What fills of new rows are compared with
+    removed: BoolArray  # Which cells of the new rows were removed, shape of `new`
 
     @property
     def axes(self) -> tuple[str, str, float, int]:
         """Table, mechanism, rate and repetition."""
         return self.table, self.mechanism, self.rate, self.repetition
+
+    @property
+    def asked(self) -> dict[str, pd.DataFrame]:
+        """The new rows with gaps, and without."""
+        return {"gaps": self.new, "complete": self.new_complete}
 
 
 def problems(
@@ -112,7 +134,7 @@ def problem_of(
         stratify=y,
         random_state=seed_of("split", "panel_a", table, repetition),
     )
-    codes = np.column_stack([_codes(X[name]) for name in X])
+    codes = codes_of(X)
     axes = (table, mechanism, repetition)
     amputation = draw_amputation(
         mechanism, codes[train], np.random.default_rng(seed_of("mechanism", "panel_a", *axes))
@@ -125,22 +147,15 @@ def problem_of(
     }
     train_complete, new_truth = X.iloc[train], X.iloc[new]
     gappy = train_complete.where(observed["train"])
-    known = pd.DataFrame(
-        {
-            name: True if is_numeric_dtype(X[name]) else new_truth[name].isin(gappy[name].dropna())
-            for name in X
-        },
-        index=new_truth.index,
-    )
     return Problem(
-        table,
-        mechanism,
-        rate,
-        repetition,
+        table=table,
+        mechanism=mechanism,
+        rate=rate,
+        repetition=repetition,
         train=gappy,
-        new=new_truth.where(observed["new"] & known),
+        new=known_categories(new_truth.where(observed["new"]), gappy),
         train_complete=train_complete,
-        new_complete=new_truth.where(known),
+        new_complete=known_categories(new_truth, gappy),
         new_truth=new_truth,
         removed=~observed["new"],
         y_train=y[train],
@@ -153,11 +168,24 @@ def unrounded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype({name: float for name in frame if is_numeric_dtype(frame[name])})
 
 
-def _codes(column: pd.Series) -> NDArray[np.float64]:
-    """Return a column as numbers, categories by their place in the alphabet."""
-    if is_numeric_dtype(column):
-        return column.to_numpy(float)
-    return np.unique(column.astype(str), return_inverse=True)[1].astype(float)
+def known_categories(frame: pd.DataFrame, train: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in which categories that training rows lack are gaps."""
+    known = frame.copy()
+    for name in frame.columns:
+        if not is_numeric_dtype(frame[name]):
+            known[name] = frame[name].where(frame[name].isin(train[name].dropna()))
+    return known
+
+
+def codes_of(X: pd.DataFrame) -> NDArray[np.float64]:
+    """Return a complete table as numbers, categories by their place in the alphabet."""
+    columns = [
+        X[name].to_numpy(float)
+        if is_numeric_dtype(X[name])
+        else np.unique(X[name].astype(str), return_inverse=True)[1].astype(float)
+        for name in X
+    ]
+    return np.column_stack(columns)
 
 
 def data_folder() -> Path | None:

@@ -6,7 +6,7 @@ that both have, averaged by setting. Tables of one source count as one table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -16,9 +16,10 @@ import pandas as pd
 from scipy import stats
 
 from experiments.panel_a.problems import SETTINGS
-from experiments.panel_a.run import PROBLEM, read
+from experiments.panel_a.run import MEASURED
+from experiments.panel_runs import read
 from experiments.statistics import LEVEL, TIE, paired_test
-from experiments.tables.grid import Row, Table, markdown
+from experiments.tables.grid import Row, Table
 from experiments.words import counted, share, signed
 
 SOURCES = {"crx": "australian"}
@@ -65,7 +66,7 @@ def with_source(rows: pd.DataFrame) -> pd.DataFrame:
 
 def wide(rows: pd.DataFrame, value: str, method: str = "method") -> pd.DataFrame:
     """Return a measure with a row for each problem and a column for each method."""
-    index = ["source", *PROBLEM]
+    index = ["source", *MEASURED["fills"].axes]
     return with_source(rows).pivot(index=index, columns=method, values=value)
 
 
@@ -99,7 +100,13 @@ class Comparison:
     tests: tuple[int, int] | None  # Tables better and worse by the corrected test; None below 3
 
 
-def compare(readings: pd.DataFrame, first: str, second: str, sign: int = 1) -> Comparison | None:
+def compare(
+    readings: pd.DataFrame,
+    first: str,
+    second: str,
+    sign: int = 1,
+    test_to_train: float = TEST_TO_TRAIN,
+) -> Comparison | None:
     """Compare two methods over tables, each the average of its settings and repetitions.
 
     With sign -1 the lower reading is the better one. None without a common problem.
@@ -114,7 +121,7 @@ def compare(readings: pd.DataFrame, first: str, second: str, sign: int = 1) -> C
     tests = None
     if runs.groupby(level="source").size().min() >= 3:
         found = [
-            paired_test(group, np.zeros(len(group)), TEST_TO_TRAIN)
+            paired_test(group, np.zeros(len(group)), test_to_train)
             for _, group in runs.groupby(level="source")
         ]
         sure = [np.sign(test.difference) for test in found if test.p_corrected < LEVEL]
@@ -131,14 +138,18 @@ def compare(readings: pd.DataFrame, first: str, second: str, sign: int = 1) -> C
     )
 
 
-def chosen_elsewhere(losses: pd.DataFrame, methods: Iterable[str]) -> pd.Series:
-    """Return for each problem the method with the least loss in its other repetitions.
+def chosen_elsewhere(
+    losses: pd.DataFrame,
+    methods: Iterable[str],
+    setting: Sequence[str] = ("table", "mechanism", "rate"),
+) -> pd.Series:
+    """Return for each problem the method with the least loss in its setting's other problems.
 
     Only problems with another repetition, and methods with all of a setting's readings, take part.
     """
     known = losses[list(methods)]
     chosen = {}
-    for _, group in known.groupby(level=["table", "mechanism", "rate"], sort=False):
+    for _, group in known.groupby(level=list(setting), sort=False):
         complete = group.dropna(axis="columns")
         if len(group) < 2 or complete.empty:
             continue
@@ -249,26 +260,42 @@ MEASURES = (("log_loss", -1), ("auc", 1), ("accuracy", 1))
 
 def predictions(prediction: pd.DataFrame, rows: str) -> pd.DataFrame:
     """Return rows of predictions with the name of filler and learner as the method."""
-    here = prediction[(prediction["rows"] == rows) & prediction["accuracy"].notna()]
-    trees = here["learner"] == "trees"
-    names = here["method"] + np.where(trees, "", " + " + here["learner"])
-    return here.assign(method=names)
+    return named(prediction[(prediction["rows"] == rows) & prediction["accuracy"].notna()])
+
+
+def named(prediction: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of predictions with the learner in the method's name, where one follows it."""
+    follows = ~prediction["learner"].isin(["trees", "own"])
+    names = prediction["method"] + np.where(follows, " + " + prediction["learner"], "")
+    return prediction.assign(method=names)
 
 
 SIMPLE = "means + logistic"
 CHOSEN = "best simple rival, chosen on other splits"
 
 
+def rivals_of(measured: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return the methods that are not ours."""
+    return [name for name in measured["log_loss"] if not name.startswith("kernimpute")]
+
+
+def with_chosen(measured: Mapping[str, pd.DataFrame], chosen: pd.Series) -> dict[str, pd.DataFrame]:
+    """Return the readings of each measure with those of the method chosen for each problem."""
+    if chosen.empty:
+        return dict(measured)
+    return {
+        name: readings.assign(
+            **{CHOSEN: pd.Series({at: readings.at[at, method] for at, method in chosen.items()})}
+        )
+        for name, readings in measured.items()
+    }
+
+
 def prediction_table(prediction: pd.DataFrame, rows: str) -> Table:
     """Return every method's measures against means + logistic, on one kind of new rows."""
     here = predictions(prediction, rows)
     measured = {name: wide(here, name) for name, _ in MEASURES}
-    rivals = [name for name in measured["log_loss"] if not name.startswith("kernimpute")]
-    chosen = chosen_elsewhere(measured["log_loss"], rivals)
-    for name, readings in measured.items():
-        if len(chosen):
-            picked = {place: readings.at[place, method] for place, method in chosen.items()}
-            measured[name] = readings.assign(**{CHOSEN: pd.Series(picked)})
+    measured = with_chosen(measured, chosen_elsewhere(measured["log_loss"], rivals_of(measured)))
     lines = []
     for method in measured["log_loss"].columns.drop(SIMPLE):
         found = [compare(measured[name], method, SIMPLE, sign) for name, sign in MEASURES]
@@ -333,26 +360,10 @@ def pairs_table(prediction: pd.DataFrame) -> Table:
     blocks = []
     for ours, learner in product(PAIRS, ("SVM", "logistic")):
         rows: list[Row] = []
-        for rival, (measure, sign) in product(PAIRS[ours], MEASURES):
+        for rival in PAIRS[ours]:
             pair = [f"{filler} + {learner}" for filler in (ours, rival)]
-            if not known.issuperset(pair):
-                continue
-            found = compare(measured[measure], *pair, sign)
-            if found is None:
-                continue
-            rows.append(
-                (
-                    f"`{pair[0]}`",
-                    f"`{rival}`",
-                    measure.replace("_", " "),
-                    signed(found.mean, 4),
-                    signed(found.median, 4),
-                    f"{found.up} : {found.down}",
-                    f"{found.p:.2g}",
-                    "–" if found.tests is None else f"{found.tests[0]} : {found.tests[1]}",
-                    signed(found.rest, 4),
-                )
-            )
+            if known.issuperset(pair):
+                rows += pair_rows(measured, pair[0], pair[1], rival)
         blocks.append(tuple(rows))
     return Table(
         "panel_a_pairs",
@@ -362,15 +373,45 @@ def pairs_table(prediction: pd.DataFrame) -> Table:
             "ours",
             "over",
             "measure",
-            "mean gain",
-            "median",
-            "up : down",
-            "p",
-            "by test",
-            f"without the best {TOP}",
+            *GAINS,
         ),
         tuple(blocks),
     )
+
+
+GAINS = ("mean gain", "median", "up : down", "p", "by test", f"without the best {TOP}")
+"""How a comparison is written."""
+
+
+def gains(found: Comparison) -> tuple[str, ...]:
+    """Return a comparison as entries of a table."""
+    return (
+        signed(found.mean, 4),
+        signed(found.median, 4),
+        f"{found.up} : {found.down}",
+        f"{found.p:.2g}",
+        "–" if found.tests is None else f"{found.tests[0]} : {found.tests[1]}",
+        signed(found.rest, 4),
+    )
+
+
+def pair_rows(
+    measured: Mapping[str, pd.DataFrame],
+    first: str,
+    second: str,
+    shown: str,
+    test_to_train: float = TEST_TO_TRAIN,
+) -> list[Row]:
+    """Return what one method gains over another, which is shown by another name."""
+    found = [
+        (measure, compare(measured[measure], first, second, sign, test_to_train))
+        for measure, sign in MEASURES
+    ]
+    return [
+        (f"`{first}`", f"`{shown}`", measure.replace("_", " "), *gains(one))
+        for measure, one in found
+        if one is not None
+    ]
 
 
 def _number(value: float | None, decimals: int = 3) -> str:
@@ -379,7 +420,7 @@ def _number(value: float | None, decimals: int = 3) -> str:
 
 def tables(results: Path) -> list[Table]:
     """Return all tables."""
-    fills, prediction = read("fills", results), read("prediction", results)
+    fills, prediction = (read(MEASURED[kind], results) for kind in ("fills", "prediction"))
     return [
         errors_table(fills, "error"),
         errors_table(fills, "wrong"),
@@ -388,13 +429,3 @@ def tables(results: Path) -> list[Table]:
         prediction_table(prediction, "complete"),
         pairs_table(prediction),
     ]
-
-
-def write_tables(results: Path, folder: Path) -> list[Path]:
-    """Write all tables as Markdown."""
-    paths = []
-    for table in tables(results):
-        path = folder / f"{table.name}.md"
-        path.write_text(markdown(table), encoding="utf-8", newline="\n")
-        paths.append(path)
-    return paths

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
@@ -58,6 +60,16 @@ def markdown(table: Table) -> str:
     lines += [_markdown_line(map(_markdown_entry, row)) for block in table.blocks for row in block]
     lines += ["", *[f"- {note}" for note in table.notes]] if table.notes else []
     return "\n".join(lines) + "\n"
+
+
+def write_markdown(tables: Iterable[Table], folder: Path) -> list[Path]:
+    """Write tables as Markdown, each into a file of its name."""
+    paths = []
+    for table in tables:
+        path = folder / f"{table.name}.md"
+        path.write_text(markdown(table), encoding="utf-8", newline="\n")
+        paths.append(path)
+    return paths
 
 
 def latex(table: Table) -> str:

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments.panel_a import problems, run
+from experiments.panel_a import problems
 from experiments.panel_a.__main__ import app
 from experiments.panel_a.fillers import FILLERS, filling_by
 from experiments.panel_a.others import _together
 from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import TABLES, data_folder, problem_of, read_table, unrounded
-from experiments.panel_a.run import errors_of
+from experiments.panel_a.run import MEASURED, errors_of
 from experiments.panel_a.summary import (
     aims_table,
     chosen_elsewhere,
@@ -25,6 +25,7 @@ from experiments.panel_a.summary import (
     tables,
     wide,
 )
+from experiments.panel_runs import read
 from experiments.tables.grid import markdown
 
 COMMITTED = Path(__file__).resolve().parents[2] / "experiments" / "results"
@@ -153,7 +154,7 @@ def test_a_run_resumes_and_a_method_can_be_replaced(small, tmp_path, monkeypatch
         fixed = ["--results", str(tmp_path), "--jobs", "1", "--repetitions", "1", "--table", "wine"]
         ended = CliRunner().invoke(app, ["run", kind, *fixed, *options])
         assert ended.exit_code == 0, ended.output
-        return ended.output, run.read(kind, tmp_path)
+        return ended.output, read(MEASURED[kind], tmp_path)
 
     said, rows = call("fills", "--setting", "mcar:0.2", "--method", "means", "--method", "KNN")
     assert "2 runs to do" in said and list(rows["method"]) == ["means", "KNN"]
