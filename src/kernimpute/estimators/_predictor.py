@@ -41,7 +41,7 @@ SKEWED, FEWEST_VALUES = 1.0, 6
 LOGISTIC_C = tuple(np.logspace(-2.5, 2.0, 7))
 RIDGES = tuple(np.logspace(4.0, -2.0, 13))
 """Penalties of the linear machine that are compared. The smoother comes first and wins a tie."""
-FOLDS, N_TREES = 5, 200
+FOLDS, N_TREES = 5, 100
 MOST_CHOICE_ROWS = 2_000
 """Rows that the linear machine's penalty is chosen on at the most."""
 MOST_TREE_ROWS = 5_000
