@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kernimpute.cli.models import Model
     from kernimpute.cli.text import TextValues
 
-__all__ = ["apply", "fit", "impute"]
-
 Columns = dict[str, list[str] | None]
 
 

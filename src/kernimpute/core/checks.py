@@ -18,30 +18,6 @@ import numpy as np
 import psutil
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "MOST_CLASSES",
-    "ObservedRange",
-    "SMALLEST_SUBSET",
-    "Task",
-    "as_floats",
-    "check_choice",
-    "check_incomplete",
-    "check_integer",
-    "check_matrix",
-    "check_real",
-    "check_sample_weight",
-    "codes_and_weights",
-    "free_memory",
-    "infer_task",
-    "is_gap",
-    "observed_cells",
-    "observed_range",
-    "plain_labels",
-    "refusal",
-    "refusal_in_words",
-    "task_of_numbers",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 

@@ -35,8 +35,6 @@ from kernimpute.core.checks import (
 from kernimpute.core.projections import project_box_hyperplane
 from kernimpute.core.svm import ActiveSetSolution, largest_entry, libsvm_start, solve_dual
 
-__all__ = ["TASKS", "Dual", "UnsolvedMachineError", "coupling", "make_dual"]
-
 FloatArray = NDArray[np.float64]
 
 TASKS = ("classification", "regression")

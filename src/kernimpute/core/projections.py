@@ -21,25 +21,6 @@ from scipy.sparse.csgraph import connected_components
 
 from kernimpute.core.status import Status
 
-__all__ = [
-    "AdamMoments",
-    "BETA_MEAN",
-    "BETA_SQUARE",
-    "BoxConeProjection",
-    "BoxMultiplier",
-    "GUARD",
-    "PsdProjection",
-    "adam_step",
-    "clip_and_centre",
-    "project_box_cone",
-    "project_box_hyperplane",
-    "project_box_psd",
-    "project_frobenius_ball",
-    "project_psd",
-    "psd_projection",
-    "symmetrise",
-]
-
 FloatArray = NDArray[np.float64]
 
 PARTIAL_SHARE = 0.15

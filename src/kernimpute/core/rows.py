@@ -26,20 +26,6 @@ from kernimpute.core.checks import (
 from kernimpute.core.dual import Dual, make_dual
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, Laplacian, make_kernel
 
-__all__ = [
-    "CLASSIFIER_C",
-    "CLASSIFIER_ETA",
-    "LabelledRows",
-    "SMOOTH",
-    "SMOOTH_OF_MANY",
-    "anchor_weight",
-    "check_labelled_rows",
-    "default_kernel",
-    "imputer_eta",
-    "number_of_machines",
-    "scaled_kernel",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from kernimpute.core.checks import check_integer, check_real
 
-__all__ = ["Callback", "Record", "Status", "StopRule", "Trace", "overall"]
-
 
 class Status(Enum):
     """How a solver ended; the value of each member is the message for the user."""

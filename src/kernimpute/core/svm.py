@@ -20,8 +20,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
-__all__ = ["ActiveSetSolution", "largest_entry", "libsvm_start", "solve_dual"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 

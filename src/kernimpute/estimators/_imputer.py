@@ -31,8 +31,6 @@ from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable, TableCode
 from kernimpute.table.frames import as_library, is_frame, like, with_columns
 
-__all__ = ["KernelImputer"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -28,26 +28,6 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status, Trace, overall
 from kernimpute.methods.impute import ImputationResult, impute
 
-__all__ = [
-    "FilledSubset",
-    "Filling",
-    "Labels",
-    "Machine",
-    "Settings",
-    "check_one_label",
-    "fill",
-    "fill_subset",
-    "kept_subsets",
-    "mean_decision",
-    "no_labels",
-    "on_one_thread",
-    "one_thread",
-    "read_labels",
-    "run_all",
-    "runs_alone",
-    "stratified_subsets",
-]
-
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 ClassWeight = str | Mapping[object, float] | None

@@ -47,26 +47,6 @@ from kernimpute.table.roles import (
     table_labels,
 )
 
-__all__ = [
-    "FilledRows",
-    "FittedTable",
-    "TableImputation",
-    "TableWarning",
-    "cautions_of_rows",
-    "fill_rows",
-    "fit_table",
-    "ignored_note",
-    "impute_table",
-    "kernel_text",
-    "method_text",
-    "n_empty",
-    "notes_of_filling",
-    "refuse_decided",
-    "share_of_cells",
-    "unused_markers",
-    "whole_as_integers",
-]
-
 BoolArray = NDArray[np.bool_]
 Facts = tuple[tuple[str, str], ...]
 

@@ -13,8 +13,6 @@ from kernimpute.core.dual import Dual
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, Trace
 
-__all__ = ["LearnedKernel", "Rounds", "finish", "penalised_value"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -27,8 +27,6 @@ from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 
-__all__ = ["Certificate", "Problem", "certify", "make_problem", "stage_one"]
-
 FloatArray = NDArray[np.float64]
 
 PENALTY = 5.0

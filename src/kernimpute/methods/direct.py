@@ -33,8 +33,6 @@ from kernimpute.core.kernels import BLOCK_CELLS
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 
-__all__ = ["DirectImputation", "impute_directly"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.intp]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from kernimpute.core.kernels import Gaussian, Kernel
 
-__all__ = ["fill_from_similar"]
-
 FloatArray = NDArray[np.float64]
 
 SHARPNESS = 8.0

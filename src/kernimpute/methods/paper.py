@@ -27,8 +27,6 @@ from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 
-__all__ = ["Adjusted", "adjust_eigenvalues", "adjustment_bounds", "project_exactly", "stage_one"]
-
 FloatArray = NDArray[np.float64]
 
 LEARNING_RATE = 0.1

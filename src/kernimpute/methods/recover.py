@@ -16,8 +16,6 @@ from kernimpute.core.status import Callback, Record, Status, Trace
 from kernimpute.methods import sweep as compiled
 from kernimpute.methods.starts import STARTS, RecoveryProblem, check_starts, recovery_problem
 
-__all__ = ["Extrapolation", "RecoveredFeatures", "recover_features"]
-
 FloatArray = NDArray[np.float64]
 
 ZERO = 1e-28

@@ -32,8 +32,6 @@ from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalis
 from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.methods.sweep import compile_cached
 
-__all__ = ["Factors", "machine", "mask_bounds", "next_round", "stage_one", "stage_two", "start"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 

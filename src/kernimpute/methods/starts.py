@@ -33,8 +33,6 @@ from kernimpute.core.checks import (
 from kernimpute.core.kernels import Kernel
 from kernimpute.methods.sweep import CELLS, Rows, arrange
 
-__all__ = ["STARTS", "RecoveryProblem", "check_starts", "recovery_problem"]
-
 FloatArray = NDArray[np.float64]
 
 AUTO = ("spectral", "mean", "half")

@@ -28,8 +28,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CELLS", "Rows", "arrange", "compile_cached", "objective", "sweep"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]

@@ -15,8 +15,6 @@ from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Record, Trace
 from kernimpute.estimators.impute_table import TableImputation, kernel_text
 
-__all__ = ["render_report", "write_report"]
-
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>

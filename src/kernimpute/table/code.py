@@ -43,18 +43,6 @@ from kernimpute.table.columns import (
 )
 from kernimpute.table.frames import arrow_column
 
-__all__ = [
-    "EncodedTable",
-    "IndicatorColumn",
-    "TableCode",
-    "Unknown",
-    "checked_range",
-    "encode_table",
-    "joined_code",
-    "learn_code",
-    "unknown_cells",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Fills = NDArray[Any]

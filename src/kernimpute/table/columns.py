@@ -42,32 +42,6 @@ from pandas.api.types import (
 from kernimpute.core.checks import MOST_CLASSES
 from kernimpute.table.stored import as_given, as_stored
 
-__all__ = [
-    "GAP_MARKERS",
-    "LARGEST_WHOLE",
-    "POSSIBLE_GAP_MARKERS",
-    "Column",
-    "Family",
-    "TableError",
-    "TableTypeError",
-    "Whole",
-    "as_number",
-    "check_column_names",
-    "check_distinct_names",
-    "check_table",
-    "column_codes",
-    "counted",
-    "family_of",
-    "is_number",
-    "listed",
-    "marker_values",
-    "observed_in_table",
-    "plain_series",
-    "read_column",
-    "text_gaps",
-    "the_column",
-]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 

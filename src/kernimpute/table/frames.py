@@ -24,18 +24,6 @@ from kernimpute.table.columns import (
     the_column,
 )
 
-__all__ = [
-    "arrow_column",
-    "as_frame",
-    "as_library",
-    "check_names",
-    "is_frame",
-    "like",
-    "to_pandas",
-    "with_columns",
-    "with_filled_columns",
-]
-
 BoolArray = NDArray[np.bool_]
 
 # ---------------------------------------------------------------------- in

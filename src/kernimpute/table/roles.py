@@ -17,17 +17,6 @@ from kernimpute.core.checks import Task, task_of_numbers
 from kernimpute.table.code import encode_table
 from kernimpute.table.columns import TableError, check_column_names, check_table
 
-__all__ = [
-    "ColumnRoles",
-    "TableLabels",
-    "codes_note",
-    "column_roles",
-    "infer_task",
-    "left_as_found",
-    "plain",
-    "table_labels",
-]
-
 BoolArray = NDArray[np.bool_]
 
 

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["StoredValue", "as_given", "as_stored"]
-
 
 @dataclass(frozen=True)
 class StoredValue:
