@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from kernimpute.cli.errors import RefusedError
 from kernimpute.cli.text import (
@@ -26,6 +25,7 @@ from kernimpute.cli.text import (
     spelled,
     write_text,
 )
+from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
 from kernimpute.table.columns import Column, is_number, listed, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
@@ -254,7 +254,7 @@ def write_table(
     extension: str,
     file: TableFile,
     filled: pd.DataFrame,
-    cells: Mapping[Hashable, NDArray[np.bool_]],
+    cells: Mapping[Hashable, BoolArray],
     decimals: Mapping[str, int | None],
 ) -> None:
     """Write the filled rows of a file, without its dropped columns.
@@ -283,7 +283,7 @@ def _column_texts(
     file: TableFile,
     name: Hashable,
     values: pd.Series,
-    gaps: NDArray[np.bool_] | None,
+    gaps: BoolArray | None,
     decimals: int | None,
 ) -> list[str]:
     """Return a column's name and cells as text."""

@@ -18,8 +18,7 @@ import numpy as np
 import psutil
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from kernimpute.core.arrays import BoolArray, FloatArray
 
 EPSILON = float(np.finfo(float).eps)
 

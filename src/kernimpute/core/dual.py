@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import (
     check_choice,
     check_real,
@@ -34,8 +35,6 @@ from kernimpute.core.checks import (
 )
 from kernimpute.core.projections import project_box_hyperplane
 from kernimpute.core.svm import ActiveSetSolution, largest_entry, libsvm_start, solve_dual
-
-FloatArray = NDArray[np.float64]
 
 TASKS = ("classification", "regression")
 """What the labels are."""

@@ -18,8 +18,9 @@ from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import check_choice, check_integer, check_real, refusal
 
 __all__ = [
@@ -34,8 +35,6 @@ __all__ = [
     "make_kernel",
 ]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Mask = BoolArray | None
 
 BLOCK_CELLS = 2**16

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.status import Status
-
-FloatArray = NDArray[np.float64]
 
 PARTIAL_SHARE = 0.15
 """Largest share of the spectrum for which it pays to compute that share alone."""

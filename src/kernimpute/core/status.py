@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import check_integer, check_real
 
 
@@ -138,7 +138,7 @@ class Trace:
         """Return the number of records."""
         return len(self.records)
 
-    def column(self, name: str) -> NDArray[np.float64]:
+    def column(self, name: str) -> FloatArray:
         """Return one numeric field of every record.
 
         Parameters

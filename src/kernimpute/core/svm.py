@@ -15,13 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from kernimpute.core.arrays import BoolArray, FloatArray
 
 ROUNDING = 1e-15
 """Error of a sum relative to its terms; of ``Kb`` relative to ``max |K| ||b||_1``."""

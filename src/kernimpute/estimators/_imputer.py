@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils._param_validation import (
     Interval,
@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.status import Callback
 from kernimpute.estimators._base import (
@@ -30,8 +31,6 @@ from kernimpute.estimators._subsets import Labels
 from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable, TableCode
 from kernimpute.table.frames import as_library, is_frame, like, with_columns
-
-FloatArray = NDArray[np.float64]
 
 
 class KernelImputer(TransformerMixin, KernelImputation):

@@ -22,13 +22,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import ThreadpoolController
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import Task, codes_and_weights, infer_task, plain_labels
 from kernimpute.core.dual import make_dual
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status, Trace, overall
 from kernimpute.methods.impute import ImputationResult, impute
 
-FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 ClassWeight = str | Mapping[object, float] | None
 

@@ -20,9 +20,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
+from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import Task, check_choice, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
@@ -47,7 +47,6 @@ from kernimpute.table.roles import (
     table_labels,
 )
 
-BoolArray = NDArray[np.bool_]
 Facts = tuple[tuple[str, str], ...]
 
 _MOST_NAMED = 10

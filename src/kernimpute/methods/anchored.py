@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 from scipy.optimize import brentq
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import project_psd, psd_projection, symmetrise
 from kernimpute.core.rows import LabelledRows
@@ -26,8 +26,6 @@ from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
-
-FloatArray = NDArray[np.float64]
 
 PENALTY = 5.0
 """Penalty between the two copies of K, relative to the anchor's curvature 2 eta. On real tables 3

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import (
     check_choice,
     check_integer,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
 
-FloatArray = NDArray[np.float64]
 
 STOP_RULES = {
     # Tighter ones gain nothing in test accuracy: see ``benchmarks/README.md``.

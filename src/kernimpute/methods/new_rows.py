@@ -10,11 +10,9 @@ chosen for them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.kernels import Gaussian, Kernel
-
-FloatArray = NDArray[np.float64]
 
 SHARPNESS = 8.0
 """How fast similarity falls with the distance relative to the mean distance."""

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import (
     AdamMoments,
@@ -26,8 +26,6 @@ from kernimpute.core.projections import (
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
-
-FloatArray = NDArray[np.float64]
 
 LEARNING_RATE = 0.1
 """Adam's first step as a share of C; the paper leaves it open."""

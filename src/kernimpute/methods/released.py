@@ -11,9 +11,9 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import observed_cells
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import (
@@ -31,9 +31,6 @@ from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.methods.sweep import compile_cached
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 LEARNING_RATE = 0.1
 """Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""

@@ -19,9 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import (
     as_floats,
     check_incomplete,
@@ -32,8 +33,6 @@ from kernimpute.core.checks import (
 )
 from kernimpute.core.kernels import Kernel
 from kernimpute.methods.sweep import CELLS, Rows, arrange
-
-FloatArray = NDArray[np.float64]
 
 AUTO = ("spectral", "mean", "half")
 
@@ -52,7 +51,7 @@ class RecoveryProblem:
     """A table with gaps and what its sums of feature terms should be."""
 
     X: FloatArray  # (n_samples, n_features), NaN at the gaps
-    observed: NDArray[np.bool_]  # (n_samples, n_features), True where a cell is observed
+    observed: BoolArray  # (n_samples, n_features), True where a cell is observed
     kernel: Kernel  # with its categorical columns marked
     target: FloatArray  # (n_samples, n_samples), symmetric sums in link space
     weights: FloatArray  # (n_samples, n_samples), the largest 1; or one row of ones: uniform

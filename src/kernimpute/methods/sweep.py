@@ -28,8 +28,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from kernimpute.core.arrays import BoolArray, FloatArray
+
 IntArray = NDArray[np.int64]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

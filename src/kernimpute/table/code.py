@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import ObservedRange, observed_range
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
@@ -43,8 +44,6 @@ from kernimpute.table.columns import (
 )
 from kernimpute.table.frames import arrow_column
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Fills = NDArray[Any]
 """What is written into the gaps of a column, of shape (n_gaps,): numbers, or Python's objects."""
 IndicatorColumn = tuple[int, int | None]

@@ -39,11 +39,9 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import MOST_CLASSES
 from kernimpute.table.stored import as_given, as_stored
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number."""

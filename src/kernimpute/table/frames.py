@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     TableError,
@@ -23,8 +24,6 @@ from kernimpute.table.columns import (
     family_of,
     the_column,
 )
-
-BoolArray = NDArray[np.bool_]
 
 # ---------------------------------------------------------------------- in
 

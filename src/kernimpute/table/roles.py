@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import Task, task_of_numbers
 from kernimpute.table.code import encode_table
 from kernimpute.table.columns import TableError, check_column_names, check_table
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class TableLabels:
     values: NDArray[np.generic]  # Classes; or numbers, centred, in standard deviations.
     task: Task
     cautions: tuple[str, ...]
-    numbers: NDArray[np.float64] | None = None  # In their own unit; None for classes.
+    numbers: FloatArray | None = None  # In their own unit; None for classes.
 
 
 def column_roles(
