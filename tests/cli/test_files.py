@@ -183,7 +183,7 @@ def test_whole_numbers_beyond_64_bits_never_become_floats(program, refused, fold
         ("bad.csv.gz", b"a,y\n1,u\n", "bad.csv.gz is not a gzip file"),
         ("half.csv.gz", gzip.compress(b"a,y\n" * 99)[:20], "half.csv.gz is not a gzip file"),
         ("bad.parquet", b"a,y\n1,u\n", "bad.parquet is not a Parquet file that can be read"),
-        ("none.parquet", {"a": [], "y": []}, "none.parquet has columns and no rows."),
+        ("none.parquet", {"a": [], "y": []}, "none.parquet must have at least one row. Got none."),
         ("list.parquet", {"a": [1.0], "l": [[1]], "y": [0]}, "column 'l' holds list"),
     ],
 )

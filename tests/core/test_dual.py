@@ -452,12 +452,6 @@ def test_weights_that_are_refused(weights, error, message):
         make_dual([0, 1, 0], 3, C=20.0, sample_weight=weights)
 
 
-@pytest.mark.parametrize("start", [np.zeros(4), np.zeros((4, 2)), np.full((4, 1), np.nan)])
-def test_a_start_that_is_no_point_is_refused(start):
-    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(4, 1\)"):
-        make_dual([0, 1, 0, 1], 4).solve(np.eye(4), start=start)
-
-
 def test_a_kernel_that_is_not_finite_is_refused():
     K = np.eye(4)
     K[0, 1] = K[1, 0] = np.nan

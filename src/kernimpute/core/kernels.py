@@ -168,9 +168,7 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-        Z : ndarray of shape (n_other_rows, n_features)
+        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
             Complete rows.
 
         Returns
@@ -185,13 +183,11 @@ class Kernel(ABC):
         return K
 
     def sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the sums of feature terms between complete rows.
+        """Return the sums of feature terms between complete rows, which `link` takes to kernels.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-        Z : ndarray of shape (n_other_rows, n_features)
+        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
             Complete rows.
 
         Returns
@@ -281,9 +277,7 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-        Z : ndarray of shape (n_other_rows, n_features)
+        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
             Complete rows.
         weights : ndarray of shape (n_rows, n_other_rows)
             Weight of each pair.

@@ -15,7 +15,6 @@ from enum import Enum
 import numpy as np
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import check_integer, check_real
 
 
 class Status(Enum):
@@ -167,8 +166,3 @@ class StopRule:
 
     tol: float
     max_iter: int
-
-    def __post_init__(self) -> None:
-        """Refuse numbers outside their range."""
-        check_real("StopRule", "tol", self.tol, 0.0, low_included=True)
-        check_integer("StopRule", "max_iter", self.max_iter, 0)

@@ -9,11 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -298,11 +294,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            As in `fit`.
-        y : array-like of shape (n_samples,) or None, default=None
-            As in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
+        X, y, sample_weight
             As in `fit`.
 
         Returns

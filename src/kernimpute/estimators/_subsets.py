@@ -34,10 +34,8 @@ ClassWeight = str | Mapping[object, float] | None
 
 LARGEST_TARGET = 1e300
 """Predictions of larger targets could overflow."""
-
 MOST_KEPT = 10
 """Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
-
 CHUNK_CELLS = 2**22
 """Kernel values stored at a time when new rows are predicted."""
 

@@ -14,7 +14,6 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -329,9 +328,6 @@ def fit_table(
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     refuse_decided("impute_table", parameters)
-    for name in parameters:
-        if name not in signature(KernelImputer).parameters:
-            raise TypeError(f"impute_table() got an unexpected keyword argument {name!r}")
     imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
@@ -527,7 +523,7 @@ def _facts(
     seconds: float,
 ) -> Facts:
     """Return the facts of a run; `fate` is what happened to rows without a label."""
-    facts = [("table", f"{counted(shape[0], 'row')}, {counted(shape[1], 'column')}")]
+    facts = [("table", size_text(*shape))]
     if task is not None:
         n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
         facts.append(("label", f"{target} ({task}{n_classes})"))
@@ -549,6 +545,11 @@ def _facts(
             ("status", status.value.partition(" Causes:")[0]),
         ]
     return (*facts, ("seconds", f"{seconds:.2f}"))
+
+
+def size_text(n_rows: int, n_columns: int) -> str:
+    """Return the size of a table in words."""
+    return f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
 
 
 def share_of_cells(count: int, n_cells: int) -> str:

@@ -247,9 +247,9 @@ def multiplier_step(
     in_box = np.clip(centre, problem.lower, problem.upper)
     # 2) Z <- the projection of M = Z - rho (that copy, over-relaxed towards where it came from P).
     M = Z - rho * (RELAXATION * in_box + (1.0 - RELAXATION) * P)
-    projection = psd_projection(M, n_negative)
+    Z, n_negative = psd_projection(M, n_negative)
     # 3) P <- the projection of -M / rho, which by Moreau's theorem is what M lacks to the new Z.
-    return projection.point, (projection.point - M) / rho, projection.n_negative
+    return Z, (Z - M) / rho, n_negative
 
 
 def proximal_step(

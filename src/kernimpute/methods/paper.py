@@ -196,8 +196,9 @@ def adjust_eigenvalues(
         )
         if found.violation <= VIOLATION:
             return Adjusted(found.point, found.multiplier, last.exact, found.n_iter)
-        program = None if found.infeasible else found.multiplier
-        note, spent = INFEASIBLE if found.infeasible else UNSOLVED, found.n_iter
+        infeasible = found.status is Status.INFEASIBLE
+        program = None if infeasible else found.multiplier
+        note, spent = INFEASIBLE if infeasible else UNSOLVED, found.n_iter
     exact = project_exactly(closed_form, lower, upper, last)
     return exact._replace(program=program, n_iter=spent + exact.n_iter, note=note)
 

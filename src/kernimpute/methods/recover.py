@@ -20,10 +20,8 @@ from kernimpute.methods.starts import STARTS, RecoveryProblem, check_starts, rec
 ZERO = 1e-28
 """Objective, relative to that of all sums 0, at which the residuals are rounding, 1e-14 of the
 sums."""
-
 MEMORY = 8
 """Largest number of changes between sweeps that an extrapolation combines."""
-
 RIDGE = 1e-14
 """Relative ridge of the extrapolation's least squares, for steps that are nearly parallel."""
 

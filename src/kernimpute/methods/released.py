@@ -61,11 +61,7 @@ class Factors(NamedTuple):
 # A run that diverges overflows at some point; `Rounds.add` notices what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
-    rows: LabelledRows,
-    eta: float,
-    radius: float,
-    stop: StopRule,
-    callback: Callback | None = None,
+    rows: LabelledRows, eta: float, radius: float, stop: StopRule, callback: Callback | None = None
 ) -> LearnedKernel:
     """Learn the adjustment of the observed kernel by the released recursion.
 
@@ -181,10 +177,7 @@ def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def stage_two(
-    X: FloatArray,
-    target: FloatArray,
-    *,
-    callback: Callback | None = None,
+    X: FloatArray, target: FloatArray, *, callback: Callback | None = None
 ) -> RecoveredFeatures:
     """Recover the missing cells from squared distances, by one Adam step a row and sweep.
 

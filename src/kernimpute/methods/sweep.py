@@ -215,11 +215,7 @@ def _best_code(
 
 @_helper
 def _laplacian_step(
-    value: float,
-    column: FloatArray,
-    order: IntArray,
-    weights: FloatArray,
-    residuals: FloatArray,
+    value: float, column: FloatArray, order: IntArray, weights: FloatArray, residuals: FloatArray
 ) -> float:
     """Return the step of a laplacian cell in [0, 1] that lowers the objective most, or 0.
 
@@ -511,12 +507,7 @@ def _minimise_quartic(alpha: float, beta: float, n_cells: int, room: _Room) -> N
         moved = False
         for m in range(n_cells):
             step = _quartic_step(
-                linear[m],
-                0.5 * square[m, m] + beta,
-                cubic[m],
-                alpha,
-                -values[m],
-                1.0 - values[m],
+                linear[m], 0.5 * square[m, m] + beta, cubic[m], alpha, -values[m], 1.0 - values[m]
             )
             if step != 0.0:
                 beta = _move_origin(m, step, alpha, beta, n_cells, room)

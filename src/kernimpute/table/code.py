@@ -63,11 +63,6 @@ class TableCode:
     cautions: tuple[str, ...] = ()
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns of the table."""
-        return len(self.columns)
-
-    @property
     def features(self) -> tuple[Column, ...]:
         """The columns of the matrix, in order."""
         return tuple(column for column in self.columns if column.in_matrix)
@@ -236,8 +231,6 @@ def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCo
 def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
     """Return a table with the matrix that stands for it, by a code learned from it.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"age": [20, 40, None], "pet": ["cat", None, "dog"]})
     >>> encoded = encode_table(table)
     >>> encoded.matrix
@@ -337,11 +330,7 @@ def unknown_cells(unknown: Sequence[Unknown]) -> str:
 
 
 def _filled(
-    series: pd.Series,
-    gaps: BoolArray,
-    column: Column,
-    values: FloatArray | None,
-    fill_empty: bool,
+    series: pd.Series, gaps: BoolArray, column: Column, values: FloatArray | None, fill_empty: bool
 ) -> pd.Series:
     """Return a column with its gaps written; the column itself where there is nothing to write.
 

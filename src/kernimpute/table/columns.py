@@ -62,8 +62,6 @@ class TableTypeError(TableError, TypeError):
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 
-    Examples
-    --------
     >>> counted(1, "cell"), counted(2, "cell")
     ('1 cell', '2 cells')
     """
@@ -80,8 +78,6 @@ def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
 def the_column(name: Hashable) -> str:
     """Return the start of a sentence about a column; a number is the place of a nameless one.
 
-    Examples
-    --------
     >>> the_column("age"), the_column(2)
     ("The 'age' column of the table", "The table's column 2")
     """
@@ -152,8 +148,6 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 def as_number(text: str) -> float | None:
     """Return the finite number that a text spells, or None.
 
-    Examples
-    --------
     >>> [as_number(text) for text in ("38.50", "-1e3", "12,5", "1_000", "inf")]
     [38.5, -1000.0, None, None, None]
     """
@@ -534,11 +528,10 @@ def check_table(frame: pd.DataFrame) -> None:
         raise TableError("The table must have at least one row. Got a table without rows.")
 
 
-def check_distinct_names(names: Iterable[Hashable], owner: str | None = None) -> None:
-    """Refuse a table of which two columns have one name; `owner` is what got the table."""
+def check_distinct_names(names: Iterable[Hashable], whose: str = "the table") -> None:
+    """Refuse a table of which two columns have one name."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        whose = "the table" if owner is None else f"the table that {owner} got"
         raise TableError(
             f"The columns of {whose} must have distinct names. Got {listed(repeated)} more "
             "than once: rename the copies."

@@ -39,7 +39,7 @@ def is_frame(X: object) -> bool:
 def check_names(X: Any, owner: str) -> None:
     """Refuse a table, got by `owner`, of which two columns have one name."""
     names = X.column_names if isinstance(X, pa.Table) else X.columns
-    check_distinct_names(list(names), owner)
+    check_distinct_names(list(names), f"the table that {owner} got")
 
 
 def to_pandas(X: Any) -> pd.DataFrame:

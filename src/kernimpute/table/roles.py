@@ -76,12 +76,8 @@ def infer_task(labels: pd.Series) -> Task:
 
     Text, booleans and categories are classes; for numbers see `core.checks.infer_task`.
 
-    Examples
-    --------
-    >>> infer_task(pd.Series(["no", "yes", "no"]))
-    'classification'
-    >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
-    'regression'
+    >>> infer_task(pd.Series(["no", "yes", "no"])), infer_task(pd.Series([0.5, 2.0, 2.0]))
+    ('classification', 'regression')
     """
     column = encode_table(labels.to_frame()).code.columns[0]
     if column.kind in ("number", "whole"):
