@@ -1,7 +1,5 @@
 """The names of the package: imported when they are asked for, and all there."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

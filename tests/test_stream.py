@@ -1,7 +1,5 @@
 """Streamed tables: filled as in memory, whole or not at all, and told of in the same words."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 

@@ -1,7 +1,5 @@
 """`impute`, `fit` and `apply` as a user meets them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The program as a process of its own: exit codes, interruption, terminals, closed streams."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

@@ -1,7 +1,5 @@
 """Large Parquet tables at the command line: folders, models, workers, and an interrupt."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import signal

@@ -1,7 +1,5 @@
 """Text tables: cells, the values they stand for, what is refused, and what comes back unchanged."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

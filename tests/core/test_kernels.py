@@ -1,7 +1,5 @@
 """Kernels: sums, bounds, gradients and links, every kernel in one battery."""
 
-from __future__ import annotations
-
 import operator
 from itertools import product
 

@@ -4,8 +4,6 @@ The result of a projection on a convex set lies in the set, is its own projectio
 obtuse angle with every feasible point, ``<M - P(M), Q - P(M)> <= 0``; no two points move apart.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -273,7 +271,6 @@ def test_complete_rows_against_a_conic_solver(seed, n_complete):
 
 
 def matrix_with(values):
-    """Return a symmetric matrix with these eigenvalues."""
     noise = np.random.default_rng(0).standard_normal((len(values),) * 2)
     vectors = np.linalg.qr(noise)[0]
     return symmetrise((vectors * values) @ vectors.T)

@@ -1,7 +1,5 @@
 """Inputs that broke other imputers, cases 1 to 15 of `cases/README.md`, each with its number."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -29,19 +27,16 @@ MACHINES = [KernelImputationClassifier(cv=None), KernelImputationRegressor()]
 
 @pytest.fixture
 def rows():
-    """Return the cases' X and y."""
     return uniform_rows()
 
 
 def with_column(X, place, values):
-    """Return a copy of X in which one column holds `values`."""
     X = X.copy()
     X[:, place] = values
     return X
 
 
 def answer_of(fitted):
-    """Return the method that answers for new rows."""
     methods = ("transform", "decision_function", "predict")
     return next(getattr(fitted, name) for name in methods if hasattr(fitted, name))
 

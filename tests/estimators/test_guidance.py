@@ -1,7 +1,5 @@
 """What labels are used for: nothing by default; what needs them says so."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -4,8 +4,6 @@ scikit-learn's own checks fit complete tables only. A check here is a function o
 imputer that asserts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -64,13 +62,11 @@ checks = {}
 
 
 def check(function):
-    """Register a check under its name."""
     checks[function.__name__] = function
     return function
 
 
 def training_rows():
-    """Return labelled rows with gaps, read-only."""
     X, y = related_rows(n_samples=40, seed=0)
     return read_only(X), read_only(y)
 
@@ -98,7 +94,6 @@ def fill_new(imputer, X, y, X_new):
 
 
 def fill_both(imputer, X, y, X_new):
-    """Return training rows and new rows, filled."""
     return fill_training(imputer, X, y), fill_new(imputer, X, y, X_new)
 
 

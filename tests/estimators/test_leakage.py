@@ -1,7 +1,5 @@
 """On pure noise a cross-validated imputer scores chance; one fitted beforehand does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,7 +1,5 @@
 """Records that no experiment made, with known differences between the methods."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures are drawn from the records alone, the same bytes for the same records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

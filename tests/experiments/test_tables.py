@@ -1,7 +1,5 @@
 """Tables say what the records say, in the paper's arrangement."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`anchored` finds the saddle that a conic solver finds, and its gap is what it says."""
 
-from __future__ import annotations
-
 import math
 
 import cvxpy as cp

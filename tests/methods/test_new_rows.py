@@ -1,7 +1,5 @@
 """New rows are filled from complete rows, each on its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """`paper` and `appendix` do what the equations of Algorithm 1 say, round by round."""
 
-from __future__ import annotations
-
 import math
 
 import cvxpy as cp

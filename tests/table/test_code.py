@@ -1,7 +1,5 @@
 """Tables as matrices and back: nothing is written but gaps, and every fill lies in its domain."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -185,6 +183,9 @@ def test_unknown_categories_are_gaps_of_the_matrix_alone():
     assert unknown_cells(encoded.unknown) == (
         "4 cells of 2 columns ('c': 'q', 'r' in 3 cells; 'k': 'y' in 1 cell)"
     )
+    many = unknown_cells([(f"c{k}", tuple(f"u{row}" for row in range(9)), 9) for k in range(8)])
+    assert many.startswith("72 cells of 8 columns ('c0': 'u0', ")
+    assert " and 4 more in 9 cells; " in many and many.endswith("; and 3 more columns)")
     filled = encoded.decode(np.nan_to_num(encoded.matrix, nan=1.0))
     assert filled["c"].tolist() == ["q", "a", "r", "q"]
     assert filled["k"].tolist() == ["x", "y", "x", "x"]

@@ -1,7 +1,5 @@
 """Tables of every library and arrays, to pandas and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -48,7 +46,6 @@ def filled_like(X, code=None, fill_empty=False):
 
 
 def cells(table):
-    """Return a table's columns as lists."""
     if isinstance(table, pa.Table):
         return table.to_pydict()
     return table.to_dict(as_series=False)

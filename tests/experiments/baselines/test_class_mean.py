@@ -1,7 +1,5 @@
 """Class means: what fills training rows, what fills new ones."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.impute import SimpleImputer
 

@@ -1,7 +1,5 @@
 """NewImp: the flow against loops and Gaussians, the score against finite differences."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
