@@ -168,8 +168,10 @@ TABLES_OF_CONSTANTS = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES_OF_CONSTANTS)
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial", "chi2"])
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [*zip(TABLES_OF_CONSTANTS, ["chi2", "linear", "polynomial", "gaussian"], strict=True)],
+)
 def test_case_24_a_table_of_constants_shows_no_warning(name, kernel):
     X, y = TABLES_OF_CONSTANTS[name], np.arange(40) % 2
     with collected_warnings() as collected:

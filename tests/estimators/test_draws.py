@@ -65,7 +65,7 @@ def test_deviations_are_in_units_nan_where_observed_and_of_the_containers_kind()
     for name, most in (("height", 12.0), ("smoker", 0.5), ("grade", 2.0 / 3.0)):
         assert deviation[name].dropna().between(1e-6, most).all()
     # A category's is the share of draws that differ from the fill, roughly.
-    filled, draws = imputer.transform(frame), imputer.sample(frame, 400)
+    filled, draws = imputer.transform(frame), imputer.sample(frame, 250)
     differs = np.mean(
         [drawn["grade"].astype(str) != filled["grade"].astype(str) for drawn in draws], 0
     )

@@ -31,7 +31,7 @@ from tests.experiments.small_problem import small_problem
 
 C, GAMMA = 2.0, 0.5
 PROBLEM = small_problem(held_out="amputed")
-LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=80)
+LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=60)
 
 NAMES = """
 mean+svc mean+svc_near mean+logistic mean+mlp mean+hgb mean+indicators+logistic
@@ -62,7 +62,7 @@ def test_every_method_selects_and_predicts(name):
 
 @pytest.mark.parametrize("name", [one for one in NAMES if one != "geom"])
 def test_methods_take_more_than_two_classes(name):
-    problem = small_problem(n_classes=3, n_rows=60)
+    problem = small_problem(n_classes=3)
     first = next(iter(method(name).candidates(problem)))
     assert set(first.model.predict(problem.test.X)) <= {0, 1, 2}
 
