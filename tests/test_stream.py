@@ -135,17 +135,6 @@ def test_types_come_back_and_what_is_ignored_passes(paths):
     assert group.column(0).compression == "ZSTD"
 
 
-def test_nothing_to_fill(paths):
-    table = numeric_table(40).fillna(0.0).assign(note=["seen", None, "-", "seen"] * 10)
-    source = written(table, paths[0])
-    done = impute_parquet(*paths, "y", ignore=["note"])
-    assert read(paths[1]).equals(source) and done.n_filled == 0
-    assert done.notes == (
-        "the table has no other gap to fill: it is returned unchanged",
-        "empty cells stay in columns that are ignored: note (10)",
-    )
-
-
 # ------------------------------------------------------------------------- from a sample
 
 

@@ -16,6 +16,7 @@ from experiments.tables.grid import Entry, Table, latex, markdown
 from tests.experiments.made_records import COMMITTED, METHODS, classification_records, committed
 
 CONFIG = SimpleNamespace(name="classification", kind="classification", repetitions=10)
+THREE = (("mean+svc", 0.8), ("direct+svc", 0.81), ("knn+svc", 0.79))
 usual_tables = cache(lambda: make_tables(CONFIG, classification_records()))
 
 
@@ -53,8 +54,7 @@ def test_accuracy_is_the_mean_and_stands_beside_the_papers():
 
 def test_fewer_repetitions_are_counted_in_brackets_and_one_has_no_deviation():
     few, one = (
-        make_tables(CONFIG, classification_records(n_repetitions=n, rates=(0.2, 0.6)))[0]
-        for n in (4, 1)
+        make_tables(CONFIG, classification_records((0.2, 0.6), THREE, n))[0] for n in (4, 1)
     )
     (line,) = lines_of(few, "heart", "MI", "plain")
     assert line.count(" (4)") == line.count("±") == 2

@@ -225,21 +225,18 @@ def test_the_callback_sees_the_trace_of_every_stage(variant):
 
 
 @pytest.mark.parametrize("variant", TWO_STAGES)
-def test_a_true_answer_of_the_callback_stops_the_run(variant):
+@pytest.mark.parametrize(
+    ("options", "status", "n_iter"),
+    [
+        ({"callback": lambda record: record.iteration == 2}, Status.INTERRUPTED, 2),
+        ({"max_iter": 0}, Status.MAX_ITER, 0),
+        ({"max_iter": 1}, Status.MAX_ITER, 1),
+    ],
+)
+def test_a_run_that_is_stopped_or_has_too_few_rounds_says_so(variant, options, status, n_iter):
     X, y = table(missing_rate=0.6)
-    options = {"tol": 0.0, "callback": lambda record: record.iteration == 2}
-    learned = learn(X, y, variant, **options)
-    assert learned.status is Status.INTERRUPTED
-    assert learned.n_iter == 2
-
-
-@pytest.mark.parametrize("variant", TWO_STAGES)
-@pytest.mark.parametrize("max_iter", [0, 1])
-def test_too_few_rounds_are_told(variant, max_iter):
-    X, y = table(missing_rate=0.6)
-    learned = learn(X, y, variant, tol=0.0, max_iter=max_iter)
-    assert learned.status is Status.MAX_ITER
-    assert learned.n_iter == max_iter
+    learned = learn(X, y, variant, tol=0.0, **options)
+    assert (learned.status, learned.n_iter) == (status, n_iter)
     assert np.isfinite(learned.K).all()
 
 

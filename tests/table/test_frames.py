@@ -103,16 +103,6 @@ def test_new_rows_may_lack_a_category_that_is_filled(as_table):
     assert cells(filled) == {"Enum": ["z", "a"], "Categorical": ["a", "b"]}
 
 
-def test_rows_of_gaps_only_in_another_dtype_are_filled():
-    code = learn_code(to_pandas(POLARS[["String", "Float64", "Enum"]]))
-    new = pl.DataFrame(
-        {"String": [None], "Float64": [None], "Enum": [None]},
-        schema={"String": pl.Float64, "Float64": pl.String, "Enum": pl.Null},
-    )
-    filled, _ = filled_like(new, code)
-    assert cells(filled) == {"String": ["b"], "Float64": [0.3], "Enum": ["a"]}
-
-
 ARRAYS = {
     "float64": (np.array([[1.5, np.nan], [2.5, 3.0]]), "float64"),
     "float16": (np.array([[1.5, np.nan], [2.5, 3.0]], dtype="float16"), "float16"),

@@ -84,8 +84,7 @@ class Kernel(ABC):
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
         if columns and not self.is_distance:
             must_be = (
-                "empty, because only the gaussian and laplacian kernels have a categorical "
-                "feature term"
+                "empty: only the gaussian and laplacian kernels have a categorical feature term"
             )
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
 

@@ -35,14 +35,9 @@ PROJECTIONS = 20
 """The same for the exact projection, of which each iteration takes one eigendecomposition."""
 VIOLATION = 1e-3
 """Largest violation of the bounds at which the eigenvalue program counts as solved."""
-INFEASIBLE = (
-    "Step 1's eigenvalue program is infeasible: the exact projection on the box and the cone "
-    "was taken instead."
-)
-UNSOLVED = (
-    "Step 1's eigenvalue program was not solved within its iterations: the exact projection on "
-    "the box and the cone was taken instead."
-)
+FALLBACK = "the exact projection on the box and the cone was taken instead."
+INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
+UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
 
 
 class Adjusted(NamedTuple):

@@ -378,7 +378,9 @@ def _repeated(value: object, count: int) -> Fills:
 def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
     """Return what the numbers or codes at the gaps of a column stand for."""
     if column.kind == "category":
-        return _objects(column.values)[np.rint(values).astype(np.intp)]
+        categories = np.empty(len(column.values), dtype=object)
+        categories[:] = column.values
+        return categories[np.rint(values).astype(np.intp)]
     low, high = column.values
     to_integers = family_of(dtype) == "integer"
     if column.kind != "whole" and not to_integers:
@@ -406,13 +408,6 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
         return np.clip(np.rint(values), smallest, largest).astype(dtype) + 0
     whole = (int(value) + column.origin for value in np.rint(values))
     return np.array([min(max(value, smallest), largest) for value in whole], dtype=dtype)
-
-
-def _objects(values: Sequence[object]) -> Fills:
-    """Return values as they are, in an array of shape (n_values,)."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -> pd.Series:
