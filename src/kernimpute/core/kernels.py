@@ -83,9 +83,7 @@ class Kernel(ABC):
             must_be = "a tuple of distinct ints in [0, inf)"
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
         if columns and not self.is_distance:
-            must_be = (
-                "empty: only the gaussian and laplacian kernels have a categorical feature term"
-            )
+            must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
 
     # ------------------------------------------------------------------ what a kernel states
