@@ -1,7 +1,5 @@
 """What all tests share: one BLAS thread, derandomised properties, the kernels, the real tables."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from pathlib import Path

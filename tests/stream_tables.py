@@ -1,7 +1,5 @@
 """Tables of all kinds of columns, with gaps everywhere, as Parquet files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Streamed tables: filled as in memory, whole or not at all, and told of in the same words."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 
@@ -51,12 +49,11 @@ def assert_filled_as(expected, got, source, markers=()):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("batch_rows", [37, 1000])
-def test_a_table_of_no_more_rows_than_the_sample_is_filled_as_in_memory(paths, options, batch_rows):
+def test_a_table_of_no_more_rows_than_the_sample_is_filled_as_in_memory(paths, options):
     source = written(mixed_table(), paths[0])
     options = {"ignore": ["id"], **options}
     with pytest.warns(TableWarning) as caught:
-        done = impute_parquet(*paths, batch_rows=batch_rows, **options)
+        done = impute_parquet(*paths, batch_rows=37, **options)
     expected = impute_table(as_frame(source), **options)
     kept = [name for name in source.column_names if name not in options.get("drop", ())]
     markers = options.get("missing_values", ())
@@ -136,17 +133,6 @@ def test_types_come_back_and_what_is_ignored_passes(paths):
         assert got[name].filter(seen).to_pylist() == source[name].filter(seen).to_pylist()
     group = pq.ParquetFile(paths[1]).metadata.row_group(0)
     assert group.column(0).compression == "ZSTD"
-
-
-def test_nothing_to_fill(paths):
-    table = numeric_table(40).fillna(0.0).assign(note=["seen", None, "-", "seen"] * 10)
-    source = written(table, paths[0])
-    done = impute_parquet(*paths, "y", ignore=["note"])
-    assert read(paths[1]).equals(source) and done.n_filled == 0
-    assert done.notes == (
-        "the table has no other gap to fill: it is returned unchanged",
-        "empty cells stay in columns that are ignored: note (10)",
-    )
 
 
 # ------------------------------------------------------------------------- from a sample

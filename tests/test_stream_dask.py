@@ -1,7 +1,5 @@
 """Streams on Dask: workers of its own or of a cluster, one of which dies, and DataFrames."""
 
-from __future__ import annotations
-
 import os
 import signal
 

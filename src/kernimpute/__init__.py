@@ -59,26 +59,14 @@ else:
     from importlib import import_module as _import_module
 
     _HOMES = {
-        "core.status": ("Record", "Status", "Trace"),
-        "estimators": (
-            "KernelImputationClassifier",
-            "KernelImputationRegressor",
-            "KernelImputer",
-            "default_grid",
-            "load",
-            "save",
-        ),
-        "kernels": (),
-        "methods.impute": (
-            "VARIANTS",
-            "ImputationResult",
-            "LearnedKernel",
-            "impute",
-            "learn_kernel",
-        ),
-        "methods.recover": ("RecoveredFeatures", "recover_features"),
-        "stream": (),
-        "estimators.impute_table": ("TableImputation", "TableWarning", "impute_table"),
+        "core.status": "Record Status Trace",
+        "estimators": "KernelImputationClassifier KernelImputationRegressor KernelImputer "
+        "default_grid load save",
+        "estimators.impute_table": "TableImputation TableWarning impute_table",
+        "kernels": "",
+        "methods.impute": "VARIANTS ImputationResult LearnedKernel impute learn_kernel",
+        "methods.recover": "RecoveredFeatures recover_features",
+        "stream": "",
     }
 
     # A name is imported on its first use (PEP 562). All together take more than a second, and
@@ -87,7 +75,7 @@ else:
         if name in _HOMES:
             return _import_module(f"{__name__}.{name}")
         for home, names in _HOMES.items():
-            if name in names:
+            if name in names.split():
                 value = globals()[name] = getattr(_import_module(f"{__name__}.{home}"), name)
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,8 +6,6 @@ import gc
 import signal
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run the program, from the first import on, and return its exit code."""

@@ -45,15 +45,10 @@ from kernimpute.estimators.impute_table import (
     notes_of_filling,
     refuse_decided,
     share_of_cells,
+    size_text,
 )
 from kernimpute.table.code import Unknown
-from kernimpute.table.columns import (
-    TableError,
-    check_column_names,
-    counted,
-    listed,
-    observed_in_table,
-)
+from kernimpute.table.columns import TableError, check_column_names, listed, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
 from kernimpute.table.parquet import (
     BLOCK_ROWS,
@@ -615,7 +610,7 @@ def _imputation(
     n_columns = len(filler.kept)
     seconds = time.perf_counter() - start
     facts |= {
-        "table": f"{counted(found.n_rows, 'row')}, {counted(n_columns, 'column')}",
+        "table": size_text(found.n_rows, n_columns),
         "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }

@@ -1,7 +1,5 @@
 """What the tests of the command line share."""
 
-from __future__ import annotations
-
 import csv
 import io
 
@@ -16,7 +14,6 @@ FIT = ("fit", "t.csv", "-t", "y", "--ignore", "id", "--drop", "junk", "--categor
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return an empty current directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -52,7 +49,6 @@ def refused(program, folder):
 
 
 def flat(text):
-    """Return a text with single blanks."""
     return " ".join(text.split())
 
 
@@ -109,7 +105,6 @@ def fitted(table, model_bytes):
 
 
 def cells_of(text, delimiter=","):
-    """Return the rows of a CSV, the header first."""
     return list(csv.reader(io.StringIO(text), delimiter=delimiter))
 
 

@@ -1,7 +1,5 @@
 """Every error becomes one sentence in the command line's words, and an exit code."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The program as a process of its own: exit codes, interruption, terminals, closed streams."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty
@@ -80,8 +78,9 @@ def test_the_program_returns_its_exit_code(table, monkeypatch, capsys):
     assert (out, err.partition(". ")[0]) == ("", "kernimpute: --target: there is no column 'nope'")
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("patch", [WRITING, IMPORTING])
+@pytest.mark.parametrize(
+    ("patch", "sent", "code"), [(WRITING, signal.SIGTERM, 143), (IMPORTING, signal.SIGINT, 130)]
+)
 def test_an_interrupt_is_one_line_and_leaves_nothing_behind(table, patch, sent, code):
     (table / "o.csv").write_text("old")
     given = [*IMPUTE, "--report", "r.html", "--force"]

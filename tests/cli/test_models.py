@@ -1,7 +1,5 @@
 """Model files: what they hold, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The real tables go through the command line as they are."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is printed: progress on terminals only, and a summary that cannot fail a run."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Checks: what each lets pass, the sentence of every refusal, and the map to [0, 1] and back."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

@@ -1,15 +1,11 @@
 """The dual: exact solutions, extremes, starts, weights of rows, intercepts, refusals."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.svm import SVC, SVR
 
 from kernimpute.core.dual import TASKS, UnsolvedMachineError, make_dual
@@ -133,41 +129,6 @@ def test_machines_agree_with_scikit_learn(C, epsilon, weighted):
     machine.fit(X, y, sample_weight=weights)
     theirs = machine.decision_function(X) if epsilon is None else machine.predict(X)
     np.testing.assert_allclose((K @ b + dual.intercept(K, b))[:, 0], theirs, atol=1e-4)
-
-
-def minimum(cost, ends, ftol):
-    """Return SciPy's minimum over signed coefficients in halves, which makes |b| smooth."""
-    n = len(ends) // 2
-    return minimize(
-        cost,
-        np.zeros(2 * n),
-        method="SLSQP",
-        bounds=[(0.0, end) for end in ends],
-        constraints={"type": "eq", "fun": lambda halves: halves[:n].sum() - halves[n:].sum()},
-        options={"maxiter": 500, "ftol": ftol},
-    )
-
-
-def test_a_generic_solver_finds_nothing_better(any_case):
-    X, dual = any_case
-    few = {name: getattr(dual, name)[:12] for name in ("targets", "lower", "upper")}
-    dual, K = replace(dual, **few), gaussian(X[:12], 2.0)
-    b = dual.solve(K)
-    ends = np.concatenate([dual.upper[:, 0], -dual.lower[:, 0]])
-    result = minimum(lambda h: -dual.value(K, (h[:12] - h[12:])[:, None]), ends, 1e-12)
-    assert dual.value(K, b) >= -result.fun - 1e-9 * abs(result.fun)
-    if dual.C < 1e3:
-        assert dual.value(K, b) == pytest.approx(-result.fun, rel=1e-5)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e5])
-def test_regression_does_not_depend_on_the_scale_of_the_targets(scale):
-    X = points(50)
-    y, K = targets_of(X), gaussian(X, 2.0)
-    dual = make_dual(y, 50, task="regression", C=2.0, epsilon=0.1)
-    scaled = make_dual(scale * (y + 1e3), 50, task="regression", C=2.0 * scale, epsilon=0.1 * scale)
-    b = dual.solve(K)
-    np.testing.assert_allclose(scaled.solve(K), scale * b, rtol=0.0, atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -450,12 +411,6 @@ def test_labels_and_settings_that_are_refused(y, settings, error, message):
 def test_weights_that_are_refused(weights, error, message):
     with pytest.raises(error, match=message):
         make_dual([0, 1, 0], 3, C=20.0, sample_weight=weights)
-
-
-@pytest.mark.parametrize("start", [np.zeros(4), np.zeros((4, 2)), np.full((4, 1), np.nan)])
-def test_a_start_that_is_no_point_is_refused(start):
-    with pytest.raises(ValueError, match=r"'start' .* finite and of shape \(4, 1\)"):
-        make_dual([0, 1, 0, 1], 4).solve(np.eye(4), start=start)
 
 
 def test_a_kernel_that_is_not_finite_is_refused():

@@ -1,7 +1,5 @@
 """Files and folders that are there whole: what was there before outlives every failure."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernels: sums, bounds, gradients and links, every kernel in one battery."""
 
-from __future__ import annotations
-
 import operator
 from itertools import product
 
@@ -60,10 +58,7 @@ def looped_sums(kernel, X, Z):
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_sums_are_those_of_a_double_loop(any_kernel, missing):
-    X, Z = (
-        table_for(any_kernel, 9, 3, missing=missing),
-        table_for(any_kernel, 5, 4, missing=missing),
-    )
+    X, Z = (table_for(any_kernel, n, seed=n, missing=missing) for n in (9, 5))
     for Y, others in ((X, ()), (Z, (Z, ~np.isnan(Z)))):
         expected = looped_sums(any_kernel, X, Y)
         found = any_kernel.observed_sums(X, ~np.isnan(X), *others)

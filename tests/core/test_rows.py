@@ -1,7 +1,5 @@
 """Labelled rows as the solvers take them, and the kernel and anchor that are taken by default."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How loops end and what they leave behind."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

@@ -1,7 +1,5 @@
 """One machine's dual: libsvm's start, and the active set that ends at an optimum, always."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

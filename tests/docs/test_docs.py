@@ -1,7 +1,5 @@
 """The documentation lists every public name, its links lead somewhere, and its code runs."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy
@@ -48,7 +46,6 @@ def headings(page):
 
 
 def python_blocks(page):
-    """Return the Python code of a page, block by block."""
     return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
 
 

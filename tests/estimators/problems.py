@@ -1,7 +1,5 @@
 """Small labelled tables with gaps that the tests of the estimators share."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from contextlib import contextmanager
@@ -38,12 +36,10 @@ def related_rows(n_samples=60, n_features=4, share=0.25, seed=0, n_classes=2):
 
 
 def noisy_target(X, generator):
-    """Return a target that follows the columns of complete rows, with noise."""
     return 3.0 * X[:, 0] - 2.0 * X[:, 1] ** 2 + 0.3 * generator.normal(size=len(X))
 
 
 def regression_rows(n_samples=60, n_features=4, share=0.25, seed=0):
-    """Return rows with gaps and a quantity to predict."""
     generator = np.random.default_rng(seed)
     X = generator.random((n_samples, n_features))
     y = 50.0 + 20.0 * noisy_target(X, generator)
@@ -78,7 +74,6 @@ def mixed_table(n_samples=48, share=0.25, seed=0):
 
 
 def read_only(array):
-    """Return a copy that cannot be written to."""
     array = np.array(array, copy=True)
     array.setflags(write=False)
     return array

@@ -1,7 +1,5 @@
 """Random labelled tables of every kind of column that the estimators take."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Inputs that broke the first release, cases 17 to 28 of `cases/README.md`, by their numbers."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -56,17 +54,6 @@ def test_case_17_an_unknown_category_is_kept_and_the_rest_is_filled_as_at_a_gap(
     assert filled["town"][5] in ("Ulm", "Bonn")
     assert not filled["missingindicator_town"][seen].any()
     pd.testing.assert_frame_equal(filled[[*"abcd"]], imputer.transform(gap)[[*"abcd"]])
-
-
-def test_case_17_of_many_columns_the_warning_shows_a_few():
-    names = [f"c{place}" for place in range(8)]
-    frame = pd.DataFrame({name: ["a", "b"] * 10 for name in names})
-    imputer = KernelImputer().fit(frame, [0, 1] * 10)
-    new = pd.DataFrame({name: [f"u{row}" for row in range(9)] for name in names})
-    with pytest.warns(UserWarning, match=r"72 cells of 8 columns \('c0': 'u0', .* and 4 more in 9"):
-        assert imputer.transform(new).equals(new)
-    with pytest.warns(UserWarning, match=r"; and 3 more columns\)"):
-        imputer.transform(new)
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=repr)
@@ -152,7 +139,7 @@ def test_case_22_large_integers_are_told_apart_and_filled_inside_their_range(bas
 
 @pytest.mark.parametrize("base", [10**18, 10**30])
 @pytest.mark.parametrize("output", ["o.csv", "o.parquet"])
-def test_case_22_so_does_the_command_line(tmp_path, monkeypatch, base, output):
+def test_case_22_so_does_the_command_line(tmp_path, monkeypatch, capsys, base, output):
     monkeypatch.chdir(tmp_path)
     rows = [f"{base + 2 * row},{row % 7}.5,{row % 2}" for row in range(39)]
     (tmp_path / "t.csv").write_text("\n".join(["id,x,y", *rows, ",3.25,0"]) + "\n")
@@ -160,7 +147,10 @@ def test_case_22_so_does_the_command_line(tmp_path, monkeypatch, base, output):
     is_refused = output == "o.parquet" and base > 2**63
     assert run(["impute", "t.csv", "-t", "y", "-o", output, "-q"]) == is_refused
     if is_refused:
+        assert "column 'id' holds whole numbers beyond 64 bits" in capsys.readouterr().err
         assert not (tmp_path / output).exists()
+        assert run(["impute", "t.csv", "-t", "y", "-o", output, "-q", "--ignore", "id"]) == 0
+        assert pd.read_parquet(output)["id"].tolist()[:39] == [row.split(",")[0] for row in rows]
     elif output == "o.csv":
         written = (tmp_path / output).read_text().splitlines()
         assert written[1:40] == rows
@@ -178,8 +168,10 @@ TABLES_OF_CONSTANTS = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES_OF_CONSTANTS)
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "polynomial", "chi2"])
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [*zip(TABLES_OF_CONSTANTS, ["chi2", "linear", "polynomial", "gaussian"], strict=True)],
+)
 def test_case_24_a_table_of_constants_shows_no_warning(name, kernel):
     X, y = TABLES_OF_CONSTANTS[name], np.arange(40) % 2
     with collected_warnings() as collected:

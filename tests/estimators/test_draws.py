@@ -1,7 +1,5 @@
 """Draws and standard deviations: in the table's own kinds, and as wide as they claim."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -67,7 +65,7 @@ def test_deviations_are_in_units_nan_where_observed_and_of_the_containers_kind()
     for name, most in (("height", 12.0), ("smoker", 0.5), ("grade", 2.0 / 3.0)):
         assert deviation[name].dropna().between(1e-6, most).all()
     # A category's is the share of draws that differ from the fill, roughly.
-    filled, draws = imputer.transform(frame), imputer.sample(frame, 400)
+    filled, draws = imputer.transform(frame), imputer.sample(frame, 250)
     differs = np.mean(
         [drawn["grade"].astype(str) != filled["grade"].astype(str) for drawn in draws], 0
     )
@@ -105,31 +103,23 @@ def test_intervals_of_nine_tenths_cover_nine_tenths():
     np.testing.assert_allclose(draws.std(axis=0) / deviation[gaps], 1.0, atol=0.25)
 
 
-@pytest.mark.parametrize("reference", ["mean", KNNImputer()], ids=str)
-def test_other_references_have_neither(reference):
+@pytest.mark.parametrize(
+    ("reference", "given", "name", "must_be"),
+    [
+        *((other, (), "reference", "'joint' for sample") for other in ("mean", KNNImputer())),
+        *(("joint", (number,), "n_draws", "an int") for number in (0, 1.5, True)),
+        *(("joint", (1, seed), "random_state", "") for seed in (-1, "x")),
+    ],
+    ids=str,
+)
+def test_draws_that_cannot_be_are_refused(reference, given, name, must_be):
     X, _ = related_rows()
     imputer = KernelImputer(reference=reference).fit(X)
-    for method in ("sample", "standard_deviation"):
-        with pytest.raises(ValueError, match=f"'reference' parameter .* 'joint' for {method}. Got"):
-            getattr(imputer, method)(X)
-
-
-@pytest.mark.parametrize("n_draws", [0, 1.5, True])
-def test_a_number_of_draws_is_a_whole_one(n_draws):
-    X, _ = related_rows()
-    with pytest.raises(
-        (TypeError, ValueError), match="'n_draws' parameter of KernelImputer.sample"
-    ):
-        KernelImputer().fit(X).sample(X, n_draws)
-
-
-@pytest.mark.parametrize("seed", [-1, "x"])
-def test_a_seed_of_draws_that_is_none_is_refused(seed):
-    X, _ = related_rows()
-    with pytest.raises(
-        ValueError, match="^The 'random_state' parameter of KernelImputer.sample mu"
-    ):
-        KernelImputer().fit(X).sample(X, 1, seed)
+    with pytest.raises((TypeError, ValueError), match=f"^The '{name}' parameter .* {must_be}"):
+        imputer.sample(X, *given)
+    if name == "reference":
+        with pytest.raises(ValueError, match="'joint' for standard_deviation. Got"):
+            imputer.standard_deviation(X)
 
 
 def test_guided_fits_draw_from_the_joint_normal_too():

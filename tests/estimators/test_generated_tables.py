@@ -1,7 +1,5 @@
 """Random tables end filled, or in a refusal of ours; never in NaN or a stranger's warning."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 import warnings

@@ -1,7 +1,5 @@
 """What labels are used for: nothing by default; what needs them says so."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -51,7 +49,7 @@ OF_GUIDANCE = ("eta", "new_rows", "tol")
 def test_a_parameter_that_nothing_uses_is_refused_by_name(estimator, unused, name):
     if not hasattr(estimator, name):
         return
-    X, y = related_rows(30)
+    X, y = related_rows(12)
     given = clone(estimator).set_params(**{name: GIVEN[name]})
     if name not in unused:
         # Only a quantity has a tube.

@@ -4,7 +4,7 @@ scikit-learn's own checks fit complete tables only. A check here is a function o
 imputer that asserts.
 """
 
-from __future__ import annotations
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -64,13 +64,11 @@ checks = {}
 
 
 def check(function):
-    """Register a check under its name."""
     checks[function.__name__] = function
     return function
 
 
 def training_rows():
-    """Return labelled rows with gaps, read-only."""
     X, y = related_rows(n_samples=40, seed=0)
     return read_only(X), read_only(y)
 
@@ -98,8 +96,15 @@ def fill_new(imputer, X, y, X_new):
 
 
 def fill_both(imputer, X, y, X_new):
-    """Return training rows and new rows, filled."""
-    return fill_training(imputer, X, y), fill_new(imputer, X, y, X_new)
+    """Return training and new rows as one fresh copy of the imputer fills them."""
+    fitted = clone(imputer)
+    return features(fitted.fit_transform(X, y), X), features(fitted.transform(X_new), X_new)
+
+
+@cache
+def usual_fills(imputer):
+    """Return the training rows and the new ones, filled, which many checks compare with."""
+    return tuple(map(read_only, fill_both(imputer, *training_rows(), new_rows())))
 
 
 def solver_tolerance(imputer):
@@ -119,10 +124,8 @@ def assert_same_fills(one, other, X, tolerance=CLOSE):
 
 @check
 def no_gap_is_left_and_observed_cells_keep_every_bit(imputer):
-    X, y, X_new = *training_rows(), new_rows()
-    training, new = fill_both(imputer, X, y, X_new)
-    assert_filled(X, training)
-    assert_filled(X_new, new)
+    for before, after in zip((training_rows()[0], new_rows()), usual_fills(imputer), strict=True):
+        assert_filled(before, after)
 
 
 @check
@@ -141,16 +144,16 @@ def inputs_are_not_written_to_nor_returned(imputer):
 def a_filled_table_comes_back_as_it_is(imputer):
     X, y = training_rows()
     fitted = clone(imputer).fit(X, y)
-    filled = fill_training(imputer, X, y)
+    filled, _ = usual_fills(imputer)
     assert same_bits(features(fitted.transform(filled), X), filled)
     assert same_bits(fill_training(imputer, filled, y), filled)
 
 
 @check
 def filled_values_lie_in_the_observed_range(imputer):
-    X, y, X_new = *training_rows(), new_rows()
+    X = training_rows()[0]
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
-    for before, after in zip((X, X_new), fill_both(imputer, X, y, X_new), strict=True):
+    for before, after in zip((X, new_rows()), usual_fills(imputer), strict=True):
         gaps = np.isnan(before)
         assert (after >= low)[gaps].all()
         assert (after <= high)[gaps].all()
@@ -205,10 +208,9 @@ def single_precision_is_kept_and_fills_like_double(imputer):
 @check
 def memory_order_does_not_matter(imputer):
     X, y, X_new = *training_rows(), new_rows()
-    expected = fill_both(imputer, X, y, X_new)
     for layout in (np.asfortranarray, np.ndarray.tolist):
         got = fill_both(imputer, layout(X), y, layout(X_new))
-        for one, other in zip(got, expected, strict=True):
+        for one, other in zip(got, usual_fills(imputer), strict=True):
             assert_same_fills(one, other, X)
 
 
@@ -232,7 +234,7 @@ def equal_training_rows_with_equal_labels_get_equal_fills(imputer):
 def permuted_training_rows_are_filled_alike(imputer):
     X, y, X_new = *training_rows(), new_rows()
     order = np.random.default_rng(3).permutation(len(X))
-    training, new = fill_both(imputer, X, y, X_new)
+    training, new = usual_fills(imputer)
     permuted, new_from_permuted = fill_both(imputer, X[order], y[order], X_new)
     assert_same_fills(permuted, training[order], X, solver_tolerance(imputer))
     assert_same_fills(new_from_permuted, new, X, solver_tolerance(imputer))
@@ -242,7 +244,7 @@ def permuted_training_rows_are_filled_alike(imputer):
 def permuted_columns_are_filled_alike(imputer):
     X, y, X_new = *training_rows(), new_rows()
     order = np.array([2, 0, 3, 1])
-    training, new = fill_both(imputer, X, y, X_new)
+    training, new = usual_fills(imputer)
     permuted, new_permuted = fill_both(imputer, X[:, order], y, X_new[:, order])
     assert_same_fills(permuted, training[:, order], X[:, order], solver_tolerance(imputer))
     assert_same_fills(new_permuted, new[:, order], X[:, order], solver_tolerance(imputer))
@@ -251,7 +253,7 @@ def permuted_columns_are_filled_alike(imputer):
 @check
 def other_names_of_the_classes_give_the_same_fills(imputer):
     X, y = training_rows()
-    expected = fill_training(imputer, X, y)
+    expected, _ = usual_fills(imputer)
     names = (np.array(["no", "yes"])[y], y == 1)
     numbers = (5 + 4 * y, 0.1 * y)
     for labels in numbers if getattr(imputer, "task", "") == "regression" else names + numbers[:1]:
@@ -273,7 +275,7 @@ def fills_follow_a_reflection(imputer):
 def assert_equivariant(imputer, scale, shift):
     """Assert that an affine map of the columns maps the fills."""
     X, y, X_new = *training_rows(), new_rows()
-    training, new = fill_both(imputer, X, y, X_new)
+    training, new = usual_fills(imputer)
     mapped = X * scale + shift
     mapped_training, mapped_new = fill_both(imputer, mapped, y, X_new * scale + shift)
     tolerance = solver_tolerance(imputer)
@@ -296,8 +298,8 @@ def a_frame_of_floats_is_filled_like_the_array(imputer):
     kept = frame.copy(deep=True)
     fitted = clone(imputer)
     training, new = fitted.fit_transform(frame, y), fitted.transform(frame_new)
-    assert_same_fills(features(training, X), fill_training(imputer, X, y), X)
-    assert_same_fills(features(new, X), fill_new(imputer, X, y, X_new), X)
+    for got, expected in zip((training, new), usual_fills(imputer), strict=True):
+        assert_same_fills(features(got, X), expected, X)
     pd.testing.assert_frame_equal(frame, kept)
     assert fitted.feature_names_in_.tolist() == NAMES
     assert fitted.n_features_in_ == 4
@@ -315,7 +317,7 @@ def set_output_is_obeyed(imputer):
         assert got.index.equals(given.index)
     assert filled.columns.tolist() == fitted.get_feature_names_out().tolist()
     assert filled.columns.tolist()[:4] == NAMES
-    assert_same_fills(features(filled, X), fill_new(imputer, X, y, X_new), X)
+    assert_same_fills(features(filled, X), usual_fills(imputer)[1], X)
     polar = clone(imputer).set_output(transform="polars").fit(frame, y).transform(new)
     assert isinstance(polar, pl.DataFrame)
     assert polar.columns == filled.columns.tolist()

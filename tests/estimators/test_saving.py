@@ -1,7 +1,5 @@
 """Saved estimators answer as before; files of another kind, type or format are refused."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import os
@@ -45,7 +43,6 @@ WAYS = ["pickle", "joblib", "deepcopy", "skops", "save"]
 
 
 def again(estimator, way, folder):
-    """Return an estimator after one way of saving it."""
     path = folder / "saved"
     if way == "pickle":
         return pickle.loads(pickle.dumps(estimator))
@@ -63,7 +60,6 @@ def again(estimator, way, folder):
 
 
 def answers(estimator, X):
-    """Return everything that an estimator says about rows."""
     methods = ("transform", "predict", "decision_function", "predict_proba")
     return {name: getattr(estimator, name)(X) for name in methods if hasattr(estimator, name)}
 
@@ -224,7 +220,6 @@ def test_strange_types_are_made_with_trust_only(tmp_path):
 
 
 def half(X):
-    """Return half of a table."""
     return 0.5 * X
 
 

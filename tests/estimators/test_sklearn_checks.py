@@ -1,7 +1,5 @@
 """Every check that scikit-learn has for estimators, over all of ours, with no expected failure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.impute import SimpleImputer

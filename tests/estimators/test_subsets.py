@@ -1,7 +1,5 @@
 """Labels and weights of rows, and subsets: which are kept, what runs them, what they equal."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -12,8 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.impute import KNNImputer
-from sklearn.svm import SVC, SVR
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.svm import SVC
 
 from kernimpute import (
     KernelImputationClassifier,
@@ -156,7 +153,6 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, N_ROWS).astype(float)
 
 
 def in_ranges(filled, X):
-    """Return filled values in units of the columns' ranges."""
     return filled / (np.nanmax(X, axis=0) - np.nanmin(X, axis=0))
 
 
@@ -175,7 +171,6 @@ def test_labels_come_in_any_container(container):
 
 
 def by_decision(fitted, X, X_new):
-    """Return the decisions on new rows."""
     return fitted.decision_function(X_new)
 
 
@@ -249,7 +244,6 @@ def test_rows_of_weight_zero_count_for_nothing(options):
 
 
 def scaled(X):
-    """Return complete rows with columns in [0, 1]."""
     return (X - X.min(axis=0)) / np.ptp(X, axis=0)
 
 
@@ -269,17 +263,6 @@ def test_without_gaps_weights_of_rows_and_classes_are_scikit_learns(class_weight
     ours = KernelImputationClassifier(**options, cv=None).fit(X, y, sample_weight=weights)
     theirs = SVC(**options, tol=1e-9).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
-
-
-def test_without_gaps_weights_of_a_regression_are_scikit_learns():
-    X, y = regression_rows(N_ROWS, share=0.0)
-    X, weights = scaled(X), np.random.default_rng(0).random(N_ROWS) + 0.1
-    mean = np.average(y, weights=weights)
-    spread = np.sqrt(np.average((y - mean) ** 2, weights=weights))
-    ours = KernelImputationRegressor(gamma=0.8).fit(X, y, sample_weight=weights)
-    theirs = SVR(gamma=0.8, tol=1e-9).fit(X, (y - mean) / spread, sample_weight=weights)
-    expected = mean + spread * theirs.predict(X)
-    np.testing.assert_allclose(ours.predict(X), expected, atol=1e-4 * spread)
 
 
 @pytest.mark.parametrize(
@@ -302,21 +285,6 @@ def test_weights_of_rows_and_classes_that_cannot_be_are_refused(estimator_class,
     of_classes, of_rows = (None, weights) if isinstance(weights, np.ndarray) else (weights, None)
     with pytest.raises((ValueError, TypeError), match=r"(?i)weight"):
         estimator_class(guidance="direct", class_weight=of_classes).fit(X, y, sample_weight=of_rows)
-
-
-@pytest.mark.parametrize("estimator_class", [KernelImputer, KernelImputationClassifier])
-def test_balanced_is_the_dict_that_it_stands_for(estimator_class):
-    X, y = related_rows(N_ROWS)
-    y[:12] = 0
-    counts = np.bincount(y)
-    named = {label: N_ROWS / (2 * count) for label, count in enumerate(counts)}
-    np.testing.assert_allclose(compute_sample_weight("balanced", y), [named[c] for c in y])
-    results = []
-    for class_weight in ("balanced", named):
-        fitted = estimator_class(guidance="direct", class_weight=class_weight)
-        filled = getattr(fitted, "fit_transform", fitted.fit)(X, y)
-        results.append(filled if isinstance(filled, np.ndarray) else fitted.decision_function(X))
-    np.testing.assert_allclose(*results, rtol=0.0, atol=1e-10)
 
 
 def test_the_default_anchor_holds_against_the_machines_of_all_classes():

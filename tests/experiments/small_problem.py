@@ -1,7 +1,5 @@
 """A problem of forty rows, for tests of methods."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from experiments.problem import Problem, Rows, Setting

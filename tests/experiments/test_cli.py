@@ -1,7 +1,5 @@
 """The commands: what they say, write and refuse, and with which exit code."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The tables by name, from files and from OpenML, against what is known of them."""
 
-from __future__ import annotations
-
 import shutil
 from types import SimpleNamespace
 

@@ -1,8 +1,5 @@
 """Figures are drawn from the records alone, the same bytes for the same records."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,17 +11,14 @@ from matplotlib.image import imread
 from experiments.figures import FIGURES, write_figures
 from experiments.figures.accuracy import draw_lines, shown_methods
 from experiments.figures.style import STYLES, WIDTH, draw
-from experiments.records import read_records
 from experiments.statistics import in_order
-from tests.experiments.made_records import classification_records
-
-COMMITTED = Path(__file__).resolve().parents[2] / "experiments" / "results"
+from tests.experiments.made_records import classification_records, committed
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_of_the_committed_records_is_a_column_wide(name, tmp_path):
     kind = name if name in ("convergence", "pca", "moons") else "classification"
-    config, records = SimpleNamespace(name=name, kind=kind), read_records(COMMITTED / f"{name}.csv")
+    config, records = SimpleNamespace(name=name, kind=kind), committed(name)
     written = write_figures(config, records, tmp_path)
     assert [path.stem for path in written] == list(FIGURES[name])
     for path in written:

@@ -1,7 +1,5 @@
 """The kinds of experiments: what a unit of work is, and the rows that it leaves."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import product

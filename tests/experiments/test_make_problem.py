@@ -1,7 +1,5 @@
 """Problems: the authors' splits and masks where there are any, reproducible ones for all else."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

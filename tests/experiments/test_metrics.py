@@ -1,7 +1,5 @@
 """Scores against scikit-learn's, closed forms, and the published row of class separation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

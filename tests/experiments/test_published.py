@@ -1,7 +1,5 @@
 """The paper's numbers are the paper's: its tables are read again."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -25,7 +23,6 @@ DATASETS = ("australian", "german", "heart", "pima")
 
 @pytest.fixture(scope="module")
 def paper() -> str:
-    """Return the paper's source."""
     path = Path(os.environ.get("KERNIMPUTE_PAPER", ROOT.parent / "shared" / "paper.tex"))
     if not path.exists():
         pytest.skip(f"the paper's source is not at {path}")
@@ -33,7 +30,6 @@ def paper() -> str:
 
 
 def table(paper: str, label: str) -> list[str]:
-    """Return the rows of the table with a label."""
     start = paper.index(rf"\label{{{label}}}")
     return paper[start : paper.index(r"\end{tabular}", start)].split(r"\\")
 

@@ -1,7 +1,5 @@
 """Names of methods are taken apart as they were put together."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.config import config_names, load_config

@@ -1,7 +1,5 @@
 """docs/results.md says what the committed tables say, and these are made from the records."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Means, tests and ranks against scipy, closed forms and hand-made cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

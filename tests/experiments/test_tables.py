@@ -1,9 +1,7 @@
 """Tables say what the records say, in the paper's arrangement."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,15 +9,15 @@ import pandas as pd
 import pytest
 
 from experiments.published import CLASSIFICATION
-from experiments.records import read_records
 from experiments.statistics import in_order, readings
 from experiments.tables import make_tables, write_tables
 from experiments.tables.fills import fill_errors
 from experiments.tables.grid import Entry, Table, latex, markdown
-from tests.experiments.made_records import METHODS, classification_records
+from tests.experiments.made_records import COMMITTED, METHODS, classification_records, committed
 
-COMMITTED = Path(__file__).resolve().parents[2] / "experiments" / "results"
 CONFIG = SimpleNamespace(name="classification", kind="classification", repetitions=10)
+THREE = (("mean+svc", 0.8), ("direct+svc", 0.81), ("knn+svc", 0.79))
+usual_tables = cache(lambda: make_tables(CONFIG, classification_records()))
 
 
 def lines_of(table: Table, *lead: str) -> list[str]:
@@ -32,7 +30,7 @@ def test_the_committed_tables_are_those_of_the_committed_records(name, tmp_path)
     kind = "recovery" if name == "recovery" else "classification"
     repetitions = 8 if name == "separation" else 10
     config = SimpleNamespace(name=name, kind=kind, repetitions=repetitions)
-    for path in write_tables(config, read_records(COMMITTED / f"{name}.csv"), tmp_path):
+    for path in write_tables(config, committed(name), tmp_path):
         text = path.read_text(encoding="utf-8")
         assert (COMMITTED / "tables" / path.name).read_text(encoding="utf-8") == text
         if path.suffix == ".tex":
@@ -43,9 +41,8 @@ def test_the_committed_tables_are_those_of_the_committed_records(name, tmp_path)
 
 
 def test_accuracy_is_the_mean_and_stands_beside_the_papers():
-    records = classification_records()
-    table = make_tables(CONFIG, records)[0]
-    values = readings(in_order(records)).loc[("heart", "mcar", 0.6), "mean+svc"]
+    table = usual_tables()[0]
+    values = readings(in_order(classification_records())).loc[("heart", "mcar", 0.6), "mean+svc"]
     (plain,) = lines_of(table, "heart", "MI", "plain")
     assert f"{values.mean():.3f} ± {values.std(ddof=0):.3f}" in plain
     (published,) = lines_of(table, "heart", "MI", "published")
@@ -57,8 +54,7 @@ def test_accuracy_is_the_mean_and_stands_beside_the_papers():
 
 def test_fewer_repetitions_are_counted_in_brackets_and_one_has_no_deviation():
     few, one = (
-        make_tables(CONFIG, classification_records(n_repetitions=n, rates=(0.2, 0.6)))[0]
-        for n in (4, 1)
+        make_tables(CONFIG, classification_records((0.2, 0.6), THREE, n))[0] for n in (4, 1)
     )
     (line,) = lines_of(few, "heart", "MI", "plain")
     assert line.count(" (4)") == line.count("±") == 2
@@ -70,7 +66,7 @@ def test_fewer_repetitions_are_counted_in_brackets_and_one_has_no_deviation():
 @pytest.mark.parametrize(("level", "bullets"), [(0.8, 16), (0.95, 0)])
 def test_the_best_is_bold_once_a_cell_and_marked_where_it_stands_alone(level, bullets):
     # NewImp has three repetitions: it is never bold, but whoever it beats doesn't stand alone.
-    levels = {"mean+svc": 0.7, "direct+svc": 0.9, "newimp+svc": level}
+    levels = (("mean+svc", 0.7), ("direct+svc", 0.9), ("newimp+svc", level))
     table = make_tables(CONFIG, classification_records(methods=levels))[0]
     assert markdown(table).count("** •") == bullets
     assert all(line.count("**") == 8 for line in lines_of(table, "heart", "direct + SVM"))
@@ -79,7 +75,7 @@ def test_the_best_is_bold_once_a_cell_and_marked_where_it_stands_alone(level, bu
 
 
 def test_failed_and_skipped_cells_are_shown_with_their_reason():
-    records = classification_records(methods={"mean+svc": 0.7, "geom": 0.9})
+    records = classification_records(methods=(("mean+svc", 0.7), ("geom", 0.9)))
     gone = (records["method"] == "geom") & (records["dataset"] == "heart")
     # What failed as a whole has no rule, and one row.
     failed = records[gone & (records["rule"] == "plain")].assign(
@@ -93,7 +89,7 @@ def test_failed_and_skipped_cells_are_shown_with_their_reason():
 
 
 def test_methods_are_ranked_and_those_with_gaps_marked():
-    _, ranks, _ = make_tables(CONFIG, classification_records())
+    _, ranks, _ = usual_tables()
     (block,) = ranks.blocks
     assert len(block) == len(METHODS)
     assert block[0][0] == "anchored + logistic"
@@ -102,7 +98,8 @@ def test_methods_are_ranked_and_those_with_gaps_marked():
 
 
 def test_the_same_filled_values_are_shown_once():
-    records = in_order(classification_records(methods={"mean+svc": 0.7, "mean+logistic": 0.8}))
+    methods = (("mean+svc", 0.7), ("mean+logistic", 0.8))
+    records = in_order(classification_records(methods=methods))
     for rows, n_methods in ((records, 2), (records.assign(mae=0.1), 1)):
         assert fill_errors(rows).index.get_level_values("method").nunique() == n_methods
 

@@ -1,7 +1,5 @@
 """Small labelled tables with gaps, tables with targets, and Stage II's objective by definition."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize_scalar
 

@@ -1,7 +1,5 @@
 """`anchored` finds the saddle that a conic solver finds, and its gap is what it says."""
 
-from __future__ import annotations
-
 import math
 
 import cvxpy as cp
@@ -151,18 +149,6 @@ def test_an_infinite_eta_is_the_machine_on_the_reference(reference):
     np.testing.assert_allclose(learned.K, K, atol=1e-12)
     assert learned.gap == 0.0
     np.testing.assert_allclose(learn(rows, eta=1e7, reference=reference).K, K, atol=1e-5)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(1.0)], ids=repr)
-def test_categorical_columns_enter_the_bounds(kernel):
-    rows = small_rows(16, kernel=kernel)
-    X = np.column_stack([rows.X, np.arange(16) % 3 * 7.0])
-    X[::5, 4] = np.nan
-    learned = learn_kernel(X, labels_of(rows), kernel=kernel, categorical=[4])
-    marked = kernel.with_categorical([4], 5)
-    upper, lower = (marked.link(sums) for sums in marked.bounds(X, ~np.isnan(X)))
-    assert (learned.K <= upper + 1e-12).all()
-    assert (learned.K >= lower - 1e-12).all()
 
 
 @pytest.mark.parametrize("missing_rate", [0.2, 0.4, 0.6, 0.8])

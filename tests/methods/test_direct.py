@@ -1,7 +1,5 @@
 """The one-stage variant: its gradient, its descent and its ends."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

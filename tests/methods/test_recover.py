@@ -1,7 +1,5 @@
 """`recover_features`: exact where the target is, never worse than its starts, careful with data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

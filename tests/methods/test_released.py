@@ -1,7 +1,5 @@
 """`released` equals the authors' code on the golden inputs to 1e-9, and is sound beyond them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The named starts are complete tables; the spectral one is exact where the target is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The compiled sweep puts cells and rows on their minima."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

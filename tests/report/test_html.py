@@ -1,7 +1,5 @@
 """The report: complete, self-contained, escaped, and honest about its numbers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

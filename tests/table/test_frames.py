@@ -1,7 +1,5 @@
 """Tables of every library and arrays, to pandas and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -48,7 +46,6 @@ def filled_like(X, code=None, fill_empty=False):
 
 
 def cells(table):
-    """Return a table's columns as lists."""
     if isinstance(table, pa.Table):
         return table.to_pydict()
     return table.to_dict(as_series=False)
@@ -104,16 +101,6 @@ def test_new_rows_may_lack_a_category_that_is_filled(as_table):
     )
     filled, _ = filled_like(as_table(new), code)
     assert cells(filled) == {"Enum": ["z", "a"], "Categorical": ["a", "b"]}
-
-
-def test_rows_of_gaps_only_in_another_dtype_are_filled():
-    code = learn_code(to_pandas(POLARS[["String", "Float64", "Enum"]]))
-    new = pl.DataFrame(
-        {"String": [None], "Float64": [None], "Enum": [None]},
-        schema={"String": pl.Float64, "Float64": pl.String, "Enum": pl.Null},
-    )
-    filled, _ = filled_like(new, code)
-    assert cells(filled) == {"String": ["b"], "Float64": [0.3], "Enum": ["a"]}
 
 
 ARRAYS = {

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kernimpute.cli.models import Model
     from kernimpute.cli.text import TextValues
 
-__all__ = ["apply", "fit", "impute"]
-
 Columns = dict[str, list[str] | None]
 
 
@@ -287,7 +285,7 @@ def apply(
         write_table,
     )
     from kernimpute.cli.models import read_model
-    from kernimpute.cli.summary import Progress, size_fact
+    from kernimpute.cli.summary import Progress
     from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import (
         cautions_of_rows,
@@ -295,6 +293,7 @@ def apply(
         ignored_note,
         n_empty,
         share_of_cells,
+        size_text,
     )
 
     fitted = read_model(model, trust=trust)
@@ -323,7 +322,7 @@ def apply(
     n_rows, n_columns = table.shape
     counts = rows.counts
     facts = [
-        size_fact(n_rows, n_columns),
+        ("table", size_text(n_rows, n_columns)),
         _model_fact(model, fitted),
         ("filled", share_of_cells(sum(counts.values()), n_rows * n_columns)),
         ("seconds", f"{seconds:.2f}"),
@@ -490,11 +489,7 @@ def _column_roles(names: Sequence[str], target: str | None, columns: Columns) ->
 
 
 def _read(
-    file: TableFile,
-    target: str | None,
-    task: str,
-    columns: Columns,
-    missing_values: Sequence[str],
+    file: TableFile, target: str | None, task: str, columns: Columns, missing_values: Sequence[str]
 ) -> tuple[TextValues, dict[str, Any]]:
     """Return the values of a table and the roles of its columns."""
     from kernimpute.cli.files import read_labelled

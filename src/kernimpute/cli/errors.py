@@ -84,19 +84,9 @@ def _ended(code: int, message: str) -> int:
 _OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown", "random_state": "--seed"} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        *(
-            "target",
-            "task",
-            "ignore",
-            "drop",
-            "categorical",
-            "missing_values",
-            "guidance",
-            "reference",
-        ),
-        *("kernel", "C", "gamma", "eta", "tol", "max_iter", "subset_size", "max_memory"),
-        *("scheduler", "report", "output", "force", "trust"),
-    )
+        "target task ignore drop categorical missing_values guidance reference kernel C gamma eta "
+        "tol max_iter subset_size max_memory scheduler report output force trust"
+    ).split()
 }
 """From a parameter of the library to the option that sets it."""
 _NAMED = re.compile(

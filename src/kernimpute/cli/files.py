@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.errors import RefusedError, refusals
 from kernimpute.cli.text import (
     LARGEST_INTEGER,
     TextTable,
@@ -26,16 +25,16 @@ from kernimpute.cli.text import (
     spelled,
     write_text,
 )
+from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
-from kernimpute.table.columns import Column, is_number, listed, marker_values, observed_in_table
+from kernimpute.table.columns import Column, is_number, marker_values, observed_in_table
 from kernimpute.table.frames import as_frame, with_filled_columns
+from kernimpute.table.parquet import ParquetSource
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
 """The delimiter by extension; Parquet has none."""
-
 _TEXT_MEMORY = 30
 """Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
-
 _GZIP_RATIO = 10
 """Bytes of text that a byte of a .gz file is taken for; only reading it tells the number."""
 
@@ -86,21 +85,9 @@ def open_table(path: Path) -> TableFile:
         return TableFile(
             path, parse_text(_decoded_text(path, extension), _DELIMITERS[extension], str(path))
         )
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise RefusedError(f"{path} is not a Parquet file that can be read: {reason}.") from error
-    names = table.column_names
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise RefusedError(
-            f"{path}: the columns {listed(repeated)} occur more than once: rename one."
-        )
-    if table.num_rows == 0 or not names:
-        raise RefusedError(f"{path} has columns and no rows.")
-    described = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    return TableFile(path, table, tuple(name for name in described if name in names))
+    with refusals():
+        source = ParquetSource(path)
+        return TableFile(path, pq.read_table(path), tuple(source.index))
 
 
 def read_labelled(
@@ -254,7 +241,7 @@ def write_table(
     extension: str,
     file: TableFile,
     filled: pd.DataFrame,
-    cells: Mapping[Hashable, NDArray[np.bool_]],
+    cells: Mapping[Hashable, BoolArray],
     decimals: Mapping[str, int | None],
 ) -> None:
     """Write the filled rows of a file, without its dropped columns.
@@ -280,11 +267,7 @@ def write_table(
 
 
 def _column_texts(
-    file: TableFile,
-    name: Hashable,
-    values: pd.Series,
-    gaps: NDArray[np.bool_] | None,
-    decimals: int | None,
+    file: TableFile, name: Hashable, values: pd.Series, gaps: BoolArray | None, decimals: int | None
 ) -> list[str]:
     """Return a column's name and cells as text."""
     if not isinstance(file.cells, TextTable):

@@ -12,8 +12,6 @@ from kernimpute import __version__
 from kernimpute.cli.commands import apply, fit, impute
 from kernimpute.cli.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, report_error
 
-__all__ = ["app", "run"]
-
 app = typer.Typer(
     name="kernimpute",
     add_completion=False,

@@ -120,8 +120,7 @@ Target = Annotated[
     ),
 ]
 Task = Annotated[
-    TaskName,
-    typer.Option(help="What the label is, with --guidance; auto decides by its values."),
+    TaskName, typer.Option(help="What the label is, with --guidance; auto decides by its values.")
 ]
 Ignore = Annotated[
     list[str] | None,

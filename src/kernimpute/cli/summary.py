@@ -9,13 +9,11 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import typer
 
 from kernimpute.core.status import Record
-from kernimpute.table.columns import counted
 
 _MOST_COLUMNS = 60
 """Columns listed in the summary; of a wider table a last line counts the rest."""
@@ -36,14 +34,9 @@ class Progress:
         warnings.simplefilter("default")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: Any) -> None:
         """Clear the line."""
-        self._caught.__exit__(kind, error, trace)
+        self._caught.__exit__(*exception)
         self.show("")
 
     def callback(self, record: Record) -> bool:
@@ -129,11 +122,3 @@ def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
         rows.append((f"and {len(rest)} more columns", str(sum(rest)), ""))
     width = max(len(name) for name, _, _ in rows)
     return [f"{name:<{width}}  {count:>12}  {share:>12}".rstrip() for name, count, share in rows]
-
-
-# ------------------------------------------------------------------------- facts
-
-
-def size_fact(n_rows: int, n_columns: int) -> tuple[str, str]:
-    """Return the size of a table."""
-    return "table", f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"

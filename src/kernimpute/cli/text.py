@@ -34,6 +34,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.cli.errors import RefusedError
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, listed, text_gaps
 
 _CODE = re.compile(r"[+-]?0[0-9]+")
@@ -42,7 +43,6 @@ LARGEST_INTEGER = 2**63 - 1
 _MOST_DECIMALS = 15
 
 Texts = NDArray[np.object_]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ def read_values_as(
     return TextValues(pd.DataFrame(columns), own_decimals, table.notes, table.cautions)
 
 
-def _as_numbers(texts: Sequence[str] | Texts) -> NDArray[np.float64]:
+def _as_numbers(texts: Sequence[str] | Texts) -> FloatArray:
     """Return texts as floats, NaN where one is no number."""
     series = pd.Series(texts, dtype=object)
     return np.asarray(pd.to_numeric(series, errors="coerce"), dtype=float)
@@ -289,7 +289,7 @@ def _text_series(texts: Sequence[object] | Texts, gaps: BoolArray) -> pd.Series:
 
 
 def _number_series(
-    texts: Texts, gaps: BoolArray, numbers: NDArray[np.float64]
+    texts: Texts, gaps: BoolArray, numbers: FloatArray
 ) -> tuple[pd.Series, int | None]:
     """Return a column of integers if all its cells are, else of floats; and their decimals."""
     present = texts[~gaps]

@@ -18,32 +18,7 @@ import numpy as np
 import psutil
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "MOST_CLASSES",
-    "ObservedRange",
-    "SMALLEST_SUBSET",
-    "Task",
-    "as_floats",
-    "check_choice",
-    "check_incomplete",
-    "check_integer",
-    "check_matrix",
-    "check_real",
-    "check_sample_weight",
-    "codes_and_weights",
-    "free_memory",
-    "infer_task",
-    "is_gap",
-    "observed_cells",
-    "observed_range",
-    "plain_labels",
-    "refusal",
-    "refusal_in_words",
-    "task_of_numbers",
-]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from kernimpute.core.arrays import BoolArray, FloatArray
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -56,8 +31,6 @@ SMALLEST_SUBSET = 10
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
     """Return the sentence that refuses a parameter, and shows what was got.
 
-    Examples
-    --------
     >>> refusal("Gaussian", "gamma", "a float in (0, inf)", -1.0)
     "The 'gamma' parameter of Gaussian must be a float in (0, inf). Got -1.0 instead."
     """
@@ -65,13 +38,7 @@ def refusal(owner: str, name: str, must_be: str, got: object) -> str:
 
 
 def refusal_in_words(owner: str, name: str, must_be: str, got: str) -> str:
-    """Return the sentence that refuses a parameter, and describes what was got.
-
-    Examples
-    --------
-    >>> refusal_in_words("impute", "X", "a matrix", "an array of shape (3,)")
-    "The 'X' parameter of impute must be a matrix. Got an array of shape (3,) instead."
-    """
+    """Return the sentence that refuses a parameter, and describes what was got."""
     return f"The {name!r} parameter of {owner} must be {must_be}. Got {got} instead."
 
 
@@ -247,14 +214,8 @@ def infer_task(labels: NDArray[np.generic]) -> Task:
     ten of which each occurs twice or more on average. Other numbers are a quantity, for
     regression.
 
-    Examples
-    --------
-    >>> infer_task(np.array(["no", "yes", "no"]))
-    'classification'
-    >>> infer_task(np.array([1.0, 2.0, 2.0]))
-    'classification'
-    >>> infer_task(np.array([0.5, 2.0, 2.0]))
-    'regression'
+    >>> infer_task(np.array([1.0, 2.0, 2.0])), infer_task(np.array([0.5, 2.0, 2.0]))
+    ('classification', 'regression')
     """
     if labels.dtype.kind not in "iuf":
         return "classification"

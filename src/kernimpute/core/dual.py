@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import (
     check_choice,
     check_real,
@@ -34,10 +35,6 @@ from kernimpute.core.checks import (
 )
 from kernimpute.core.projections import project_box_hyperplane
 from kernimpute.core.svm import ActiveSetSolution, largest_entry, libsvm_start, solve_dual
-
-__all__ = ["TASKS", "Dual", "UnsolvedMachineError", "coupling", "make_dual"]
-
-FloatArray = NDArray[np.float64]
 
 TASKS = ("classification", "regression")
 """What the labels are."""
@@ -75,22 +72,17 @@ def coupling(dual_coef: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual problems that share one kernel matrix.
+    """The dual problems that share one kernel matrix; coefficients have the shape of `targets`."""
 
-    Coefficients are arrays of shape (n_samples, n_problems), like `targets`, `lower` and `upper`.
-    """
-
-    targets: FloatArray
+    targets: FloatArray  # (n_samples, n_problems)
     lower: FloatArray
     upper: FloatArray
-    epsilon: float
-    """Half width of the tube; 0 for classification."""
-    C: float
-    """Largest magnitude of the coefficient of a row of weight 1."""
+    epsilon: float  # half width of the tube; 0 for classification
+    C: float  # largest magnitude of the coefficient of a row of weight 1
     task: str
+    # The labels of the rows of positive weight in ascending order; None for regression. Two
+    # classes make one problem, in which the second is positive; more make one problem each.
     classes: NDArray[np.generic] | None
-    """The labels of the rows of positive weight in ascending order; None for regression. Two
-    classes make one problem, in which the second is positive; more make one problem each."""
 
     @property
     def n_problems(self) -> int:
@@ -137,12 +129,6 @@ class Dual:
         if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
             raise ValueError(refusal_in_words("Dual.solve", "K", "finite", got))
-        if start is not None and not (
-            start.shape == self.targets.shape and np.isfinite(start).all()
-        ):
-            must_be = f"finite and of shape {self.targets.shape}"
-            got = f"shape {start.shape} with {int((~np.isfinite(start)).sum())} that are not finite"
-            raise ValueError(refusal_in_words("Dual.solve", "start", must_be, got))
         columns = [
             self._solve_column(K, k, tol, None if start is None else start[:, k])
             for k in range(self.n_problems)

@@ -9,8 +9,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["replacing", "replacing_folder"]
-
 
 @contextlib.contextmanager
 def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:

@@ -18,8 +18,9 @@ from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import check_choice, check_integer, check_real, refusal
 
 __all__ = [
@@ -34,8 +35,6 @@ __all__ = [
     "make_kernel",
 ]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Mask = BoolArray | None
 
 BLOCK_CELLS = 2**16
@@ -84,10 +83,7 @@ class Kernel(ABC):
             must_be = "a tuple of distinct ints in [0, inf)"
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
         if columns and not self.is_distance:
-            must_be = (
-                "empty, because only the gaussian and laplacian kernels have a categorical "
-                "feature term"
-            )
+            must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
             raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
 
     # ------------------------------------------------------------------ what a kernel states
@@ -169,9 +165,7 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-        Z : ndarray of shape (n_other_rows, n_features)
+        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
             Complete rows.
 
         Returns
@@ -186,13 +180,11 @@ class Kernel(ABC):
         return K
 
     def sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the sums of feature terms between complete rows.
+        """Return the sums of feature terms between complete rows, which `link` takes to kernels.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-        Z : ndarray of shape (n_other_rows, n_features)
+        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
             Complete rows.
 
         Returns
@@ -282,9 +274,7 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, n_features)
-            Complete rows.
-        Z : ndarray of shape (n_other_rows, n_features)
+        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
             Complete rows.
         weights : ndarray of shape (n_rows, n_other_rows)
             Weight of each pair.

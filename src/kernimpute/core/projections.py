@@ -19,28 +19,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.status import Status
-
-__all__ = [
-    "AdamMoments",
-    "BETA_MEAN",
-    "BETA_SQUARE",
-    "BoxConeProjection",
-    "BoxMultiplier",
-    "GUARD",
-    "PsdProjection",
-    "adam_step",
-    "clip_and_centre",
-    "project_box_cone",
-    "project_box_hyperplane",
-    "project_box_psd",
-    "project_frobenius_ball",
-    "project_psd",
-    "psd_projection",
-    "symmetrise",
-]
-
-FloatArray = NDArray[np.float64]
 
 PARTIAL_SHARE = 0.15
 """Largest share of the spectrum for which it pays to compute that share alone."""
@@ -55,42 +35,34 @@ def symmetrise(M: FloatArray) -> FloatArray:
     return M if bool((M == M.T).all()) else 0.5 * (M + M.T)
 
 
-@dataclass(frozen=True)
-class PsdProjection:
-    """The projection on the positive semidefinite cone, and how many eigenvalues were negative."""
-
-    point: FloatArray
-    n_negative: int
-
-
 def project_psd(M: FloatArray) -> FloatArray:
     """Set the negative eigenvalues of a matrix's symmetric part to 0: the paper's ``P_+``."""
-    return psd_projection(M).point
+    return psd_projection(M)[0]
 
 
-def psd_projection(M: FloatArray, n_negative: int | None = None) -> PsdProjection:
-    """Project as `project_psd`, by the part of the spectrum that is cheapest.
+def psd_projection(M: FloatArray, n_negative: int | None = None) -> tuple[FloatArray, int]:
+    """Project as `project_psd`, and return how many eigenvalues were negative.
 
-    `n_negative` is how many negative eigenvalues are expected, say from a similar matrix. If they
-    are few, or nearly all, only the few of one sign are computed. A wrong guess costs time only.
+    `n_negative` is how many are expected, say from a similar matrix. If they are few, or nearly
+    all, only the few of one sign are computed. A wrong guess costs time only.
     """
     M = symmetrise(M)
     n = M.shape[0]
     if n_negative is not None and n >= PARTIAL_FROM:
         if n_negative <= PARTIAL_SHARE * n:
             part = _one_sided_root(M, -math.inf, 0.0)
-            return PsdProjection(part @ part.T + M, part.shape[1])
+            return part @ part.T + M, part.shape[1]
         if n - n_negative <= PARTIAL_SHARE * n:
             part = _one_sided_root(M, 0.0, math.inf)
-            return PsdProjection(part @ part.T, n - part.shape[1])
+            return part @ part.T, n - part.shape[1]
     values, vectors = np.linalg.eigh(M)
     found = int(np.count_nonzero(values < 0.0))
     # The smaller part of the spectrum makes the cheaper product.
     if 2 * found <= n:
         part = vectors[:, :found] * np.sqrt(-values[:found])
-        return PsdProjection(part @ part.T + M, found)
+        return part @ part.T + M, found
     part = vectors[:, found:] * np.sqrt(values[found:])
-    return PsdProjection(part @ part.T, found)
+    return part @ part.T, found
 
 
 def _one_sided_root(M: FloatArray, low: float, high: float) -> FloatArray:
@@ -166,31 +138,19 @@ class BoxMultiplier:
     """The multiplier of the box and its momentum, for a warm start."""
 
     value: FloatArray
-    ahead: FloatArray
-    """The multiplier extrapolated."""
-    pace: float = 1.0
-    """Nesterov's sequence; 1 after a restart."""
+    ahead: FloatArray  # the multiplier extrapolated
+    pace: float = 1.0  # Nesterov's sequence; 1 after a restart
 
 
 @dataclass(frozen=True)
 class BoxConeProjection:
     """The projection on a box cut by a cone, as far as the iteration got."""
 
-    point: FloatArray
-    """A point of the cone."""
-    multiplier: BoxMultiplier
-    """The start of the next, similar projection."""
-    status: Status
-    """``CONVERGED``, ``MAX_ITER``, or ``INFEASIBLE`` if the sets are shown not to meet."""
-    n_iter: int
-    """Projections on the cone made."""
-    violation: float
-    """Largest distance of an entry of `point` from the box."""
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether the box and the cone were shown not to meet."""
-        return self.status is Status.INFEASIBLE
+    point: FloatArray  # of the cone
+    multiplier: BoxMultiplier  # the start of the next, similar projection
+    status: Status  # CONVERGED, MAX_ITER, or INFEASIBLE if the sets are shown not to meet
+    n_iter: int  # projections on the cone made
+    violation: float  # largest distance of an entry of `point` from the box
 
 
 def project_box_cone(
@@ -282,7 +242,8 @@ def project_box_psd(
         return project_box_cone(
             M, project_psd, lower, upper, multiplier=multiplier, tol=tol, max_iter=max_iter
         )
-    merged = groups.sums(M) / groups.scale
+    membership = (groups.labels[:, None] == np.arange(len(groups.scale))).astype(float)
+    merged = membership.T @ M @ membership / groups.scale
     allowed = tol * max(1.0, float(np.abs(M).max()))
     found = project_box_cone(
         merged,
@@ -301,19 +262,10 @@ def project_box_psd(
 class _Groups:
     """Groups of equal rows; each pair of groups is a block of the matrix."""
 
-    labels: NDArray[np.int32]
-    """The group of each row."""
-    scale: FloatArray
-    """Square root of the number of entries in each block."""
-    lower: FloatArray
-    """The interval that the entries of each block have in common."""
+    labels: NDArray[np.int32]  # the group of each row
+    scale: FloatArray  # square root of the number of entries in each block
+    lower: FloatArray  # the interval that the entries of each block have in common
     upper: FloatArray
-
-    def sums(self, M: FloatArray) -> FloatArray:
-        """Return the sum of each block of a matrix."""
-        membership = (self.labels[:, None] == np.arange(len(self.scale))).astype(float)
-        summed: FloatArray = membership.T @ M @ membership
-        return summed
 
 
 def _equal_rows(lower: FloatArray, upper: FloatArray) -> _Groups | None:
@@ -356,9 +308,7 @@ class AdamMoments:
 
 
 def adam_step(
-    gradient: FloatArray,
-    moments: AdamMoments,
-    learning_rate: float,
+    gradient: FloatArray, moments: AdamMoments, learning_rate: float
 ) -> tuple[FloatArray, AdamMoments]:
     """Return what one Adam update adds in order to ascend, and the moments after it."""
     t = moments.t + 1

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import (
     Task,
     check_choice,
@@ -25,23 +26,6 @@ from kernimpute.core.checks import (
 )
 from kernimpute.core.dual import Dual, make_dual
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, Laplacian, make_kernel
-
-__all__ = [
-    "CLASSIFIER_C",
-    "CLASSIFIER_ETA",
-    "LabelledRows",
-    "SMOOTH",
-    "SMOOTH_OF_MANY",
-    "anchor_weight",
-    "check_labelled_rows",
-    "default_kernel",
-    "imputer_eta",
-    "number_of_machines",
-    "scaled_kernel",
-]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 MAX_KERNEL = 1e100
 """Largest kernel value: sums of products with coefficients do not overflow."""

@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kernimpute.core.checks import check_integer, check_real
-
-__all__ = ["Callback", "Record", "Status", "StopRule", "Trace", "overall"]
+from kernimpute.core.arrays import FloatArray
 
 
 class Status(Enum):
@@ -140,7 +137,7 @@ class Trace:
         """Return the number of records."""
         return len(self.records)
 
-    def column(self, name: str) -> NDArray[np.float64]:
+    def column(self, name: str) -> FloatArray:
         """Return one numeric field of every record.
 
         Parameters
@@ -169,8 +166,3 @@ class StopRule:
 
     tol: float
     max_iter: int
-
-    def __post_init__(self) -> None:
-        """Refuse numbers outside their range."""
-        check_real("StopRule", "tol", self.tol, 0.0, low_included=True)
-        check_integer("StopRule", "max_iter", self.max_iter, 0)

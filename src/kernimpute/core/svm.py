@@ -15,15 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
-__all__ = ["ActiveSetSolution", "largest_entry", "libsvm_start", "solve_dual"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from kernimpute.core.arrays import BoolArray, FloatArray
 
 ROUNDING = 1e-15
 """Error of a sum relative to its terms; of ``Kb`` relative to ``max |K| ||b||_1``."""
@@ -80,16 +76,12 @@ def libsvm_start(
 class ActiveSetSolution:
     """Where the active set ended."""
 
-    point: FloatArray
-    """Coefficients within their bounds, which sum to 0 up to rounding."""
-    value: float
-    """The dual objective there."""
+    point: FloatArray  # within the bounds; its sum is 0 up to rounding
+    value: float  # the dual objective there
+    # What raising one coefficient and lowering another by the same small amount still gains.
     violation: float
-    """What raising one coefficient and lowering another by the same small amount still gains."""
-    converged: bool
-    """Whether the violation is at most the one asked for, or at most the rounding."""
-    n_rounds: int
-    """Linear solves made."""
+    converged: bool  # whether the violation is at most the one asked for, or the rounding
+    n_rounds: int  # linear solves made
 
 
 def largest_entry(K: FloatArray) -> float:
@@ -182,13 +174,10 @@ def solve_dual(
 class _Conditions:
     """The optimality conditions at a point: it is optimal if no rise exceeds any fall."""
 
-    rises: FloatArray
-    """What raising each coefficient gains; minus infinity at the upper bound."""
-    falls: FloatArray
-    """What lowering each coefficient loses; infinity at the lower bound."""
+    rises: FloatArray  # what raising each coefficient gains; -inf at the upper bound
+    falls: FloatArray  # what lowering each coefficient loses; inf at the lower bound
     value: float
-    enough: float
-    """Violation that is accepted."""
+    enough: float  # violation that is accepted
 
     @property
     def violation(self) -> float:

@@ -7,16 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.status import Callback
 from kernimpute.estimators._base import (
@@ -30,10 +27,6 @@ from kernimpute.estimators._subsets import Labels
 from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable, TableCode
 from kernimpute.table.frames import as_library, is_frame, like, with_columns
-
-__all__ = ["KernelImputer"]
-
-FloatArray = NDArray[np.float64]
 
 
 class KernelImputer(TransformerMixin, KernelImputation):
@@ -301,11 +294,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            As in `fit`.
-        y : array-like of shape (n_samples,) or None, default=None
-            As in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
+        X, y, sample_weight
             As in `fit`.
 
         Returns

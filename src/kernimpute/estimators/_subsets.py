@@ -22,42 +22,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import ThreadpoolController
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import Task, codes_and_weights, infer_task, plain_labels
 from kernimpute.core.dual import make_dual
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status, Trace, overall
 from kernimpute.methods.impute import ImputationResult, impute
 
-__all__ = [
-    "FilledSubset",
-    "Filling",
-    "Labels",
-    "Machine",
-    "Settings",
-    "check_one_label",
-    "fill",
-    "fill_subset",
-    "kept_subsets",
-    "mean_decision",
-    "no_labels",
-    "on_one_thread",
-    "one_thread",
-    "read_labels",
-    "run_all",
-    "runs_alone",
-    "stratified_subsets",
-]
-
-FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 ClassWeight = str | Mapping[object, float] | None
 
 LARGEST_TARGET = 1e300
 """Predictions of larger targets could overflow."""
-
 MOST_KEPT = 10
 """Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
-
 CHUNK_CELLS = 2**22
 """Kernel values stored at a time when new rows are predicted."""
 

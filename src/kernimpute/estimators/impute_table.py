@@ -14,15 +14,14 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import is_float_dtype
 
+from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import Task, check_choice, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
@@ -47,27 +46,6 @@ from kernimpute.table.roles import (
     table_labels,
 )
 
-__all__ = [
-    "FilledRows",
-    "FittedTable",
-    "TableImputation",
-    "TableWarning",
-    "cautions_of_rows",
-    "fill_rows",
-    "fit_table",
-    "ignored_note",
-    "impute_table",
-    "kernel_text",
-    "method_text",
-    "n_empty",
-    "notes_of_filling",
-    "refuse_decided",
-    "share_of_cells",
-    "unused_markers",
-    "whole_as_integers",
-]
-
-BoolArray = NDArray[np.bool_]
 Facts = tuple[tuple[str, str], ...]
 
 _MOST_NAMED = 10
@@ -350,9 +328,6 @@ def fit_table(
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     refuse_decided("impute_table", parameters)
-    for name in parameters:
-        if name not in signature(KernelImputer).parameters:
-            raise TypeError(f"impute_table() got an unexpected keyword argument {name!r}")
     imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
@@ -548,7 +523,7 @@ def _facts(
     seconds: float,
 ) -> Facts:
     """Return the facts of a run; `fate` is what happened to rows without a label."""
-    facts = [("table", f"{counted(shape[0], 'row')}, {counted(shape[1], 'column')}")]
+    facts = [("table", size_text(*shape))]
     if task is not None:
         n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
         facts.append(("label", f"{target} ({task}{n_classes})"))
@@ -570,6 +545,11 @@ def _facts(
             ("status", status.value.partition(" Causes:")[0]),
         ]
     return (*facts, ("seconds", f"{seconds:.2f}"))
+
+
+def size_text(n_rows: int, n_columns: int) -> str:
+    """Return the size of a table in words."""
+    return f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
 
 
 def share_of_cells(count: int, n_cells: int) -> str:

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, Trace
-
-__all__ = ["LearnedKernel", "Rounds", "finish", "penalised_value"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

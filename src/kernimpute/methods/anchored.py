@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky
 from scipy.optimize import brentq
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import project_psd, psd_projection, symmetrise
 from kernimpute.core.rows import LabelledRows
@@ -26,10 +26,6 @@ from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
-
-__all__ = ["Certificate", "Problem", "certify", "make_problem", "stage_one"]
-
-FloatArray = NDArray[np.float64]
 
 PENALTY = 5.0
 """Penalty between the two copies of K, relative to the anchor's curvature 2 eta. On real tables 3
@@ -251,9 +247,9 @@ def multiplier_step(
     in_box = np.clip(centre, problem.lower, problem.upper)
     # 2) Z <- the projection of M = Z - rho (that copy, over-relaxed towards where it came from P).
     M = Z - rho * (RELAXATION * in_box + (1.0 - RELAXATION) * P)
-    projection = psd_projection(M, n_negative)
+    Z, n_negative = psd_projection(M, n_negative)
     # 3) P <- the projection of -M / rho, which by Moreau's theorem is what M lacks to the new Z.
-    return projection.point, (projection.point - M) / rho, projection.n_negative
+    return Z, (Z - M) / rho, n_negative
 
 
 def proximal_step(

@@ -27,16 +27,13 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import EPSILON
 from kernimpute.core.dual import coupling
 from kernimpute.core.kernels import BLOCK_CELLS
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 
-__all__ = ["DirectImputation", "impute_directly"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
 GRADIENTS_KEPT = 10

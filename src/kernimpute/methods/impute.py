@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import (
     check_choice,
     check_integer,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
 
-FloatArray = NDArray[np.float64]
 
 STOP_RULES = {
     # Tighter ones gain nothing in test accuracy: see ``benchmarks/README.md``.
@@ -159,7 +159,7 @@ def impute(
         What y holds. C and `epsilon` of a regression are in the units of y, and the pull of the
         labels grows with them: bring y to unit variance, as `impute_table` does.
     categorical : array-like or None, default=None
-        Mask or indices of the columns that hold category codes.
+        Mask or indices of the columns that hold category codes; None keeps the kernel's own.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
         `kernimpute.joint.reference`. "expected" is a kernel without a table, and not for `direct`.
@@ -256,16 +256,11 @@ def learn_kernel(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes. Rows
-        without any observed cell are allowed.
-    y : array-like of shape (n_samples,)
-        Labels of two or more classes, or targets; complete.
+    X, y, C, epsilon, task, categorical, sample_weight, callback
+        As in `impute`. More than two classes are learned one against the rest, with one kernel.
     kernel : Kernel or str
         The kernel, or the name of one whose gamma is then fitted to the table; see
         `kernimpute.core.rows.scaled_kernel`.
-    C : float, default=1.0
-        Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
         Weight that holds the adjustment at its anchor, in (0, inf]. None takes the norm of the
         dual coefficients of the support vector machine on the reference kernel, the paper's rule.
@@ -275,29 +270,17 @@ def learn_kernel(
     radius : float or None, default=None
         Radius of the perturbation's ball, in [0, inf), for `released`. None takes ``0.2 N m``,
         the released code's rule.
-    epsilon : float, default=0.1
-        Half width of the regression tube, in [0, inf).
     variant : {"anchored", "paper", "appendix", "released"}, default="anchored"
         The method; see `kernimpute.methods.impute`.
-    task : {"classification", "regression"}, default="classification"
-        What y holds. More than two classes are learned one against the rest, with one kernel.
-    categorical : array-like or None, default=None
-        Mask or indices of the columns that hold category codes; None keeps the kernel's own.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
         What `anchored` is anchored at, and what the default eta is taken from; see
         `kernimpute.joint.reference`.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows, finite, nonnegative and not all 0; None weights every row 1. They
-        enter the machine's bounds, the reference and a gamma fitted to the table. The anchor on
-        the kernel matrix weighs all pairs of rows alike.
     tol : float or None, default=None
         The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
         `appendix` the largest relative step (1e-3), for `released` the norm of the step of the
         coefficients (1e-4). None takes the value in brackets.
     max_iter : int or None, default=None
         Rounds at the most; None takes the variant's default.
-    callback : callable or None, default=None
-        Called with the `Record` of each round; a true answer stops.
 
     Returns
     -------
@@ -307,8 +290,7 @@ def learn_kernel(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range, X is not as described, y has gaps or a single class,
-        or the kernel does not suit the variant; before any long work.
+        As `impute`.
 
     Examples
     --------

@@ -10,23 +10,16 @@ chosen for them.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.kernels import Gaussian, Kernel
-
-__all__ = ["fill_from_similar"]
-
-FloatArray = NDArray[np.float64]
 
 SHARPNESS = 8.0
 """How fast similarity falls with the distance relative to the mean distance."""
 
 
 def fill_from_similar(
-    X_new: FloatArray,
-    X_train: FloatArray,
-    kernel: Kernel,
-    sample_weight: FloatArray | None = None,
+    X_new: FloatArray, X_train: FloatArray, kernel: Kernel, sample_weight: FloatArray | None = None
 ) -> FloatArray:
     """Return new rows with NaN replaced by the mean, or most frequent code, of similar rows.
 
@@ -35,8 +28,6 @@ def fill_from_similar(
     share of the features: the fewer cells there are to compare, the less the comparison decides. A
     row does not depend on the other new rows, to the last bit.
 
-    Examples
-    --------
     >>> train = np.array([[0.0, 0.1], [0.1, 0.2], [1.0, 0.9]])
     >>> new = np.array([[0.05, np.nan], [np.nan, np.nan]])
     >>> fill_from_similar(new, train, Gaussian()).round(2)

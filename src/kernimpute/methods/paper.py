@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import (
     AdamMoments,
@@ -27,10 +27,6 @@ from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 
-__all__ = ["Adjusted", "adjust_eigenvalues", "adjustment_bounds", "project_exactly", "stage_one"]
-
-FloatArray = NDArray[np.float64]
-
 LEARNING_RATE = 0.1
 """Adam's first step as a share of C; the paper leaves it open."""
 PROGRAM_ITERATIONS = 50
@@ -39,14 +35,9 @@ PROJECTIONS = 20
 """The same for the exact projection, of which each iteration takes one eigendecomposition."""
 VIOLATION = 1e-3
 """Largest violation of the bounds at which the eigenvalue program counts as solved."""
-INFEASIBLE = (
-    "Step 1's eigenvalue program is infeasible: the exact projection on the box and the cone "
-    "was taken instead."
-)
-UNSOLVED = (
-    "Step 1's eigenvalue program was not solved within its iterations: the exact projection on "
-    "the box and the cone was taken instead."
-)
+FALLBACK = "the exact projection on the box and the cone was taken instead."
+INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
+UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
 
 
 class Adjusted(NamedTuple):
@@ -200,8 +191,9 @@ def adjust_eigenvalues(
         )
         if found.violation <= VIOLATION:
             return Adjusted(found.point, found.multiplier, last.exact, found.n_iter)
-        program = None if found.infeasible else found.multiplier
-        note, spent = INFEASIBLE if found.infeasible else UNSOLVED, found.n_iter
+        infeasible = found.status is Status.INFEASIBLE
+        program = None if infeasible else found.multiplier
+        note, spent = INFEASIBLE if infeasible else UNSOLVED, found.n_iter
     exact = project_exactly(closed_form, lower, upper, last)
     return exact._replace(program=program, n_iter=spent + exact.n_iter, note=note)
 

@@ -8,25 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import check_integer, check_real
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Record, Status, Trace
 from kernimpute.methods import sweep as compiled
 from kernimpute.methods.starts import STARTS, RecoveryProblem, check_starts, recovery_problem
 
-__all__ = ["Extrapolation", "RecoveredFeatures", "recover_features"]
-
-FloatArray = NDArray[np.float64]
-
 ZERO = 1e-28
 """Objective, relative to that of all sums 0, at which the residuals are rounding, 1e-14 of the
 sums."""
-
 MEMORY = 8
 """Largest number of changes between sweeps that an extrapolation combines."""
-
 RIDGE = 1e-14
 """Relative ridge of the extrapolation's least squares, for steps that are nearly parallel."""
 

@@ -11,9 +11,9 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import observed_cells
 from kernimpute.core.dual import Dual, coupling
 from kernimpute.core.projections import (
@@ -31,11 +31,6 @@ from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
 from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.methods.sweep import compile_cached
-
-__all__ = ["Factors", "machine", "mask_bounds", "next_round", "stage_one", "stage_two", "start"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 LEARNING_RATE = 0.1
 """Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""
@@ -66,11 +61,7 @@ class Factors(NamedTuple):
 # A run that diverges overflows at some point; `Rounds.add` notices what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
-    rows: LabelledRows,
-    eta: float,
-    radius: float,
-    stop: StopRule,
-    callback: Callback | None = None,
+    rows: LabelledRows, eta: float, radius: float, stop: StopRule, callback: Callback | None = None
 ) -> LearnedKernel:
     """Learn the adjustment of the observed kernel by the released recursion.
 
@@ -186,10 +177,7 @@ def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def stage_two(
-    X: FloatArray,
-    target: FloatArray,
-    *,
-    callback: Callback | None = None,
+    X: FloatArray, target: FloatArray, *, callback: Callback | None = None
 ) -> RecoveredFeatures:
     """Recover the missing cells from squared distances, by one Adam step a row and sweep.
 

@@ -19,9 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import (
     as_floats,
     check_incomplete,
@@ -33,18 +34,12 @@ from kernimpute.core.checks import (
 from kernimpute.core.kernels import Kernel
 from kernimpute.methods.sweep import CELLS, Rows, arrange
 
-__all__ = ["STARTS", "RecoveryProblem", "check_starts", "recovery_problem"]
-
-FloatArray = NDArray[np.float64]
-
 AUTO = ("spectral", "mean", "half")
 
 SYMMETRY = 1e-8
 """Relative asymmetry of a target that passes for rounding."""
-
 LARGEST = 1e150
 """Largest sum, and largest weight, of a pair, so that their squares can be summed."""
-
 SMALLEST_WEIGHT = 1e-100
 """Smallest relative weight of a pair, so that a row that is far from all others keeps its pairs."""
 
@@ -54,7 +49,7 @@ class RecoveryProblem:
     """A table with gaps and what its sums of feature terms should be."""
 
     X: FloatArray  # (n_samples, n_features), NaN at the gaps
-    observed: NDArray[np.bool_]  # (n_samples, n_features), True where a cell is observed
+    observed: BoolArray  # (n_samples, n_features), True where a cell is observed
     kernel: Kernel  # with its categorical columns marked
     target: FloatArray  # (n_samples, n_samples), symmetric sums in link space
     weights: FloatArray  # (n_samples, n_samples), the largest 1; or one row of ones: uniform
@@ -243,25 +238,19 @@ def _random(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
 
 SPARE_DIMENSIONS = 3
 """Coordinates per column for kernels whose sums are not those of a Euclidean space."""
-
 EXACT = 1e-6
 """Relative error of the coordinates up to which the target is exact, and worth several fits."""
-
 FITS = 32
 """Largest number of fits, all but the first from a random table, until one fits the known cells."""
-
 FIT_STEPS = 3000
 
 FITTED = 1e-26
 """Mean squared misfit that is rounding."""
-
 PATIENCE = 20
 SLOW = 1e-6
 """A fit is given up after `PATIENCE` steps in a row whose relative change is below `SLOW`."""
-
 RIDGES = np.concatenate([[0.0], 10.0 ** np.arange(-8.0, 1.0, 0.5)])
 """Ridges, relative to the squared norm of all coordinates, that a regression chooses from."""
-
 RANK = 1e-9
 """Relative size up to which an eigenvalue or singular value counts as 0."""
 

@@ -28,10 +28,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CELLS", "Rows", "arrange", "compile_cached", "objective", "sweep"]
+from kernimpute.core.arrays import BoolArray, FloatArray
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -217,11 +215,7 @@ def _best_code(
 
 @_helper
 def _laplacian_step(
-    value: float,
-    column: FloatArray,
-    order: IntArray,
-    weights: FloatArray,
-    residuals: FloatArray,
+    value: float, column: FloatArray, order: IntArray, weights: FloatArray, residuals: FloatArray
 ) -> float:
     """Return the step of a laplacian cell in [0, 1] that lowers the objective most, or 0.
 
@@ -513,12 +507,7 @@ def _minimise_quartic(alpha: float, beta: float, n_cells: int, room: _Room) -> N
         moved = False
         for m in range(n_cells):
             step = _quartic_step(
-                linear[m],
-                0.5 * square[m, m] + beta,
-                cubic[m],
-                alpha,
-                -values[m],
-                1.0 - values[m],
+                linear[m], 0.5 * square[m, m] + beta, cubic[m], alpha, -values[m], 1.0 - values[m]
             )
             if step != 0.0:
                 beta = _move_origin(m, step, alpha, beta, n_cells, room)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from kernimpute import __version__
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Record, Trace
 from kernimpute.estimators.impute_table import TableImputation, kernel_text
-
-__all__ = ["render_report", "write_report"]
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -148,9 +146,7 @@ def _columns(imputation: TableImputation) -> str:
     return f'<p class="soft">{about}</p>{_table(rows, head)}'
 
 
-def compare_values(
-    values: pd.Series, filled: NDArray[np.bool_], is_category: bool
-) -> tuple[str, str]:
+def compare_values(values: pd.Series, filled: BoolArray, is_category: bool) -> tuple[str, str]:
     """Return what the observed and the filled cells of a column are like, in words."""
     is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     if is_number and not is_category:
@@ -219,7 +215,7 @@ def _number(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.6g}"
 
 
-def curve(values: NDArray[np.float64], title: str, *, logarithmic: bool = False) -> str:
+def curve(values: FloatArray, title: str, *, logarithmic: bool = False) -> str:
     """Return a curve of shape (n_rounds,) as SVG, with its ends written below.
 
     NaN is no point; fewer than two points give nothing. A logarithmic curve needs positive values.

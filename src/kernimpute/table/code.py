@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import ObservedRange, observed_range
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
@@ -43,20 +44,6 @@ from kernimpute.table.columns import (
 )
 from kernimpute.table.frames import arrow_column
 
-__all__ = [
-    "EncodedTable",
-    "IndicatorColumn",
-    "TableCode",
-    "Unknown",
-    "checked_range",
-    "encode_table",
-    "joined_code",
-    "learn_code",
-    "unknown_cells",
-]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Fills = NDArray[Any]
 """What is written into the gaps of a column, of shape (n_gaps,): numbers, or Python's objects."""
 IndicatorColumn = tuple[int, int | None]
@@ -74,11 +61,6 @@ class TableCode:
     columns: tuple[Column, ...]
     scale: ObservedRange
     cautions: tuple[str, ...] = ()
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns of the table."""
-        return len(self.columns)
 
     @property
     def features(self) -> tuple[Column, ...]:
@@ -249,8 +231,6 @@ def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCo
 def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
     """Return a table with the matrix that stands for it, by a code learned from it.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"age": [20, 40, None], "pet": ["cat", None, "dog"]})
     >>> encoded = encode_table(table)
     >>> encoded.matrix
@@ -350,11 +330,7 @@ def unknown_cells(unknown: Sequence[Unknown]) -> str:
 
 
 def _filled(
-    series: pd.Series,
-    gaps: BoolArray,
-    column: Column,
-    values: FloatArray | None,
-    fill_empty: bool,
+    series: pd.Series, gaps: BoolArray, column: Column, values: FloatArray | None, fill_empty: bool
 ) -> pd.Series:
     """Return a column with its gaps written; the column itself where there is nothing to write.
 
@@ -402,7 +378,9 @@ def _repeated(value: object, count: int) -> Fills:
 def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
     """Return what the numbers or codes at the gaps of a column stand for."""
     if column.kind == "category":
-        return _objects(column.values)[np.rint(values).astype(np.intp)]
+        categories = np.empty(len(column.values), dtype=object)
+        categories[:] = column.values
+        return categories[np.rint(values).astype(np.intp)]
     low, high = column.values
     to_integers = family_of(dtype) == "integer"
     if column.kind != "whole" and not to_integers:
@@ -430,13 +408,6 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
         return np.clip(np.rint(values), smallest, largest).astype(dtype) + 0
     whole = (int(value) + column.origin for value in np.rint(values))
     return np.array([min(max(value, smallest), largest) for value in whole], dtype=dtype)
-
-
-def _objects(values: Sequence[object]) -> Fills:
-    """Return values as they are, in an array of shape (n_values,)."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -> pd.Series:

@@ -39,37 +39,9 @@ from pandas.api.types import (
     is_string_dtype,
 )
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import MOST_CLASSES
 from kernimpute.table.stored import as_given, as_stored
-
-__all__ = [
-    "GAP_MARKERS",
-    "LARGEST_WHOLE",
-    "POSSIBLE_GAP_MARKERS",
-    "Column",
-    "Family",
-    "TableError",
-    "TableTypeError",
-    "Whole",
-    "as_number",
-    "check_column_names",
-    "check_distinct_names",
-    "check_table",
-    "column_codes",
-    "counted",
-    "family_of",
-    "is_number",
-    "listed",
-    "marker_values",
-    "observed_in_table",
-    "plain_series",
-    "read_column",
-    "text_gaps",
-    "the_column",
-]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number."""
@@ -90,8 +62,6 @@ class TableTypeError(TableError, TypeError):
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 
-    Examples
-    --------
     >>> counted(1, "cell"), counted(2, "cell")
     ('1 cell', '2 cells')
     """
@@ -108,8 +78,6 @@ def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
 def the_column(name: Hashable) -> str:
     """Return the start of a sentence about a column; a number is the place of a nameless one.
 
-    Examples
-    --------
     >>> the_column("age"), the_column(2)
     ("The 'age' column of the table", "The table's column 2")
     """
@@ -180,8 +148,6 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 def as_number(text: str) -> float | None:
     """Return the finite number that a text spells, or None.
 
-    Examples
-    --------
     >>> [as_number(text) for text in ("38.50", "-1e3", "12,5", "1_000", "inf")]
     [38.5, -1000.0, None, None, None]
     """
@@ -562,11 +528,10 @@ def check_table(frame: pd.DataFrame) -> None:
         raise TableError("The table must have at least one row. Got a table without rows.")
 
 
-def check_distinct_names(names: Iterable[Hashable], owner: str | None = None) -> None:
-    """Refuse a table of which two columns have one name; `owner` is what got the table."""
+def check_distinct_names(names: Iterable[Hashable], whose: str = "the table") -> None:
+    """Refuse a table of which two columns have one name."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        whose = "the table" if owner is None else f"the table that {owner} got"
         raise TableError(
             f"The columns of {whose} must have distinct names. Got {listed(repeated)} more "
             "than once: rename the copies."

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     TableError,
@@ -23,20 +24,6 @@ from kernimpute.table.columns import (
     family_of,
     the_column,
 )
-
-__all__ = [
-    "arrow_column",
-    "as_frame",
-    "as_library",
-    "check_names",
-    "is_frame",
-    "like",
-    "to_pandas",
-    "with_columns",
-    "with_filled_columns",
-]
-
-BoolArray = NDArray[np.bool_]
 
 # ---------------------------------------------------------------------- in
 
@@ -52,7 +39,7 @@ def is_frame(X: object) -> bool:
 def check_names(X: Any, owner: str) -> None:
     """Refuse a table, got by `owner`, of which two columns have one name."""
     names = X.column_names if isinstance(X, pa.Table) else X.columns
-    check_distinct_names(list(names), owner)
+    check_distinct_names(list(names), f"the table that {owner} got")
 
 
 def to_pandas(X: Any) -> pd.DataFrame:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from kernimpute.table.columns import TableError, check_distinct_names, listed
 from kernimpute.table.frames import as_frame
 
-__all__ = ["BLOCK_ROWS", "ParquetSource", "blocks", "compression", "count_empty", "opened"]
-
 BLOCK_ROWS = 2**15
 """Rows that are read at once, by default."""
 

@@ -13,22 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import Task, task_of_numbers
 from kernimpute.table.code import encode_table
 from kernimpute.table.columns import TableError, check_column_names, check_table
-
-__all__ = [
-    "ColumnRoles",
-    "TableLabels",
-    "codes_note",
-    "column_roles",
-    "infer_task",
-    "left_as_found",
-    "plain",
-    "table_labels",
-]
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -48,7 +36,7 @@ class TableLabels:
     values: NDArray[np.generic]  # Classes; or numbers, centred, in standard deviations.
     task: Task
     cautions: tuple[str, ...]
-    numbers: NDArray[np.float64] | None = None  # In their own unit; None for classes.
+    numbers: FloatArray | None = None  # In their own unit; None for classes.
 
 
 def column_roles(
@@ -88,12 +76,8 @@ def infer_task(labels: pd.Series) -> Task:
 
     Text, booleans and categories are classes; for numbers see `core.checks.infer_task`.
 
-    Examples
-    --------
-    >>> infer_task(pd.Series(["no", "yes", "no"]))
-    'classification'
-    >>> infer_task(pd.Series([0.5, 2.0, 2.0]))
-    'regression'
+    >>> infer_task(pd.Series(["no", "yes", "no"])), infer_task(pd.Series([0.5, 2.0, 2.0]))
+    ('classification', 'regression')
     """
     column = encode_table(labels.to_frame()).code.columns[0]
     if column.kind in ("number", "whole"):

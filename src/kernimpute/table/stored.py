@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["StoredValue", "as_given", "as_stored"]
-
 
 @dataclass(frozen=True)
 class StoredValue:
@@ -27,8 +25,6 @@ class StoredValue:
 def as_stored(value: Any) -> Any:
     """Return a value as it is written; so are the values in lists, tuples and mappings.
 
-    Examples
-    --------
     >>> as_stored({"weights": {True: 2.0}})
     {'weights': StoredValue(kind='mapping', parts=((True,), (2.0,)))}
     """
@@ -57,8 +53,6 @@ def as_stored(value: Any) -> Any:
 def as_given(value: Any) -> Any:
     """Return what `as_stored` was given.
 
-    Examples
-    --------
     >>> as_given(as_stored((1, pd.Interval(0, 1))))
     (1, Interval(0, 1, closed='right'))
     """

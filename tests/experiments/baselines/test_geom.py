@@ -1,7 +1,5 @@
 """GEOM: an ordinary machine on complete rows, optimal rounds, restricted norms by their sum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.svm import SVC

@@ -1,7 +1,5 @@
 """KARMA: its kernel against the paper's feature map written out, and its machine's optimality."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
