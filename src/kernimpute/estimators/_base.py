@@ -290,7 +290,7 @@ class KernelImputation(Persistent, BaseEstimator):
 
     @property
     def _has_svm(self) -> bool:
-        return self.guidance is not None or (self._predicts and self.machine == "svm")
+        return self.machine == "svm" if self._predicts else self.guidance is not None
 
     @property
     def _uses_labels(self) -> bool:

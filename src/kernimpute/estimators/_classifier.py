@@ -1,4 +1,4 @@
-"""`KernelImputationClassifier`: fills the gaps and classifies with one machine."""
+"""`KernelImputationClassifier`: fills the gaps and classifies."""
 
 from __future__ import annotations
 
@@ -39,30 +39,36 @@ def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
 
 
 class KernelImputationClassifier(ClassifierMixin, KernelImputation):
-    """Fill the gaps of labelled rows and learn to classify, gaps allowed in both.
+    """Classify rows with gaps, learnt from labelled rows with gaps.
 
-    All rows are filled by the reference, each on its own, and a support vector machine is learned
-    on the filled training rows. With `guidance` training rows are filled with the help of their
-    labels, jointly with the machine. Categories enter as indicator columns, whose gaps are filled
-    softly, with frequencies.
+    All rows are filled by the reference, each on its own and without its label. Three kinds of
+    machine are learnt on the filled rows, and told which cells were gaps: a kernel ridge, a
+    logistic regression and extremely randomised trees. Their probabilities are blended. On request
+    it is a support vector machine, and labels may guide the fills of its training rows.
 
     Parameters
     ----------
+    machine : {"average", "svm"}, default="average"
+        The blend of three kinds, with `predict_proba`; or the paper's support vector machine, with
+        `decision_function`. Parameters that the chosen one does not use must be left out.
+    n_draws : int or None, default=None
+        Draws of the fills, in [1, inf), each with a blend of its own, whose probabilities are
+        averaged. None takes the expected fills. Needs ``reference="joint"``; with "average" only.
     guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
         How labels guide the fills of training rows: not at all, or by a variant of the paper's
-        method; see `kernimpute.impute`. Only with guidance are `eta`, `new_rows`, `tol` and
-        `max_iter` used; otherwise all but `max_iter` must be left out.
+        method; see `kernimpute.impute`. With "svm" only. Only with guidance are `eta`, `new_rows`,
+        `tol` and `max_iter` used; otherwise all but `max_iter` must be left out.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
         The imputation, which guidance starts from, as in `KernelImputer`.
     use_labels : {None, "posterior", "own"}, default=None
-        Whether the joint normal knows of labels, as in `KernelImputer`.
+        Whether the joint normal knows of labels, as in `KernelImputer`. With "svm" only.
     kernel : str or Kernel, default="gaussian"
-        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
+        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma. With "svm" only.
     C : float, default=4.0
-        Penalty of the support vector machine, in (0, inf).
+        Penalty of the support vector machine, in (0, inf). With "svm" only.
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
         The kernel's gamma, in (0, inf), as in `KernelImputer`; for more than two classes "auto"
-        is half of "scale".
+        is half of "scale". With "svm" only.
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
@@ -70,9 +76,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         machine's coefficients. With inf: the machine on the reference imputation.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
-    cv : int, splitter, iterable of splits or None, default=5
-        Folds whose held-out decision values calibrate `predict_proba`: the whole fit, filling
-        included, is repeated in each. None saves the time, and there is no `predict_proba`.
     missing_values : scalar or list, default=nan
         Values that stand for a gap besides NaN, None and NA.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
@@ -86,21 +89,23 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10. The decision values of at most ten
-        subsets, evenly spread, are averaged.
+        subsets, evenly spread, are averaged. With "svm" only.
     max_memory : float or int, default=0.75
-        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
+        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int. With
+        "svm" only.
     tol : float or None, default=None
         The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
     max_iter : int or None, default=None
         Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
-        into subsets; None is 0. A fit with the same seed gives the same predictions.
+        Seed of the cells that the joint normal hides to choose its strength, of folds and trees,
+        of draws, and of the dealing into subsets; None is 0. A fit with the same seed gives the
+        same predictions.
     n_jobs : int or None, default=None
-        Subsets or folds fitted at the same time, as joblib counts; None takes what
+        Subsets or draws fitted at the same time, as joblib counts; None takes what
         ``joblib.parallel_config`` says. The result is the same.
     verbose : bool or int, default=False
-        Whether every round prints a line on stderr.
+        Whether every round of a support vector machine's fit prints a line on stderr.
 
     Attributes
     ----------
@@ -110,13 +115,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Number of columns in fit.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
-    kernel_ : Kernel
-        The kernel, with its gamma.
     strength_ : float
         With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
+    kernel_ : Kernel
+        With "svm", as all below: the kernel, with its gamma.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_iter_, n_disjoint_pairs_ : int
+    n_subsets_, n_disjoint_pairs_, n_iter_ : int
         Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
@@ -132,11 +137,19 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
 
     Notes
     -----
-    More than two classes share one filling and have a machine each, one against the rest. Without
-    any gap this is scikit-learn's `SVC` on columns scaled to [0, 1]. As there, `predict` follows
-    the decision values, and a probability may favour another class. A class with fewer rows than
-    folds reduces their number, with a warning; one with a single row leaves nothing to hold out,
-    and `predict_proba` is the logistic function of the decision values.
+    The kernel ridge is chosen by leave-one-out errors in closed form [1]_, the penalty of the
+    logistic regression in five folds, and trees judge rows out of bag. Their log probabilities are
+    added with weights that these held-out predictions decide; few rows leave the weights equal.
+    Skewed columns are coded by normal scores. Beyond 1,000 rows the kernel ridge is chosen on a
+    sample and fitted by Nystroem's features.
+
+    With "svm" more than two classes share one filling and have a machine each, one against the
+    rest, and `predict` follows the decision values. Without any gap this is scikit-learn's `SVC`
+    on columns scaled to [0, 1]. Its probabilities are those of `CalibratedClassifierCV` around it.
+
+    References
+    ----------
+    .. [1] R. M. Rifkin and R. A. Lippert (2007). Notes on regularized least squares. MIT.
 
     Examples
     --------
@@ -206,7 +219,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fill labelled rows and learn to classify.
+        """Learn to classify from labelled rows with gaps.
 
         Parameters
         ----------
@@ -241,7 +254,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the machine's decision values.
+        """Return the decision values of the support vector machine; with "svm" only.
 
         Parameters
         ----------
@@ -268,12 +281,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            As in `decision_function`.
+            Rows with the columns of the training table, gaps allowed.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Labels, from `classes_`.
+            Labels, from `classes_`: the most probable, or those of the decision values.
 
         Raises
         ------
@@ -288,12 +301,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the classes, calibrated on held-out rows.
+        """Return the probabilities of the classes; with ``machine="average"`` only.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            As in `decision_function`.
+            As in `predict`.
 
         Returns
         -------
@@ -315,7 +328,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            As in `decision_function`.
+            As in `predict`.
 
         Returns
         -------

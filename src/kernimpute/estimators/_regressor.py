@@ -1,4 +1,4 @@
-"""`KernelImputationRegressor`: fills the gaps and predicts a quantity with one machine."""
+"""`KernelImputationRegressor`: fills the gaps and predicts a quantity."""
 
 from __future__ import annotations
 
@@ -23,37 +23,46 @@ FloatArray = NDArray[np.float64]
 
 
 class KernelImputationRegressor(RegressorMixin, KernelImputation):
-    """Fill the gaps of labelled rows and learn to predict a quantity, gaps allowed in both.
+    """Predict a quantity from rows with gaps, learnt from such rows.
 
-    All rows are filled by the reference, each on its own, and a support vector regression is
-    learned on the filled training rows. With `guidance` the target helps to fill training rows: the
-    extension of the method to regression (the paper's appendix E). The target is brought to mean 0
-    and variance 1 for the machine, and back in `predict`, so that C, eta and epsilon mean the same
-    in any unit.
+    All rows are filled by the reference, each on its own and without its target. Three kinds of
+    machine are learnt on the filled rows, and told which cells were gaps: a kernel ridge, a linear
+    ridge and extremely randomised trees. Their predictions are blended. On request it is a support
+    vector regression, and the target may guide the fills of its training rows: the extension of
+    the method to regression (the paper's appendix E).
+
+    The target is brought to mean 0 and variance 1 for the machine, and back in `predict`, so that
+    parameters mean the same in any unit.
 
     Parameters
     ----------
+    machine : {"average", "svm"}, default="average"
+        The blend of three kinds, or the support vector regression. Parameters that the chosen one
+        does not use must be left out.
+    n_draws : int or None, default=None
+        Draws of the fills, in [1, inf), each with a blend of its own, whose predictions are
+        averaged. None takes the expected fills. Needs ``reference="joint"``; with "average" only.
     guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
         How labels guide the fills of training rows: not at all, or by a variant of the paper's
-        method; see `kernimpute.impute`. Only with guidance are `eta`, `new_rows`, `tol` and
-        `max_iter` used; otherwise all but `max_iter` must be left out.
+        method; see `kernimpute.impute`. With "svm" only. Only with guidance are `eta`, `new_rows`,
+        `tol` and `max_iter` used; otherwise all but `max_iter` must be left out.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
         The imputation, which guidance starts from, as in `KernelImputer`.
     use_labels : {None, "posterior", "own"}, default=None
-        Whether the joint normal knows of labels, as in `KernelImputer`.
+        Whether the joint normal knows of the target, as in `KernelImputer`. With "svm" only.
     kernel : str or Kernel, default="gaussian"
-        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
+        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma. With "svm" only.
     C : float, default=1.0
-        Penalty of the support vector machine, in (0, inf).
+        Penalty of the support vector machine, in (0, inf). With "svm" only.
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
-        The kernel's gamma, in (0, inf), as in `KernelImputer`.
+        The kernel's gamma, in (0, inf), as in `KernelImputer`. With "svm" only.
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
         the target moves them. "auto" is 256 C / (observed share of the cells) for "direct", and
         the norm of the machine's coefficients for other guidance. With inf: the machine on
         the reference imputation.
     epsilon : float, default=0.1
-        Half width of the tube in standard deviations of y, in [0, inf).
+        Half width of the tube in standard deviations of y, in [0, inf). With "svm" only.
     missing_values : scalar or list, default=nan
         Values that stand for a gap besides NaN, None and NA.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
@@ -67,21 +76,23 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
         Rows imputed at once at the most, at least 10. The predictions of at most ten
-        subsets, evenly spread, are averaged.
+        subsets, evenly spread, are averaged. With "svm" only.
     max_memory : float or int, default=0.75
-        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
+        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int. With
+        "svm" only.
     tol : float or None, default=None
         The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
     max_iter : int or None, default=None
         Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
-        into subsets; None is 0. A fit with the same seed gives the same predictions.
+        Seed of the cells that the joint normal hides to choose its strength, of folds and trees,
+        of draws, and of the dealing into subsets; None is 0. A fit with the same seed gives the
+        same predictions.
     n_jobs : int or None, default=None
-        Subsets filled at the same time, as joblib counts; None takes what
+        Subsets or draws fitted at the same time, as joblib counts; None takes what
         ``joblib.parallel_config`` says. The result is the same.
     verbose : bool or int, default=False
-        Whether every round prints a line on stderr.
+        Whether every round of a support vector machine's fit prints a line on stderr.
 
     Attributes
     ----------
@@ -89,13 +100,13 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         Number of columns in fit.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
-    kernel_ : Kernel
-        The kernel, with its gamma.
     strength_ : float
         With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
+    kernel_ : Kernel
+        With "svm", as all below: the kernel, with its gamma.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_iter_, n_disjoint_pairs_ : int
+    n_subsets_, n_disjoint_pairs_, n_iter_ : int
         Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
@@ -178,7 +189,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fill labelled rows and learn to predict.
+        """Learn to predict from rows with gaps.
 
         Parameters
         ----------
