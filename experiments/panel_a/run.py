@@ -9,15 +9,27 @@ import pandas as pd
 
 from experiments.panel_a.fillers import FILLERS, filling_by
 from experiments.panel_a.others import OTHERS
-from experiments.panel_a.prediction import ESTIMATORS, PREDICTORS, SCORES, predicted
-from experiments.panel_a.problems import Kind, Problem, make_problem
+from experiments.panel_a.prediction import (
+    BOOSTING,
+    ESTIMATORS,
+    PREDICTORS,
+    SCORES,
+    TREES,
+    predicted,
+)
+from experiments.panel_a.problems import Kind, Problem, make_large_problem, make_problem
 from experiments.panel_runs import Measured
 
-METHODS: dict[Kind, tuple[str, ...]] = {"fills": tuple(FILLERS), "prediction": PREDICTORS}
+METHODS: dict[Kind, tuple[str, ...]] = {
+    "fills": tuple(FILLERS),
+    "prediction": PREDICTORS,
+    "large": (BOOSTING, TREES, "kernimpute predictor"),
+}
 """What is run unless methods are named."""
 KNOWN: dict[Kind, tuple[str, ...]] = {
     "fills": (*FILLERS, *OTHERS),
     "prediction": (*PREDICTORS, *ESTIMATORS),
+    "large": (*PREDICTORS, *ESTIMATORS),
 }
 
 
@@ -64,10 +76,10 @@ def errors_of(problem: Problem, filled: pd.DataFrame) -> dict[str, float]:
 _AXES = ("table", "mechanism", "rate", "repetition")
 _ERRORS = ("error", "n_numbers", "wrong", "n_categories")
 _ENDING = ("seconds_fit", "seconds_fill", "seed")
+_PREDICTION = ("learner", "rows", *SCORES, *_ENDING)
 
 MEASURED: dict[Kind, Measured] = {
     "fills": Measured("fills", _AXES, (*_ERRORS, *_ENDING), make_problem, fills_row),
-    "prediction": Measured(
-        "prediction", _AXES, ("learner", "rows", *SCORES, *_ENDING), make_problem, predicted
-    ),
+    "prediction": Measured("prediction", _AXES, _PREDICTION, make_problem, predicted),
+    "large": Measured("large", _AXES, _PREDICTION, make_large_problem, predicted),
 }
