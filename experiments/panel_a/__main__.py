@@ -1,4 +1,4 @@
-"""The command line: ``python -m experiments.panel_a run fills | prediction | large`` and ``summary``."""
+"""``python -m experiments.panel_a run fills | run prediction | run large | summary``."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from experiments.panel_a.problems import SETTINGS
+from experiments.panel_a.prediction import BOOSTING, TREES
 from experiments.panel_a.run import MEASURED
 from experiments.panel_runs import read
 from experiments.statistics import LEVEL, TIE, paired_test
@@ -379,6 +380,60 @@ def pairs_table(prediction: pd.DataFrame) -> Table:
     )
 
 
+PREDICTOR = "kernimpute predictor"
+OPPONENTS = (
+    SIMPLE,
+    "means + SVM",
+    TREES,
+    BOOSTING,
+    "IterativeImputer + SVM",
+    CHOSEN,
+    "kernimpute + logistic",
+    "kernimpute + SVM",
+)
+
+
+def predictor_table(prediction: pd.DataFrame) -> Table:
+    """Return what the predictor gains over others, on both kinds of new rows."""
+    blocks = []
+    for rows in ("gaps", "complete"):
+        here = predictions(prediction, rows)
+        measured = {name: wide(here, name) for name, _ in MEASURES}
+        losses = measured["log_loss"]
+        if PREDICTOR not in losses:
+            continue
+        measured = with_chosen(measured, chosen_elsewhere(losses, rivals_of(measured)))
+        lines = [
+            (rows, *line[1:])
+            for rival in OPPONENTS
+            if rival in measured["log_loss"]
+            for line in pair_rows(measured, PREDICTOR, rival, rival)
+        ]
+        blocks.append(tuple(lines))
+    return Table(
+        "panel_a_predictor",
+        f"What `{PREDICTOR}` gains over others, the better the higher, over tables; new rows with "
+        "gaps and without.",
+        ("new rows", "over", "measure", *GAINS),
+        tuple(blocks),
+    )
+
+
+def large_table(large: pd.DataFrame) -> Table:
+    """Return the accuracy of each method with many rows to learn from, by table."""
+    here = large[(large["rows"] == "gaps") & large["accuracy"].notna()]
+    means = here.groupby(["table", "method"], sort=False)["accuracy"].mean().unstack()
+    lines = [(name, *(f"{value:.3f}" for value in row)) for name, row in means.iterrows()]
+    lines.append(("mean", *(f"{value:.3f}" for value in means.mean())))
+    repetitions = counted(int(here["repetition"].nunique()), "repetition")
+    return Table(
+        "panel_a_large",
+        f"Accuracy with 4,000 rows to learn from, 30 % of the cells missing; {repetitions}.",
+        ("table", *(f"`{name}`" for name in means)),
+        (tuple(lines),),
+    )
+
+
 GAINS = ("mean gain", "median", "up : down", "p", "by test", f"without the best {TOP}")
 """How a comparison is written."""
 
@@ -420,7 +475,9 @@ def _number(value: float | None, decimals: int = 3) -> str:
 
 def tables(results: Path) -> list[Table]:
     """Return all tables."""
-    fills, prediction = (read(MEASURED[kind], results) for kind in ("fills", "prediction"))
+    fills, prediction, large = (
+        read(MEASURED[kind], results) for kind in ("fills", "prediction", "large")
+    )
     return [
         errors_table(fills, "error"),
         errors_table(fills, "wrong"),
@@ -428,4 +485,6 @@ def tables(results: Path) -> list[Table]:
         prediction_table(prediction, "gaps"),
         prediction_table(prediction, "complete"),
         pairs_table(prediction),
+        predictor_table(prediction),
+        large_table(large),
     ]
