@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from experiments.panel_a.problems import SETTINGS
 from experiments.panel_a.prediction import BOOSTING, TREES
+from experiments.panel_a.problems import SETTINGS
 from experiments.panel_a.run import MEASURED
 from experiments.panel_runs import read
 from experiments.statistics import LEVEL, TIE, paired_test
