@@ -107,6 +107,7 @@ WHOLE: Mapping[str, Entry] = {
     "expected_kernel": Entry(
         "SVM on the expected kernel", "methods.whole:expected_kernel_svm", family="ours"
     ),
+    "predictor": Entry("kernimpute predictor", "methods.whole:predictor", family="ours"),
     # The defaults are the library's own for two classes.
     "kernel_classifier": Entry(
         "KernelImputationClassifier",

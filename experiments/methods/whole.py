@@ -75,3 +75,9 @@ def kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Iterat
         classifier.set_params(gamma=float(options["smooth"]) * scaled.kernel_.gamma)
     classifier.fit(X, y)
     yield candidate(problem, classifier, {}, classifier.status_.name)
+
+
+def predictor(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
+    """Yield the library's classifier at its defaults: the blend of three kinds, without labels."""
+    classifier = KernelImputationClassifier(random_state=problem.seed("joint"))
+    yield candidate(problem, classifier.fit(problem.train.X, problem.train.y), {})
