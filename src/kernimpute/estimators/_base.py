@@ -36,7 +36,7 @@ from kernimpute.core.rows import (
     number_of_machines,
 )
 from kernimpute.core.status import Callback, Record, Status
-from kernimpute.estimators._predictor import Predictor, SameForEveryRow, fit_predictor
+from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
 from kernimpute.estimators._saving import Persistent
 from kernimpute.estimators._subsets import (
     Filling,
@@ -281,10 +281,12 @@ class KernelImputation(Persistent, BaseEstimator):
     """An estimator that fills rows by its reference, or training rows guided by their labels."""
 
     machine: str
+    n_draws: int | None
     _predicts = True
     """Whether it predicts, and categories enter as indicators in any case."""
     _machines: tuple[Machine, ...]
     _predictors: tuple[Predictor, ...]
+    _draws: bool
     _of_frame = False
     """Whether the training table is a DataFrame."""
 
@@ -430,13 +432,15 @@ class KernelImputation(Persistent, BaseEstimator):
         if hasattr(self, "_machines"):
             return mean_decision(self._machines, self._new_rows.fill(matrix))
         filler = self._new_rows.filler
-        predicted: list[FloatArray] = []
-        for draw, predictor in enumerate(self._predictors):
-            if len(self._predictors) > 1 and isinstance(filler, JointReference):
-                filled = filler.sample(matrix, SameForEveryRow(self._seed(), draw))
-            else:
-                filled = self._new_rows.fill(matrix)
-            predicted.append(predictor.predict(filled, rows.observed))
+        predicted = [
+            predictor.predict(
+                drawn_rows(filler, matrix, self._seed(), draw)
+                if self._draws and isinstance(filler, JointReference)
+                else self._new_rows.fill(matrix),
+                rows.observed,
+            )
+            for draw, predictor in enumerate(self._predictors)
+        ]
         return np.asarray(np.mean(predicted, axis=0))
 
     def _markers(self) -> tuple[object, ...]:
@@ -548,9 +552,9 @@ class KernelImputation(Persistent, BaseEstimator):
         self, matrix: FloatArray, observed: NDArray[np.bool_], labels: Labels
     ) -> tuple[Predictor, ...]:
         """Return the predictor of the filled rows, or one of each draw of them."""
-        seed, n_draws = self._seed(), getattr(self, "n_draws", None)
+        seed, n_draws, filler = self._seed(), self.n_draws, self._new_rows.filler
+        self._draws = n_draws is not None
         tables = [self._new_rows.fill(matrix)]
-        filler = self._new_rows.filler
         if n_draws is not None and isinstance(filler, JointReference):
             generator = np.random.default_rng(seed)
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]

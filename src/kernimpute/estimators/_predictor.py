@@ -29,9 +29,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from kernimpute.estimators._subsets import Labels
+from kernimpute.joint.fills import FEWEST_CHUNK_ROWS, JointReference
 from kernimpute.joint.ridge import KernelRidge, Rows, fit_ridge
 
-__all__ = ["Predictor", "SameForEveryRow", "fit_predictor"]
+__all__ = ["Predictor", "drawn_rows", "fit_predictor"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -126,10 +127,9 @@ class Predictor:
 class SameForEveryRow(np.random.Generator):
     """A generator that gives every row the same numbers: no row's draw depends on the others."""
 
-    def __init__(self, seed: int, draw: int) -> None:
+    def __init__(self, *seed: int) -> None:
         super().__init__(np.random.PCG64())
-        self._seed = seed, draw
-        self._calls = 0
+        self._seed, self._calls = seed, 0
 
     def random(self, size: Any = None) -> Any:  # type: ignore[override]
         """Return uniform numbers of shape (n_rows, …), the same in every row."""
@@ -143,6 +143,16 @@ class SameForEveryRow(np.random.Generator):
         # Rows are drawn by their number of gaps.
         one = np.random.default_rng((*self._seed, size[1])).standard_normal(size[1:])
         return np.broadcast_to(one, size)
+
+
+def drawn_rows(filler: JointReference, matrix: FloatArray, seed: int, draw: int) -> FloatArray:
+    """Return new rows (n_rows, n_columns) with a draw at their gaps, each row on its own."""
+    # Blocks that the filler does not divide: the generator counts its calls.
+    blocks = (
+        matrix[first : first + FEWEST_CHUNK_ROWS]
+        for first in range(0, len(matrix), FEWEST_CHUNK_ROWS)
+    )
+    return np.vstack([filler.sample(block, SameForEveryRow(seed, draw)) for block in blocks])
 
 
 def fit_predictor(

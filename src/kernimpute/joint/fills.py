@@ -69,8 +69,8 @@ TIE = 1e-8
 MOST_DENSE_COLUMNS, MOST_CUBES = 150, 1.2e8
 """With more columns, or rows times cubed gaps in a choice, the covariance is low rank plus
 diagonal. Beyond so many columns there is no remainder."""
-MOST_CHUNK_ROWS, CHUNK_SQUARES = 2**13, 2**24
-"""Rows that are filled at a time at the most, and rows times squared columns."""
+FEWEST_CHUNK_ROWS, MOST_CHUNK_ROWS, CHUNK_SQUARES = 64, 2**13, 2**24
+"""Rows that are filled at a time at the least and the most, and rows times squared columns."""
 LIGHTEST = 1e-12
 """Rows that weigh less than this share of the heaviest are left out of the fit."""
 
@@ -150,7 +150,9 @@ class JointReference:
         self, X: FloatArray, classes: IntArray | None, target: FloatArray | None
     ) -> Iterator[tuple[slice, FloatArray, FloatArray | None]]:
         """Yield slices of rows with these in standard units, and the classes' probabilities."""
-        size = max(64, min(MOST_CHUNK_ROWS, CHUNK_SQUARES // max(1, self.used.size) ** 2))
+        size = max(
+            FEWEST_CHUNK_ROWS, min(MOST_CHUNK_ROWS, CHUNK_SQUARES // max(1, self.used.size) ** 2)
+        )
         for first in range(0, len(X), size):
             rows = slice(first, first + size)
             Z = ((X[rows] - self.centre) / self.scale)[:, self.used]
