@@ -286,7 +286,7 @@ class KernelImputation(Persistent, BaseEstimator):
     """Whether it predicts, and categories enter as indicators in any case."""
     _machines: tuple[Machine, ...]
     _predictors: tuple[Predictor, ...]
-    _draws: bool
+    _draw_seed: int | None
     _of_frame = False
     """Whether the training table is a DataFrame."""
 
@@ -432,15 +432,12 @@ class KernelImputation(Persistent, BaseEstimator):
         if hasattr(self, "_machines"):
             return mean_decision(self._machines, self._new_rows.fill(matrix))
         filler = self._new_rows.filler
-        predicted = [
-            predictor.predict(
-                drawn_rows(filler, matrix, self._seed(), draw)
-                if self._draws and isinstance(filler, JointReference)
-                else self._new_rows.fill(matrix),
-                rows.observed,
-            )
-            for draw, predictor in enumerate(self._predictors)
-        ]
+        tables = [self._new_rows.fill(matrix)]
+        if self._draw_seed is not None and isinstance(filler, JointReference):
+            draws = range(len(self._predictors))
+            tables = [drawn_rows(filler, matrix, self._draw_seed, draw) for draw in draws]
+        pairs = zip(self._predictors, tables, strict=True)
+        predicted = [predictor.predict(filled, rows.observed) for predictor, filled in pairs]
         return np.asarray(np.mean(predicted, axis=0))
 
     def _markers(self) -> tuple[object, ...]:
@@ -553,7 +550,7 @@ class KernelImputation(Persistent, BaseEstimator):
     ) -> tuple[Predictor, ...]:
         """Return the predictor of the filled rows, or one of each draw of them."""
         seed, n_draws, filler = self._seed(), self.n_draws, self._new_rows.filler
-        self._draws = n_draws is not None
+        self._draw_seed = None if n_draws is None else seed
         tables = [self._new_rows.fill(matrix)]
         if n_draws is not None and isinstance(filler, JointReference):
             generator = np.random.default_rng(seed)
