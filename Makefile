@@ -17,7 +17,7 @@ demo: $(VENV)/.demo
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
 NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
 	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py) \
-	$(addprefix tests/joint/,test_gaussian.py test_fills.py)
+	$(addprefix tests/joint/,test_gaussian.py test_fills.py test_ridge.py)
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
@@ -41,6 +41,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.acceleration
 	$(BIN)/python -m benchmarks.joint
+	$(BIN)/python -m benchmarks.predictor
 	$(BIN)/python -m benchmarks.rivals
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.anchor
