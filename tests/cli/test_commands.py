@@ -190,10 +190,10 @@ GUIDE = ["--guidance", "direct"]
         (["absent.csv", "-o", "o.csv", *GUIDE], "--guidance needs --target, the label column."),
         ([*HERE, *GUIDE, "--task", "regression"], "such as 'no': use --task classification."),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
-        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: add"),
+        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: a"),
         (
             [*HERE, "--gamma", "2"],
-            "--gamma must be left out without guidance. Got 2.0 instead: add",
+            "--gamma must be left out without guidance. Got 2.0 instead: a",
         ),
         (
             [*HERE, "--max-memory", "0.5"],

@@ -1,7 +1,7 @@
 """Inputs that broke other imputers, cases 1 to 15 of `cases/README.md`, each with its number."""
 
 import re
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -23,8 +23,12 @@ from tests.estimators.problems import (
     uniform_rows,
 )
 
-PREDICTORS = [KernelImputationClassifier(), KernelImputationRegressor()]
-MACHINES = [*PREDICTORS, KernelImputationClassifier(machine="svm")]
+ESTIMATORS = {
+    "imputer": KernelImputer(),
+    "classifier": KernelImputationClassifier(),
+    "regressor": KernelImputationRegressor(),
+    "svm": KernelImputationClassifier(machine="svm"),
+}
 
 
 @pytest.fixture
@@ -98,34 +102,40 @@ def test_case_2_gaps_of_a_constant_column_become_the_constant(rows):
 
 
 @pytest.mark.filterwarnings("ignore:.*2")
-@pytest.mark.parametrize("machine", MACHINES, ids=repr)
+@pytest.mark.parametrize("name", ["classifier", "regressor", "svm"])
 @pytest.mark.parametrize("changed", [constant, lambda X: with_column(X, 2, np.nan)])
-def test_case_1_and_2_predictions_are_those_without_the_column(rows, machine, changed):
+def test_case_1_and_2_predictions_are_those_without_the_column(rows, name, changed):
     X, y = rows
     X_new = uniform_rows(seed=1)[0]
-    fitted = clone(machine).fit(changed(X), y)
-    without = clone(machine).fit(np.delete(X, 2, axis=1), y)
+    fitted = clone(ESTIMATORS[name]).fit(changed(X), y)
+    without = clone(ESTIMATORS[name]).fit(np.delete(X, 2, axis=1), y)
     expected = without.predict(np.delete(X_new, 2, axis=1))
     np.testing.assert_array_equal(fitted.predict(changed(X_new)), expected)
     # A new row whose value is another one is none the wiser.
     np.testing.assert_array_equal(fitted.predict(X_new), expected)
 
 
-@pytest.mark.parametrize("estimator", [KernelImputer(), *MACHINES], ids=repr)
+@cache
+def fitted_to_rows(name, columns=None):
+    """Return one of the estimators, fitted to the rows of all cases as an array or a frame."""
+    X, y = uniform_rows()
+    given = X if columns is None else pd.DataFrame(X, columns=[*columns])
+    return clone(ESTIMATORS[name]).fit(given, y)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_case_3_infinity_is_refused_with_the_column_in_fit_and_after(rows, estimator, value):
+def test_case_3_infinity_is_refused_with_the_column_in_fit_and_after(rows, name, value):
     X, y = rows
-    broken = X.copy()
-    broken[4, 3] = value
-    frame = pd.DataFrame(X, columns=[*"abcde"])
-    broken_frame = pd.DataFrame(broken, columns=[*"abcde"])
-    for clean, dirty, name in ((X, broken, r"\b3\b"), (frame, broken_frame, "'d'")):
-        refused = pytest.raises(ValueError, match=f"(?s)inf.*{name}|{name}.*inf")
+    X[4, 3] = value
+    for columns, column in ((None, r"\b3\b"), ("abcde", "'d'")):
+        given = X if columns is None else pd.DataFrame(X, columns=[*columns])
+        fitted = fitted_to_rows(name, columns)
+        refused = pytest.raises(ValueError, match=f"(?s)inf.*{column}|{column}.*inf")
         with refused:
-            clone(estimator).fit(dirty, y)
-        answer = answer_of(clone(estimator).fit(clean, y))
+            clone(fitted).fit(given, y)
         with refused:
-            answer(dirty)
+            answer_of(fitted)(given)
 
 
 def test_case_4_four_rows_of_which_two_share_nothing():
@@ -193,9 +203,9 @@ def test_case_6_new_rows_lack_a_known_category():
 @pytest.mark.parametrize(
     "estimator",
     [
-        KernelImputer(),
         *(KernelImputer(**GUIDED, new_rows=way) for way in ("auto", "similar", "reference")),
-        *MACHINES,
+        KernelImputationRegressor(n_draws=2),
+        *ESTIMATORS,
     ],
     ids=repr,
 )
@@ -203,7 +213,8 @@ def test_case_7_a_row_is_answered_alike_in_any_batch_if_empty_too_and_no_rows_ar
     rows, estimator
 ):
     X, y = rows
-    answer = answer_of(clone(estimator).fit(X, y))
+    is_name = isinstance(estimator, str)
+    answer = answer_of(fitted_to_rows(estimator) if is_name else clone(estimator).fit(X, y))
     alone, some, all_rows = (answer(part) for part in (X[3:4], X[3:14], X))
     np.testing.assert_allclose(alone[0], some[0], rtol=0.0, atol=1e-10)
     np.testing.assert_allclose(alone[0], all_rows[3], rtol=0.0, atol=1e-10)
@@ -254,16 +265,13 @@ def test_case_9_an_integer_array_with_a_marker_is_not_truncated():
 def test_case_10_decisions_do_not_depend_on_the_labels_encoding(rows, names):
     X, y = rows
     labels = np.array(names)[y]
-    plain = KernelImputationClassifier().fit(X, y)
-    machine = KernelImputationClassifier().fit(X, labels)
-    assert machine.classes_.tolist() == list(names)
-    assert machine.classes_.dtype == labels.dtype
-    np.testing.assert_array_equal(machine.predict(X), np.array(names)[plain.predict(X)])
-    np.testing.assert_array_equal(machine.predict_proba(X), plain.predict_proba(X))
-    plain, machine = (
-        KernelImputationClassifier(machine="svm").fit(X, labels_) for labels_ in (y, labels)
-    )
-    np.testing.assert_array_equal(machine.decision_function(X), plain.decision_function(X))
+    for name, way in (("classifier", "predict_proba"), ("svm", "decision_function")):
+        plain = fitted_to_rows(name)
+        machine = clone(plain).fit(X, labels)
+        assert machine.classes_.tolist() == list(names)
+        assert machine.classes_.dtype == labels.dtype
+        np.testing.assert_array_equal(machine.predict(X), np.array(names)[plain.predict(X)])
+        np.testing.assert_array_equal(getattr(machine, way)(X), getattr(plain, way)(X))
     np.testing.assert_array_equal(
         KernelImputer().fit_transform(X, labels), KernelImputer().fit_transform(X, y)
     )

@@ -104,6 +104,23 @@ def test_contradictions_and_missing_labels_are_refused(options, message):
         imputer.fit(X, labels)
 
 
+@pytest.mark.parametrize("predictor", [KernelImputationClassifier, KernelImputationRegressor])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"guidance": "direct"}, "'guidance' .* must be left out unless machine='svm'. Got 'dir"),
+        ({"use_labels": "own"}, "'use_labels' parameter .* must be left out unless machine='svm'"),
+        ({"n_draws": 2, "reference": "mean"}, "'n_draws' .* must be None unless reference='joint'"),
+        ({"n_draws": 0}, "'n_draws' parameter .* must be None or an int in"),
+        ({"machine": "trees"}, "'machine' parameter .* must be a str among"),
+    ],
+    ids=str,
+)
+def test_options_that_the_average_does_not_take_are_refused(predictor, options, message):
+    with pytest.raises(ValueError, match=message):
+        predictor(**options).fit(*related_rows(30))
+
+
 @pytest.mark.parametrize(
     "options",
     [{}, {"reference": "mean"}, {"reference": KNNImputer()}, {"use_labels": "posterior"}],

@@ -66,7 +66,8 @@ def test_jobs_and_backends_give_the_same_bits(backend, n_jobs):
     X, y = problem()
     target = np.nansum(X, axis=1)
     expected = KernelImputer(**GUIDED, subset_size=50).fit_transform(X, y)
-    predicted = KernelImputationRegressor(machine="svm", subset_size=50).fit(X, target).predict(X)
+    svm = KernelImputationRegressor(machine="svm", subset_size=50)
+    predicted = svm.fit(X, target).predict(X)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         filled = KernelImputer(**GUIDED, subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
         regressor = KernelImputationRegressor(machine="svm", subset_size=50, n_jobs=n_jobs).fit(
