@@ -128,7 +128,9 @@ def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_p
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from tests.experiments import fake_kind\n"
+        # Not as a part of `tests`: an installed package may have that name.
+        "sys.path.insert(0, 'tests/experiments')\n"
+        "import fake_kind\n"
         "from experiments.plan import make_plan\n"
         "from experiments.runner import run\n"
         "fake_kind.register()\n"
