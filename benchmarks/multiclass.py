@@ -36,6 +36,7 @@ from sklearn.svm import SVC
 from benchmarks.paired import counts, differences
 from benchmarks.setting import (
     GUIDED,
+    GUIDED_SVM,
     RESULTS,
     amputed,
     data_folder,
@@ -136,11 +137,11 @@ def readings(fold: Fold) -> Iterator[tuple[str, str, float]]:
         zip(
             ANCHORS,
             (
-                KernelImputationClassifier(**GUIDED, cv=None),
+                KernelImputationClassifier(**GUIDED_SVM),
                 KernelImputationClassifier(
-                    **GUIDED, cv=None, eta=CLASSIFIER_ETA * CLASSIFIER_C * as_two_classes
+                    **GUIDED_SVM, eta=CLASSIFIER_ETA * CLASSIFIER_C * as_two_classes
                 ),
-                KernelImputationClassifier(**GUIDED, cv=None, eta=np.inf, new_rows="similar"),
+                KernelImputationClassifier(**GUIDED_SVM, eta=np.inf, new_rows="similar"),
             ),
             strict=True,
         )

@@ -37,7 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.defaults import in_unit_range
 from benchmarks.downstream import downstream_accuracies
 from benchmarks.real_tables import RATES, TABLES, Split, split_table
-from benchmarks.setting import GUIDED, RESULTS, amputed, one_thread, write_results
+from benchmarks.setting import GUIDED, GUIDED_SVM, RESULTS, amputed, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
 from kernimpute.core.rows import scaled_kernel
 from kernimpute.kernels import Gaussian, Kernel
@@ -146,7 +146,7 @@ def readings(split: Split) -> Iterator[dict[str, float | str]]:
     """Yield each rule's accuracies and errors on one split."""
     imputer = KernelImputer(**GUIDED)
     train = imputer.fit_transform(split.train, split.y_train)
-    classifier = KernelImputationClassifier(**GUIDED, cv=None).fit(split.train, split.y_train)
+    classifier = KernelImputationClassifier(**GUIDED_SVM).fit(split.train, split.y_train)
     code = learn_code(split.train, whole="dtype")
     at = [split.train.columns.get_loc(column.name) for column in code.features]
     categorical = code.categorical

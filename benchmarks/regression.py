@@ -40,6 +40,7 @@ from sklearn.svm import SVR
 from benchmarks.paired import counts, differences
 from benchmarks.setting import (
     GUIDED,
+    GUIDED_SVM,
     RESULTS,
     amputed,
     data_folder,
@@ -126,10 +127,10 @@ def readings(split: Split) -> Iterator[tuple[str, str, str, float]]:
     rival = make_pipeline(SimpleImputer(keep_empty_features=True), MinMaxScaler(), svr)
     regressors = {
         "mean": rival,
-        "default": KernelImputationRegressor(**GUIDED),
-        "eta=inf": KernelImputationRegressor(**GUIDED, eta=np.inf),
-        UNGUIDED: KernelImputationRegressor(**GUIDED, eta=np.inf, new_rows="similar"),
-        "eta=16 C": KernelImputationRegressor(**GUIDED, eta=as_classes),
+        "default": KernelImputationRegressor(**GUIDED_SVM),
+        "eta=inf": KernelImputationRegressor(**GUIDED_SVM, eta=np.inf),
+        UNGUIDED: KernelImputationRegressor(**GUIDED_SVM, eta=np.inf, new_rows="similar"),
+        "eta=16 C": KernelImputationRegressor(**GUIDED_SVM, eta=as_classes),
     }
     for method, regressor in regressors.items():
         regressor.fit(split.X, split.y)

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 __all__ = [
     "GUIDED",
+    "GUIDED_SVM",
     "AustralianSplit",
     "amputed",
     "australian_split",
@@ -35,6 +36,8 @@ __all__ = [
 RESULTS = Path(__file__).parent / "results"
 GUIDED = {"guidance": "direct", "reference": "mean"}
 """The estimators that most figures are of: labels move fills away from column means."""
+GUIDED_SVM = {**GUIDED, "machine": "svm"}
+"""The classifier and the regressor of these figures."""
 FloatArray = NDArray[np.float64]
 
 

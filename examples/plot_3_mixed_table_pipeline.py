@@ -88,8 +88,8 @@ for name, classifier in classifiers.items():
 
 scores["one estimator"] = [
     scores["SVM"][0],
-    cross_val_score(KernelImputationClassifier(cv=None, **unguided), X, y, cv=folds),
-    cross_val_score(KernelImputationClassifier(cv=None, **guided), X, y, cv=folds),
+    cross_val_score(KernelImputationClassifier(machine="svm", **unguided), X, y, cv=folds),
+    cross_val_score(KernelImputationClassifier(machine="svm", **guided), X, y, cv=folds),
 ]
 
 # %%

@@ -62,6 +62,7 @@ def draw(ax, scores, title):
 
 
 GUIDED = {"guidance": "direct", "reference": "mean"}
+GUIDED_SVM = {**GUIDED, "machine": "svm"}
 RATES = (0.2, 0.4, 0.6)
 N_SEEDS = 3
 
@@ -70,9 +71,9 @@ by_class = scores_by_rate(
     wine.data,
     wine.target,
     {
-        "ours": KernelImputationClassifier(**GUIDED, cv=None),
-        "unguided": KernelImputationClassifier(**GUIDED, cv=None, eta=np.inf, new_rows="similar"),
-        "unguided, new rows by means": KernelImputationClassifier(**GUIDED, cv=None, eta=np.inf),
+        "ours": KernelImputationClassifier(**GUIDED_SVM),
+        "unguided": KernelImputationClassifier(**GUIDED_SVM, eta=np.inf, new_rows="similar"),
+        "unguided, new rows by means": KernelImputationClassifier(**GUIDED_SVM, eta=np.inf),
         "means + SVM": on_means(SVC()),
         "means + logistic regression": on_means(LogisticRegression()),
     },
@@ -83,9 +84,9 @@ by_quantity = scores_by_rate(
     diabetes.data,
     diabetes.target,
     {
-        "ours": KernelImputationRegressor(**GUIDED),
-        "unguided": KernelImputationRegressor(**GUIDED, eta=np.inf, new_rows="similar"),
-        "unguided, new rows by means": KernelImputationRegressor(**GUIDED, eta=np.inf),
+        "ours": KernelImputationRegressor(**GUIDED_SVM),
+        "unguided": KernelImputationRegressor(**GUIDED_SVM, eta=np.inf, new_rows="similar"),
+        "unguided, new rows by means": KernelImputationRegressor(**GUIDED_SVM, eta=np.inf),
         "means + SVM": TransformedTargetRegressor(on_means(SVR()), transformer=StandardScaler()),
         "means + ridge": on_means(Ridge()),
     },

@@ -65,10 +65,10 @@ def expected_kernel_svm(problem: Problem, options: Mapping[str, Option]) -> Iter
 
 
 def kernel_classifier(problem: Problem, options: Mapping[str, Option]) -> Iterator[Candidate]:
-    """Yield the library's classifier, guided from column means, at a C and part of "scale"."""
+    """Yield the library's guided SVM from column means, at a C and part of "scale"."""
     X, y = problem.train.X, problem.train.y
     classifier = KernelImputationClassifier(
-        guidance="direct", reference="mean", C=float(options["C"])
+        machine="svm", guidance="direct", reference="mean", C=float(options["C"])
     )
     if options["smooth"] != WHOLE["kernel_classifier"].options["smooth"].default:
         scaled = clone(classifier).set_params(gamma="scale").fit(X, y)

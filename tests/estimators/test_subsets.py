@@ -66,10 +66,13 @@ def test_jobs_and_backends_give_the_same_bits(backend, n_jobs):
     X, y = problem()
     target = np.nansum(X, axis=1)
     expected = KernelImputer(**GUIDED, subset_size=50).fit_transform(X, y)
-    predicted = KernelImputationRegressor(subset_size=50).fit(X, target).predict(X)
+    svm = KernelImputationRegressor(machine="svm", subset_size=50)
+    predicted = svm.fit(X, target).predict(X)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         filled = KernelImputer(**GUIDED, subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
-        regressor = KernelImputationRegressor(subset_size=50, n_jobs=n_jobs).fit(X, target)
+        regressor = KernelImputationRegressor(machine="svm", subset_size=50, n_jobs=n_jobs).fit(
+            X, target
+        )
     assert np.array_equal(filled, expected)
     assert np.array_equal(regressor.predict(X), predicted)
 
@@ -145,6 +148,8 @@ def test_a_subset_may_lack_a_category_or_all_of_them(guidance):
 TIGHT = {**GUIDED, "tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
 """A descent near its end: what remains is below what the tests allow."""
 
+TIGHT_SVM = {**TIGHT, "machine": "svm"}
+
 AGREE = 1e-3
 """In units of the columns' ranges, of the margin, and of the target's spread."""
 
@@ -162,8 +167,8 @@ def in_ranges(filled, X):
 def test_labels_come_in_any_container(container):
     X, y = related_rows(N_ROWS)
     labels = np.array(["no", "yes"])[y]
-    expected = KernelImputationClassifier(cv=None).fit(X, labels)
-    got = KernelImputationClassifier(cv=None).fit(X, container(labels))
+    expected = KernelImputationClassifier(machine="svm").fit(X, labels)
+    got = KernelImputationClassifier(machine="svm").fit(X, container(labels))
     assert got.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(got.predict(X), expected.predict(X))
     filled = KernelImputer(**GUIDED).fit_transform(X, container(labels))
@@ -187,9 +192,9 @@ def by_fills(fitted, X, X_new):
 @pytest.mark.parametrize(
     ("estimator", "n_classes", "answer"),
     [
-        (KernelImputationClassifier(**{**TIGHT, "gamma": "scale"}, cv=None), 2, by_decision),
-        (KernelImputationClassifier(**TIGHT, cv=None), 3, by_decision),
-        (KernelImputationRegressor(**TIGHT), None, by_prediction),
+        (KernelImputationClassifier(**{**TIGHT_SVM, "gamma": "scale"}), 2, by_decision),
+        (KernelImputationClassifier(**TIGHT_SVM), 3, by_decision),
+        (KernelImputationRegressor(**TIGHT_SVM), None, by_prediction),
         *(
             (KernelImputer(**TIGHT, new_rows=way), 2, by_fills)
             for way in ("auto", "similar", "reference")
@@ -235,12 +240,25 @@ def test_rows_of_weight_zero_count_for_nothing(options):
     kept = weights > 0.0
     for estimator, answer in (
         (KernelImputer(**{**TIGHT, **options}), by_fills),
-        (KernelImputationClassifier(**{**TIGHT, **options}, cv=None), by_decision),
+        (KernelImputationClassifier(**{**TIGHT_SVM, **options}), by_decision),
     ):
         weighted = clone(estimator).fit(X, y, sample_weight=weights)
         without = clone(estimator).fit(X[kept], y[kept])
         one, other = (answer(fitted, X_new, X_new) for fitted in (weighted, without))
         np.testing.assert_allclose(one, other, atol=AGREE)
+
+
+@pytest.mark.parametrize(
+    "predictor", [KernelImputationClassifier(), KernelImputationRegressor()], ids=repr
+)
+def test_rows_of_weight_zero_count_for_nothing_in_the_average(predictor):
+    X, y = related_rows(N_ROWS)
+    weights = np.where(np.arange(N_ROWS) % 4 == 1, 0.0, WEIGHTS + 1.0)
+    X[weights == 0.0] *= 100.0
+    kept = weights > 0.0
+    weighted = clone(predictor).fit(X, y, sample_weight=weights).predict(X[kept])
+    without = clone(predictor).fit(X[kept], y[kept], sample_weight=weights[kept]).predict(X[kept])
+    np.testing.assert_array_equal(weighted, without)
 
 
 def scaled(X):
@@ -260,7 +278,7 @@ def test_without_gaps_weights_of_rows_and_classes_are_scikit_learns(class_weight
     X, y = related_rows(N_ROWS, share=0.0)
     X, y = scaled(X), np.where(np.arange(N_ROWS) < 12, 0, y)
     options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
-    ours = KernelImputationClassifier(**options, cv=None).fit(X, y, sample_weight=weights)
+    ours = KernelImputationClassifier(machine="svm", **options).fit(X, y, sample_weight=weights)
     theirs = SVC(**options, tol=1e-9).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
 
@@ -279,12 +297,14 @@ def test_without_gaps_weights_of_rows_and_classes_are_scikit_learns(class_weight
     ],
     ids=["zeros", "negative", "NaN", "short", "two columns", "name", "negative class", "number"],
 )
-@pytest.mark.parametrize("estimator_class", [KernelImputer, KernelImputationClassifier])
-def test_weights_of_rows_and_classes_that_cannot_be_are_refused(estimator_class, weights):
+@pytest.mark.parametrize(
+    "estimator", [KernelImputer(guidance="direct"), KernelImputationClassifier()], ids=repr
+)
+def test_weights_of_rows_and_classes_that_cannot_be_are_refused(estimator, weights):
     X, y = related_rows(N_ROWS)
     of_classes, of_rows = (None, weights) if isinstance(weights, np.ndarray) else (weights, None)
     with pytest.raises((ValueError, TypeError), match=r"(?i)weight"):
-        estimator_class(guidance="direct", class_weight=of_classes).fit(X, y, sample_weight=of_rows)
+        clone(estimator).set_params(class_weight=of_classes).fit(X, y, sample_weight=of_rows)
 
 
 def test_the_default_anchor_holds_against_the_machines_of_all_classes():

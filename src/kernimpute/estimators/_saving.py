@@ -20,29 +20,11 @@ from kernimpute.table.stored import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent", "load", "save", "trusted_types"]
 
-FORMAT = 4
+FORMAT = 5
 """Number of the layout of fitted state; raised whenever an older one can't be used as it is."""
 
 _KEY = "_kernimpute_format"
 _REQUESTS = "_metadata_request"
-
-_SPLITTERS = (
-    "GroupKFold",
-    "GroupShuffleSplit",
-    "KFold",
-    "LeaveOneGroupOut",
-    "LeaveOneOut",
-    "LeavePGroupsOut",
-    "LeavePOut",
-    "PredefinedSplit",
-    "RepeatedKFold",
-    "RepeatedStratifiedKFold",
-    "ShuffleSplit",
-    "StratifiedGroupKFold",
-    "StratifiedKFold",
-    "StratifiedShuffleSplit",
-    "TimeSeriesSplit",
-)
 
 _TRUSTED = (
     "kernimpute.core.checks.ObservedRange",
@@ -50,9 +32,10 @@ _TRUSTED = (
     *(f"kernimpute.core.status.{name}" for name in ("Record", "Status", "Trace")),
     "kernimpute.estimators._base.Coding",
     "kernimpute.estimators._base.NewRows",
-    "kernimpute.estimators._calibration.Calibration",
     "kernimpute.estimators._classifier.KernelImputationClassifier",
     "kernimpute.estimators._imputer.KernelImputer",
+    *(f"kernimpute.estimators._predictor.{name}" for name in ("Inputs", "Predictor", "Scores")),
+    "kernimpute.estimators._predictor.SoftmaxMap",
     "kernimpute.estimators._regressor.KernelImputationRegressor",
     "kernimpute.estimators._subsets.Machine",
     "kernimpute.joint.fills.JointReference",
@@ -60,6 +43,7 @@ _TRUSTED = (
     "kernimpute.joint.gaussian.Normal",
     "kernimpute.joint.remainder.Correction",
     "kernimpute.joint.remainder.Remainder",
+    *(f"kernimpute.joint.ridge.{name}" for name in ("KernelRidge", "MixedKernel", "Rows")),
     "kernimpute.table.code.TableCode",
     "kernimpute.table.columns.Column",
     "kernimpute.table.stored.StoredValue",
@@ -68,8 +52,8 @@ _TRUSTED = (
     # skops does not know it while scikit-learn calls it experimental.
     "sklearn.impute._iterative.IterativeImputer",
     "sklearn.impute._iterative._ImputerTriplet",
-    # What the classifier's `cv` may be.
-    *(f"sklearn.model_selection._split.{name}" for name in _SPLITTERS),
+    # It can run no code, but scikit-learn follows its indices without a look.
+    "sklearn.tree._tree.Tree",
 )
 
 _UNREADABLE = (
@@ -124,8 +108,8 @@ def trusted_types() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The package's own types, scikit-learn's splitters and its iterative imputer, and NumPy's
-        dtype. skops itself trusts some types more.
+        The package's own types, scikit-learn's trees and its iterative imputer, and NumPy's dtype.
+        skops itself trusts some types more.
     """
     return _TRUSTED
 
