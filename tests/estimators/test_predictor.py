@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
 from kernimpute import KernelImputationClassifier, KernelImputationRegressor
@@ -84,11 +85,11 @@ def test_each_kind_does_what_the_others_cannot(classifier):
     predictor = classifier._predictors[0]
     rows = classifier._encode(classifier._read(X, reset=False)[1])
     filled = classifier._new_rows.fill(classifier._matrix(rows.matrix))
-    ridge_rows, columns = predictor.inputs(filled, rows.observed)
+    ridge_rows, columns = predictor.inputs(filled, ~np.isnan(rows.matrix))
     kinds = [
         predictor.map_of_ridge([predictor.ridge.scores(ridge_rows)]),
         predictor.linear.predict_proba(columns),
-        predictor.trees.predict_proba(columns),
+        predictor.trees.predict(columns),
     ]
     losses = [-np.log(np.maximum(kind[np.arange(2_000), y], 1e-3)).mean() for kind in kinds]
     blended = -np.log(classifier.predict_proba(X)[np.arange(2_000), y]).mean()
@@ -193,3 +194,14 @@ def test_what_the_chosen_machine_does_not_use_is_refused():
         KernelImputationRegressor().fit(X, np.column_stack([y, y]))
     assert not hasattr(KernelImputationClassifier(), "decision_function")
     assert not hasattr(KernelImputationClassifier(machine="svm"), "predict_proba")
+
+
+@pytest.mark.parametrize("is_class", [True, False])
+def test_the_stored_trees_predict_as_scikit_learns(is_class):
+    X, y = curved_rows(80)
+    X = np.nan_to_num(X)
+    y = (y > 1.0).astype(int) if is_class else y
+    grown = (ExtraTreesClassifier if is_class else ExtraTreesRegressor)(7, random_state=0)
+    expected = grown.fit(X, y).predict_proba(X) if is_class else grown.fit(X, y).predict(X)
+    found = _predictor._forest(grown).predict(X)
+    np.testing.assert_allclose(found, expected.reshape(found.shape), atol=1e-12)

@@ -134,12 +134,12 @@ USED_BY = {
     **dict.fromkeys(("eta", "new_rows", "tol"), "guidance"),
     **dict.fromkeys(("kernel", "C", "gamma", "epsilon"), "svm"),
     **dict.fromkeys(("subset_size", "max_memory"), "svm"),
-    "class_weight": "machine",
+    **dict.fromkeys(("class_weight", "max_iter"), "machine"),
     "n_draws": "average",
 }
 """What alone uses a parameter: labels, guidance, a support vector machine, any machine, or the
-average of kinds. All others are used in any case, or may be given: scikit-learn's own checks set
-`max_iter` of every classifier that has one."""
+average of kinds. All others are used in any case. scikit-learn's own checks set `max_iter` of every
+classifier that has one, so no predictor refuses it."""
 
 
 def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
@@ -316,7 +316,8 @@ class KernelImputation(Persistent, BaseEstimator):
             raise ValueError(
                 f"The 'reference' parameter of {owner} must be 'joint', 'mean' or an imputer, "
                 "because 'expected' is a kernel and no table. Got 'expected' instead: use "
-                "guidance='anchored', which takes a kernel."
+                "guidance='anchored', which takes a kernel"
+                + (", with machine='svm'." if self._predicts else ".")
             )
         if self.use_labels is not None and self.reference != "joint":
             must_be = "None unless reference='joint'"
@@ -437,7 +438,8 @@ class KernelImputation(Persistent, BaseEstimator):
             draws = range(len(self._predictors))
             tables = [drawn_rows(filler, matrix, self._draw_seed, draw) for draw in draws]
         pairs = zip(self._predictors, tables, strict=True)
-        predicted = [predictor.predict(filled, rows.observed) for predictor, filled in pairs]
+        known = ~np.isnan(rows.matrix)
+        predicted = [predictor.predict(filled, known) for predictor, filled in pairs]
         return np.asarray(np.mean(predicted, axis=0))
 
     def _markers(self) -> tuple[object, ...]:
@@ -504,7 +506,8 @@ class KernelImputation(Persistent, BaseEstimator):
             has_gaps = np.isnan(matrix).any()
             self.status_ = Status.CONVERGED if has_gaps else Status.NOTHING_MISSING
             if self._predicts:
-                self._predictors = self._fitted_predictors(matrix, rows.observed, labels)
+                known = ~np.isnan(rows.matrix)
+                self._predictors = self._fitted_predictors(matrix, known, labels)
             return FittedRows(rows, counted, self._reference_table(matrix, labels) if own else None)
         is_table = self.reference != "expected"
         reference = self._reference_table(matrix, labels) if is_table else "expected"

@@ -47,6 +47,8 @@ MOST_CHOICE_ROWS = 2_000
 """Rows that the linear machine's penalty is chosen on at the most."""
 MOST_TREE_ROWS = 5_000
 """Rows that a tree is grown on at the most: they bound its size."""
+CHUNK_ROWS = 256
+"""Rows that go down all trees at a time."""
 LEAST = 1e-3
 """Probabilities are raised to this before logarithms are taken: a forest's may be zero."""
 MAP_PENALTY, BLEND_PENALTY = 1e-2, 2.0
@@ -93,13 +95,66 @@ class Inputs(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Forest:
+    """Trees as arrays, so that a saved model needs none of scikit-learn's own.
+
+    scikit-learn follows the indices of its nodes without a look, wherever a file says they lead.
+    """
+
+    roots: NDArray[np.intp]  # (n_trees,)
+    columns: NDArray[np.int32]  # (n_nodes,)
+    thresholds: FloatArray  # (n_nodes,)
+    # (2, n_nodes): where a row goes beyond the threshold, and up to it; from a leaf, nowhere
+    children: NDArray[np.int32]
+    values: FloatArray  # (n_nodes, n_outputs)
+    depth: int
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Return the mean of the trees' values, (n_rows, n_outputs)."""
+        X = X.astype(np.float32)  # as scikit-learn compares it
+        mean = np.empty((len(X), self.values.shape[1]))
+        for first in range(0, len(X), CHUNK_ROWS):
+            some = X[first : first + CHUNK_ROWS]
+            places: NDArray[Any] = np.tile(self.roots, (len(some), 1))
+            for _ in range(self.depth):
+                cells = np.take_along_axis(some, self.columns[places], axis=1)
+                places = self.children[(cells <= self.thresholds[places]).astype(np.intp), places]
+            mean[first : first + CHUNK_ROWS] = self.values[places].mean(axis=1)
+        return mean
+
+
+def _forest(trees: Any) -> Forest:
+    """Return the trees of scikit-learn's forest as arrays."""
+    grown = [one.tree_ for one in trees.estimators_]
+    roots = np.cumsum([0, *(tree.node_count for tree in grown)])[:-1]
+    itself = np.arange(sum(tree.node_count for tree in grown))
+    is_leaf = np.concatenate([tree.children_left for tree in grown]) < 0
+    children = [
+        np.where(is_leaf, itself, np.concatenate([kin + root for kin, root in pairs]))
+        for pairs in (
+            [(tree.children_right, root) for tree, root in zip(grown, roots, strict=True)],
+            [(tree.children_left, root) for tree, root in zip(grown, roots, strict=True)],
+        )
+    ]
+    values = np.concatenate([tree.value[:, 0] for tree in grown])
+    return Forest(
+        roots,
+        np.where(is_leaf, 0, np.concatenate([tree.feature for tree in grown])).astype(np.int32),
+        np.where(is_leaf, 0.0, np.concatenate([tree.threshold for tree in grown])),
+        np.array(children, dtype=np.int32),
+        np.where(is_leaf[:, None], values, 0.0),
+        max(tree.max_depth for tree in grown),
+    )
+
+
+@dataclass(frozen=True)
 class Predictor:
     """A kernel ridge, a linear machine and trees, with their blend."""
 
     inputs: Inputs
     ridge: KernelRidge
     linear: Any
-    trees: Any
+    trees: Forest
     blend: FloatArray | SoftmaxMap  # weights of the kinds' values, or of their log probabilities
     map_of_ridge: SoftmaxMap | None = None  # for classes
     present: NDArray[np.intp] | None = None  # the classes of which there are rows
@@ -113,11 +168,12 @@ class Predictor:
         rows, X = self.inputs(filled, observed)
         scores = self.ridge.scores(rows)
         if self.map_of_ridge is None or not isinstance(self.blend, SoftmaxMap):
-            values = [scores[:, 0], self.linear.predict(X), self.trees.predict(X)]
+            values = [scores[:, 0], self.linear.predict(X), self.trees.predict(X)[:, 0]]
             return np.asarray((np.column_stack(values) @ self.blend)[:, None])
         kinds = [
             self.map_of_ridge([scores]),
-            *(m.predict_proba(X) for m in (self.linear, self.trees)),
+            self.linear.predict_proba(X),
+            self.trees.predict(X),
         ]
         probabilities = np.zeros((len(X), self.n_classes))
         probabilities[:, self.present] = self.blend(_logarithms(kinds))
@@ -231,7 +287,9 @@ def _linear(
     machines: list[Any] = [Ridge(penalty) for penalty in RIDGES]
     if is_class:
         machines = [LogisticRegression(C=C, max_iter=1000) for C in LOGISTIC_C]
-    some = np.random.default_rng(seed).permutation(len(y))[:MOST_CHOICE_ROWS]
+    some: Any = slice(None)
+    if len(y) > MOST_CHOICE_ROWS:
+        some = np.random.default_rng(seed).choice(len(y), MOST_CHOICE_ROWS, replace=False)
     best, least, held_out = machines[len(machines) // 2], np.inf, None
     for machine in machines:
         predicted = _held_out(machine, X[some], y[some], weights[some], seed, is_class)
@@ -240,7 +298,7 @@ def _linear(
         loss = _loss(predicted, y[some], weights[some], is_class)
         if loss < least * (1.0 - TIE):
             best, least, held_out = machine, loss, predicted
-    if held_out is not None:
+    if held_out is not None and len(y) > MOST_CHOICE_ROWS:
         held_out = _held_out(best, X, y, weights, seed, is_class)
     return best.fit(X, y, sample_weight=weights), held_out
 
@@ -282,7 +340,7 @@ def _loss(predicted: FloatArray, y: NDArray[Any], weights: FloatArray, is_class:
 
 def _trees(
     X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, *, is_class: bool
-) -> tuple[Any, FloatArray]:
+) -> tuple[Forest, FloatArray]:
     """Return extremely randomised trees, and what those that did not see a row predict of it."""
     trees = (ExtraTreesClassifier if is_class else ExtraTreesRegressor)(
         N_TREES,
@@ -298,9 +356,9 @@ def _trees(
         warnings.simplefilter("ignore")
         trees.fit(X, y, sample_weight=weights)
     if not is_class:
-        return trees, np.asarray(trees.oob_prediction_)
+        return _forest(trees), np.asarray(trees.oob_prediction_)
     shares = trees.oob_decision_function_
-    return trees, np.nan_to_num(shares, nan=1.0 / shares.shape[1])
+    return _forest(trees), np.nan_to_num(shares, nan=1.0 / shares.shape[1])
 
 
 def _logarithms(kinds: Sequence[FloatArray]) -> list[FloatArray]:

@@ -34,8 +34,8 @@ _TRUSTED = (
     "kernimpute.estimators._base.NewRows",
     "kernimpute.estimators._classifier.KernelImputationClassifier",
     "kernimpute.estimators._imputer.KernelImputer",
-    *(f"kernimpute.estimators._predictor.{name}" for name in ("Inputs", "Predictor", "Scores")),
-    "kernimpute.estimators._predictor.SoftmaxMap",
+    *(f"kernimpute.estimators._predictor.{name}" for name in ("Forest", "Inputs", "Predictor")),
+    *(f"kernimpute.estimators._predictor.{name}" for name in ("Scores", "SoftmaxMap")),
     "kernimpute.estimators._regressor.KernelImputationRegressor",
     "kernimpute.estimators._subsets.Machine",
     "kernimpute.joint.fills.JointReference",
@@ -52,8 +52,6 @@ _TRUSTED = (
     # skops does not know it while scikit-learn calls it experimental.
     "sklearn.impute._iterative.IterativeImputer",
     "sklearn.impute._iterative._ImputerTriplet",
-    # It can run no code, but scikit-learn follows its indices without a look.
-    "sklearn.tree._tree.Tree",
 )
 
 _UNREADABLE = (
@@ -108,8 +106,8 @@ def trusted_types() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The package's own types, scikit-learn's trees and its iterative imputer, and NumPy's dtype.
-        skops itself trusts some types more.
+        The package's own types, scikit-learn's iterative imputer, and NumPy's dtype. skops
+        itself trusts some types more.
     """
     return _TRUSTED
 

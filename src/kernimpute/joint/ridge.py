@@ -113,7 +113,7 @@ class MixedKernel(NamedTuple):
         if self.linear:
             K += self.linear * rows_times(rows.Z, others.Z.T) / rows.Z.shape[1]
         if self.mask:
-            n_cells = rows.observed.shape[1]
+            n_cells = max(1, rows.observed.shape[1])
             both = rows.observed @ others.observed.T
             neither = (1.0 - rows.observed) @ (1.0 - others.observed).T
             K += self.mask * (both + neither) / n_cells
