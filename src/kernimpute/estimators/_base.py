@@ -82,7 +82,7 @@ ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 
 _FITTED_AT_TIMES = (
     *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
-    *("strength_", "_machines", "_predictors"),
+    *("strength_", "_machines", "_predictors", "_draw_seed"),
 )
 """Attributes that only some fits leave, and the next fit removes."""
 
