@@ -55,7 +55,7 @@ def gains_table(readings: pd.DataFrame, measure: str, sign: int, notes: tuple[st
     for method in readings.columns.drop(SIMPLE):
         found = compare(readings, method, SIMPLE, sign, TEST_TO_TRAIN)
         if found is not None:
-            lines.append((found.mean, (_shown(method), *gains(found), _seeds(readings[method]))))
+            lines.append((found.mean, (_shown(method), *gains(found), seeds_of(readings[method]))))
     lines.sort(key=lambda line: -line[0])
     base = readings[SIMPLE].groupby(level="source").mean()
     return Table(
@@ -77,7 +77,8 @@ def _shown(method: str) -> str:
     return method if method == CHOSEN else f"`{method}`"
 
 
-def _seeds(readings: pd.Series) -> str:
+def seeds_of(readings: pd.Series) -> str:
+    """Return how many seeds a method has."""
     return f"{readings.dropna().index.unique('seed').size}"
 
 

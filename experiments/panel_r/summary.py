@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from experiments.panel_a.summary import compare, geometric_mean
-from experiments.panel_b.summary import TEST_TO_TRAIN, failures, ranks_table, wide
+from experiments.panel_b.summary import TEST_TO_TRAIN, failures, ranks_table, seeds_of, wide
 from experiments.panel_r.run import SCORES, measured
 from experiments.panel_runs import read
 from experiments.statistics import TIE
@@ -45,13 +45,14 @@ def errors_table(squared: pd.DataFrame, absolute: pd.DataFrame, notes: tuple[str
             f"{p:.2g}",
             "–" if tests is None else f"{tests[0]} : {tests[1]}",
             f"{geometric_mean(ratios(absolute, method)):.3f}",
+            seeds_of(squared[method]),
         )
         lines.append((mean, line))
     lines.sort(key=lambda line: line[0])
     return Table(
         "panel_r_error",
         f"Squared error as a ratio to that of `{SIMPLE}`, the better the lower, over tables: "
-        "geometric mean, median and largest. Last the absolute error's ratio.",
+        "geometric mean, median and largest. `absolute` is the ratio of absolute errors.",
         (
             "method",
             "ratio",
@@ -62,6 +63,7 @@ def errors_table(squared: pd.DataFrame, absolute: pd.DataFrame, notes: tuple[str
             "p",
             "by test",
             "absolute",
+            "seeds",
         ),
         (tuple(line for _, line in lines),),
         notes,
@@ -73,7 +75,8 @@ def by_table(squared: pd.DataFrame) -> Table:
     means = squared.groupby(level="source").mean().T.sort_values(SIMPLE, axis="columns")
     return Table(
         "panel_r_by_table",
-        "Squared error in variances of the target, which is 1 where nothing is learned.",
+        "Squared error in variances of the target, which is 1 where nothing is learned: means over "
+        "the folds that a method has.",
         ("method", *means.columns),
         (
             tuple(
