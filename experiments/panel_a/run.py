@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from experiments.panel_a.fillers import FILLERS, filling_by
+from experiments.panel_a.fillers import FILLERS, WAYS, filling_by
+from experiments.panel_a.labels import MACHINES, with_labels
 from experiments.panel_a.others import OTHERS
 from experiments.panel_a.prediction import PREDICTORS, predicted
 from experiments.panel_a.problems import TABLES, Kind, Problem, make_problem
@@ -23,11 +24,16 @@ PROBLEM = ["table", "mechanism", "rate", "repetition"]
 COLUMNS: dict[Kind, list[str]] = {
     "fills": [*PROBLEM, "method", "error", "n_numbers", "wrong", "n_categories"],
     "prediction": [*PROBLEM, "method", "learner", "rows", "log_loss", "auc", "accuracy"],
+    "labels": [*PROBLEM, "method", "learner", "rows", "log_loss", "auc", "accuracy"],
 }
 ENDING = ["seconds_fit", "seconds_fill", "seed", "versions", "reason"]
 """Columns of both files; a method that fails has a reason and no measures."""
 
-METHODS: dict[Kind, tuple[str, ...]] = {"fills": tuple(FILLERS), "prediction": PREDICTORS}
+METHODS: dict[Kind, tuple[str, ...]] = {
+    "fills": tuple(FILLERS),
+    "prediction": PREDICTORS,
+    "labels": (*WAYS, *MACHINES),
+}
 """What is run unless methods are named."""
 KNOWN: dict[Kind, tuple[str, ...]] = {**METHODS, "fills": (*FILLERS, *OTHERS)}
 
@@ -103,7 +109,7 @@ def _rows(kind: Kind, run: Run) -> tuple[Run, list[dict[str, Any]]]:
     problem = make_problem(*run[:4])
     with threadpool_limits(1):
         try:
-            rows = (fills_row if kind == "fills" else predicted)(problem, run.method)
+            rows = MEASURES[kind](problem, run.method)
         except Exception as error:  # The panel goes on; its page says what failed.
             rows = [{"reason": " ".join(f"{type(error).__name__}: {error}".split())[:200]}]
     common = {
@@ -165,3 +171,11 @@ def errors_of(problem: Problem, filled: pd.DataFrame) -> dict[str, float]:
         "wrong": float(categories.mean()) if categories.size else np.nan,
         "n_categories": categories.size,
     }
+
+
+MEASURES: dict[Kind, Callable[[Problem, str], list[dict[str, Any]]]] = {
+    "fills": fills_row,
+    "prediction": predicted,
+    "labels": with_labels,
+}
+"""What gives the rows of a method on a problem."""
