@@ -17,7 +17,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
-from experiments.panel_a.fillers import FILLERS, coding_of, cpu_seconds, filling_by
+from experiments.panel_a.fillers import FILLERS, WAYS, coding_of, cpu_seconds, filling_by
 from experiments.panel_a.problems import Labels, Targets, Task, unrounded
 from experiments.panel_runs import Row
 from kernimpute import KernelImputationClassifier
@@ -96,9 +96,8 @@ def _sets(
     method: str, train: pd.DataFrame, y: Targets, seed: int, frames: list[pd.DataFrame]
 ) -> Sets:
     """Return training rows and other rows filled, then as z-scores of the filled training rows."""
-    filling = filling_by(
-        FILLERS["means" if method == INDICATORS else method], train, y, seed, frames
-    )
+    filler = {**FILLERS, **WAYS}["means" if method == INDICATORS else method]
+    filling = filling_by(filler, train, y, seed, frames)
     coding = coding_of(filling.train)
     matrices = [coding.matrix(frame) for frame in (filling.train, *filling.others)]
     if method == INDICATORS:

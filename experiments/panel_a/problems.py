@@ -22,7 +22,7 @@ from experiments.problem import Mechanism, seed_of
 BoolArray = NDArray[np.bool_]
 Labels = NDArray[np.int64]
 Targets = NDArray[Any]
-Kind = Literal["fills", "prediction", "large"]
+Kind = Literal["fills", "prediction", "large", "labels"]
 
 TABLES = tuple(
     "wdbc wine heart pima australian german vehicle segment ionosphere bupa saheart wisconsin "
@@ -37,6 +37,7 @@ SETTINGS: dict[Kind, tuple[tuple[Mechanism, float], ...]] = {
     "fills": (("mcar", 0.2), ("mcar", 0.5), ("mcar", 0.8), ("mar", 0.5), ("mnar", 0.5)),
     "prediction": (("mcar", 0.3), ("mcar", 0.6)),
     "large": (("mcar", 0.3),),
+    "labels": (("mcar", 0.3), ("mcar", 0.6)),
 }
 """Mechanism and missing rate of what is measured."""
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.panel_a.fillers import FILLERS, filling_by
+from experiments.panel_a.fillers import FILLERS, WAYS, filling_by
+from experiments.panel_a.labels import MACHINES, with_labels
 from experiments.panel_a.others import OTHERS
 from experiments.panel_a.prediction import (
     BOOSTING,
@@ -24,12 +25,14 @@ METHODS: dict[Kind, tuple[str, ...]] = {
     "fills": tuple(FILLERS),
     "prediction": PREDICTORS,
     "large": (BOOSTING, TREES, "kernimpute predictor"),
+    "labels": (*WAYS, *MACHINES),
 }
 """What is run unless methods are named."""
 KNOWN: dict[Kind, tuple[str, ...]] = {
     "fills": (*FILLERS, *OTHERS),
     "prediction": (*PREDICTORS, *ESTIMATORS),
     "large": (*PREDICTORS, *ESTIMATORS),
+    "labels": METHODS["labels"],
 }
 
 
@@ -82,4 +85,5 @@ MEASURED: dict[Kind, Measured] = {
     "fills": Measured("fills", _AXES, (*_ERRORS, *_ENDING), make_problem, fills_row),
     "prediction": Measured("prediction", _AXES, _PREDICTION, make_problem, predicted),
     "large": Measured("large", _AXES, _PREDICTION, make_large_problem, predicted),
+    "labels": Measured("labels", _AXES, _PREDICTION, make_problem, with_labels),
 }

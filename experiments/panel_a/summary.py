@@ -1,4 +1,4 @@
-"""The tables of docs/panel_a.md from what panel A measured.
+"""The tables of docs/panel_a.md and docs/labels.md from what panel A measured.
 
 A setting is a table, a mechanism and a missing rate. Two methods are compared on the repetitions
 that both have, averaged by setting. Tables of one source count as one table.
@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from experiments.panel_a.fillers import WAYS
+from experiments.panel_a.labels import INSIDE, MACHINES, OUTSIDE
 from experiments.panel_a.prediction import BOOSTING, TREES
 from experiments.panel_a.problems import SETTINGS
 from experiments.panel_a.run import MEASURED
@@ -99,6 +101,7 @@ class Comparison:
     p: float  # Wilcoxon's test over tables
     rest: float  # The mean without the `TOP` tables that gain most
     tests: tuple[int, int] | None  # Tables better and worse by the corrected test; None below 3
+    error: float  # Standard error of the mean
 
 
 def compare(
@@ -136,6 +139,7 @@ def compare(
         p,
         float(rest.mean()) if len(rest) else np.nan,
         tests,
+        float(tables.std() / np.sqrt(len(tables))),
     )
 
 
@@ -469,14 +473,84 @@ def pair_rows(
     ]
 
 
+def labels_table(labels: pd.DataFrame) -> Table:
+    """Return what each way to use labels gains over none before the same learner."""
+    blocks = [
+        _gains(labels, learner, rows, ways)
+        for learner, ways in (("SVM", WAYS), ("logistic", WAYS), ("machine", MACHINES))
+        for rows in ("gaps", "complete")
+    ]
+    return Table(
+        "panel_a_labels",
+        "What labels in a filling gain over no labels on new rows, the better the higher: means "
+        "over tables with their standard error, tables better and worse, Wilcoxon's p.",
+        ("labels", "learner", "new rows", *_MEASURED, "problems"),
+        tuple(block for block in blocks if block),
+    )
+
+
+_MEASURED = tuple(
+    heading
+    for measure in ("log loss", "AUC", "accuracy")
+    for heading in (measure, "up : down", "p")
+)
+
+
+def _gains(labels: pd.DataFrame, learner: str, kind: str, ways: Iterable[str]) -> tuple[Row, ...]:
+    """Return the lines of a learner and a kind of new rows; the first of the ways has no labels."""
+    here = labels[(labels["learner"] == learner) & (labels["rows"] == kind)]
+    measured = {measure: wide(here, measure) for measure, _ in MEASURES}
+    none, *others = ways
+    return tuple(
+        (
+            f"`{way}`",
+            learner,
+            kind,
+            *_cells([compare(measured[m], way, none, sign) for m, sign in MEASURES]),
+            str(measured["auc"][[way, none]].dropna().shape[0]),
+        )
+        for way in others
+        if way in measured["auc"] and none in measured["auc"]
+    )
+
+
+def _cells(found: Iterable[Comparison | None]) -> Iterable[str]:
+    """Yield gain and error, tables better and worse, and p of each measure that there is."""
+    for one in found:
+        if one is None:
+            yield from ("", "", "")
+        else:
+            yield f"{signed(one.mean, 4)} ± {one.error:.4f}"
+            yield f"{one.up} : {one.down}"
+            yield f"{one.p:.2g}"
+
+
+def leak_table(labels: pd.DataFrame) -> Table:
+    """Return by how much a cross-validation is too good if the filling is fitted before it."""
+    rows: list[Row] = []
+    for way in WAYS:
+        here = labels[(labels["method"] == way) & labels["rows"].isin((INSIDE, OUTSIDE))]
+        measured = {measure: wide(here, measure, "rows") for measure, _ in MEASURES}
+        if not measured["auc"].empty:
+            found = [compare(measured[m], OUTSIDE, INSIDE, sign) for m, sign in MEASURES]
+            rows.append((f"`{way}`", *_cells(found), str(len(measured["auc"]))))
+    return Table(
+        "panel_a_leak",
+        "How much better a five-fold cross-validation on the training rows looks if they are "
+        "filled once before it, and not in each fold: a logistic regression with C = 1.",
+        ("labels", *_MEASURED, "problems"),
+        (tuple(rows),),
+    )
+
+
 def _number(value: float | None, decimals: int = 3) -> str:
     return "" if value is None or np.isnan(value) else f"{value:.{decimals}f}"
 
 
 def tables(results: Path) -> list[Table]:
     """Return all tables."""
-    fills, prediction, large = (
-        read(MEASURED[kind], results) for kind in ("fills", "prediction", "large")
+    fills, prediction, large, labels = (
+        read(MEASURED[kind], results) for kind in ("fills", "prediction", "large", "labels")
     )
     return [
         errors_table(fills, "error"),
@@ -487,4 +561,6 @@ def tables(results: Path) -> list[Table]:
         pairs_table(prediction),
         predictor_table(prediction),
         large_table(large),
+        labels_table(labels),
+        leak_table(labels),
     ]

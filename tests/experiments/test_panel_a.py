@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from experiments.panel_a import problems
 from experiments.panel_a.__main__ import app
-from experiments.panel_a.fillers import FILLERS, filling_by
+from experiments.panel_a.fillers import FILLERS, WAYS, _permuted, filling_by
+from experiments.panel_a.labels import INSIDE, OUTSIDE, with_labels
 from experiments.panel_a.others import _together
 from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import TABLES, data_folder, problem_of, read_table, unrounded
@@ -109,6 +110,36 @@ def test_a_filler_leaves_no_gap_and_no_observed_cell_changed(problem, name):
     assert whole == name.endswith("whole")
 
 
+@pytest.mark.parametrize("way", ["direct, eta inf", "anchored, eta inf"])
+def test_with_eta_inf_a_filling_is_that_without_labels(problem, way):
+    ours, none = (
+        filling_by(WAYS[name], problem.train, problem.y_train, 1, [problem.new])
+        for name in (way, "no labels")
+    )
+    pd.testing.assert_frame_equal(ours.train, none.train)
+    pd.testing.assert_frame_equal(ours.others[0], none.others[0])
+
+
+def test_a_control_gives_the_filler_shuffled_labels(problem):
+    control = _permuted(lambda train, y, seed: y)
+    shuffled = control(problem.train, problem.y_train, 1)
+    assert (shuffled != problem.y_train).any()
+    assert sorted(shuffled) == sorted(problem.y_train)
+
+
+def test_labels_in_a_filling_that_is_fitted_before_a_cross_validation_leak(small):
+    noise = np.random.default_rng(0).permutation(small[1])
+    rows = with_labels(problem_of(small[0], noise, "small", "mcar", 0.6, 0), "direct, eta auto/64")
+    accuracy = {row["rows"]: row["accuracy"] for row in rows if row["learner"].endswith("= 1")}
+    assert accuracy[OUTSIDE] > accuracy[INSIDE] + 0.2
+
+
+def test_the_machine_that_guides_is_measured(problem):
+    rows = with_labels(problem, "machine, direct, eta auto")
+    assert [row["rows"] for row in rows] == ["gaps", "complete"]
+    assert all(row["auc"] > 0.5 and row["accuracy"] > 0.5 for row in rows)
+
+
 def test_draws_are_averaged_and_the_most_frequent_category_wins():
     frame = pd.DataFrame({"a": [np.nan], "b": [None]})
     train = pd.DataFrame({"a": [0.0, 9.0], "b": ["x", "y"]})
@@ -166,6 +197,8 @@ def test_a_run_resumes_and_a_method_can_be_replaced(small, tmp_path, monkeypatch
     method = ("--method", "gradient boosting", "--method", "means + indicators")
     said, rows = call("prediction", "--setting", "mcar:0.3", *method)
     assert len(rows) == 2 + 4 and (rows["accuracy"] > 0.5).all()
+    said, rows = call("labels", "--setting", "mcar:0.3", "--method", "own")
+    assert len(rows) == 4 + 2 and (rows["accuracy"] > 0.5).all()
 
 
 PLACES = [(table, place) for table in ("crx", "australian", "wine") for place in (0, 1)]
@@ -225,6 +258,7 @@ def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
     assert (found.up, found.down, found.tests) == (6, 1, (6, 1))
     assert found.rest == pytest.approx(0.0)
     assert found.p == pytest.approx(0.03125 * 1.5, abs=0.03)
+    assert found.error == pytest.approx(np.std([2, -1, 1, 2, 3, 4, 5], ddof=1) / 7**0.5)
     turned = compare(wide(rows, "v"), "first", "second", sign=-1)
     assert (turned.mean, turned.up, turned.down) == (-found.mean, 1, 6)
 
