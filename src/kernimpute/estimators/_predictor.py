@@ -24,21 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, ndtri, softmax
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import KFold, StratifiedKFold
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.estimators._subsets import Labels
-from kernimpute.joint.fills import FEWEST_CHUNK_ROWS, JointReference
+from kernimpute.joint.fills import FEWEST_CHUNK_ROWS, JointReference, counted_rows
 from kernimpute.joint.ridge import KernelRidge, Rows, fit_ridge
 
-__all__ = ["Predictor", "drawn_rows", "fit_predictor"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-
-SKEWED, FEWEST_VALUES = 1.0, 6
-"""Columns of numbers beyond this skewness, of so many values, are coded by normal scores."""
+SKEWED, FEWEST_VALUES, MOST_VALUES = 1.0, 6, 200
+"""Columns of numbers beyond this skewness, of so many values, are coded by normal scores; these are
+kept at so many values, and interpolated."""
 LOGISTIC_C = tuple(np.logspace(-2.5, 2.0, 7))
 RIDGES = tuple(np.logspace(4.0, -2.0, 13))
 """Penalties of the linear machine that are compared. The smoother comes first and wins a tie."""
@@ -52,10 +50,11 @@ CHUNK_ROWS = 256
 LEAST = 1e-3
 """Probabilities are raised to this before logarithms are taken: a forest's may be zero."""
 MAP_PENALTY, BLEND_PENALTY = 1e-2, 2.0
-"""Of relative slopes' squared distance from 1 and of squared offsets, in log losses of rows: for
-the map of the ridge alone, and for the blend."""
+"""Penalties of the map of the ridge and of the blend: on the squared distance of slopes from 1, in
+units of their start, and on squared offsets. Log losses of rows are summed beside them."""
 VALUES_PENALTY = 30.0
-"""Of the squared distance of a quantity's weights from equal ones, in its variance."""
+"""Penalty of a quantity's blend, on the weights' squared distance from equal ones. Squared errors
+of rows are summed beside it, in variances of the quantity."""
 TIE = 1e-8
 """Relative differences of losses below this decide nothing."""
 
@@ -98,7 +97,7 @@ class Inputs(NamedTuple):
 class Forest:
     """Trees as arrays, so that a saved model needs none of scikit-learn's own.
 
-    scikit-learn follows the indices of its nodes without a look, wherever a file says they lead.
+    scikit-learn does not check the indices of its nodes: a forged file could read outside of them.
     """
 
     roots: NDArray[np.intp]  # (n_trees,)
@@ -126,23 +125,20 @@ class Forest:
 def _forest(trees: Any) -> Forest:
     """Return the trees of scikit-learn's forest as arrays."""
     grown = [one.tree_ for one in trees.estimators_]
-    roots = np.cumsum([0, *(tree.node_count for tree in grown)])[:-1]
-    itself = np.arange(sum(tree.node_count for tree in grown))
-    is_leaf = np.concatenate([tree.children_left for tree in grown]) < 0
-    children = [
-        np.where(is_leaf, itself, np.concatenate([kin + root for kin, root in pairs]))
-        for pairs in (
-            [(tree.children_right, root) for tree, root in zip(grown, roots, strict=True)],
-            [(tree.children_left, root) for tree, root in zip(grown, roots, strict=True)],
-        )
-    ]
-    values = np.concatenate([tree.value[:, 0] for tree in grown])
+    columns, thresholds, left, right, values = (
+        np.concatenate([getattr(tree, name) for tree in grown])
+        for name in ("feature", "threshold", "children_left", "children_right", "value")
+    )
+    roots = np.cumsum([0, *(tree.node_count for tree in grown)])
+    first, itself = np.repeat(roots[:-1], np.diff(roots)), np.arange(roots[-1])
+    is_leaf = left < 0
+    children = [np.where(is_leaf, itself, side + first) for side in (right, left)]
     return Forest(
-        roots,
-        np.where(is_leaf, 0, np.concatenate([tree.feature for tree in grown])).astype(np.int32),
-        np.where(is_leaf, 0.0, np.concatenate([tree.threshold for tree in grown])),
+        roots[:-1],
+        np.where(is_leaf, 0, columns).astype(np.int32),
+        np.where(is_leaf, 0.0, thresholds),
         np.array(children, dtype=np.int32),
-        np.where(is_leaf[:, None], values, 0.0),
+        np.where(is_leaf[:, None], values[:, 0], 0.0),
         max(tree.max_depth for tree in grown),
     )
 
@@ -218,27 +214,32 @@ def fit_predictor(
 
     `observed` (n_rows, n_cells) says which cells of the table are there.
     """
-    weights = labels.weights / labels.weights.mean()
+    counted, weights = counted_rows(labels.weights)
+    weights /= weights.mean()
+    filled, matrix, observed = filled[counted], matrix[counted], observed[counted]
+    y = labels.values[counted]
     inputs = _learn_inputs(filled, matrix, observed, weights)
     rows, X = inputs(filled, observed)
     generator = np.random.default_rng(seed)
     if labels.classes is None:
-        ridge, held_out = fit_ridge(rows, labels.values[:, None], weights, generator)
-        linear, by_linear = _linear(X, labels.values, weights, seed, is_class=False)
-        trees, by_trees = _trees(X, labels.values, weights, seed, is_class=False)
+        order = generator.permutation(len(y))
+        ridge, held_out = fit_ridge(rows, y[:, None], weights, order)
+        linear, by_linear = _linear(X, y, weights, order, seed, n_classes=0)
+        trees, by_trees = _trees(X, y, weights, seed, is_class=False)
         shares = np.full(3, 1.0 / 3.0)
         if by_linear is not None:
             values = np.column_stack([held_out, by_linear, by_trees])
-            shares = _blended_values(values, labels.values, weights)
+            shares = _blended_values(values, y, weights)
         return Predictor(inputs, ridge, linear, trees, shares)
     # A class without rows of positive weight has probability 0.
-    present, y = np.unique(labels.values.astype(np.intp), return_inverse=True)
+    present, y = np.unique(y.astype(np.intp), return_inverse=True)
+    order = _with_every_class(generator.permutation(len(y)), y)
     Y = np.eye(present.size)[y]
-    ridge, held_out = fit_ridge(
-        rows, Y - np.average(Y, axis=0, weights=weights), weights, generator
-    )
-    map_of_ridge = _softmax_map([held_out], y, weights, 1.0 / (held_out.std() or 1.0), MAP_PENALTY)
-    linear, by_linear = _linear(X, y, weights, seed, is_class=True)
+    Y -= np.average(Y, axis=0, weights=weights)
+    ridge, held_out = fit_ridge(rows, Y, weights, order)
+    unit = 1.0 / (np.sqrt(np.average(held_out**2, weights=weights, axis=0).mean()) or 1.0)
+    map_of_ridge = _softmax_map([held_out], y, weights, unit, MAP_PENALTY)
+    linear, by_linear = _linear(X, y, weights, order, seed, n_classes=present.size)
     trees, by_trees = _trees(X, y, weights, seed, is_class=True)
     blend = SoftmaxMap(np.full(3, 1.0 / 3.0), np.zeros(present.size))
     if by_linear is not None:
@@ -247,6 +248,12 @@ def fit_predictor(
     return Predictor(
         inputs, ridge, linear, trees, blend, map_of_ridge, present, labels.classes.size
     )
+
+
+def _with_every_class(order: NDArray[np.intp], y: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return rows in an order that begins with some of every class, however rare."""
+    first = np.concatenate([order[y[order] == code][:FOLDS] for code in np.unique(y)])
+    return np.concatenate([first, order[~np.isin(order, first)]])
 
 
 def _learn_inputs(
@@ -264,7 +271,9 @@ def _learn_inputs(
         variance = float(shares @ deviation**2)
         if abs(float(shares @ deviation**3)) > SKEWED * variance**1.5:
             # The middle of the quantiles that a value takes.
-            skewed.append(Scores(column, values, ndtri(np.cumsum(shares) - shares / 2.0)))
+            scores = ndtri(np.cumsum(shares) - shares / 2.0)
+            kept = np.unique(np.linspace(0, values.size - 1, MOST_VALUES).round().astype(int))
+            skewed.append(Scores(column, values[kept], scores[kept]))
     Z = _scored(filled, skewed)
     centre = np.average(Z, axis=0, weights=weights)
     scale = np.sqrt(np.average((Z - centre) ** 2, axis=0, weights=weights))
@@ -281,61 +290,63 @@ def _scored(filled: FloatArray, skewed: Sequence[Scores]) -> FloatArray:
 
 
 def _linear(
-    X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, *, is_class: bool
+    X: FloatArray,
+    y: NDArray[Any],
+    weights: FloatArray,
+    order: NDArray[np.intp],
+    seed: int,
+    *,
+    n_classes: int,
 ) -> tuple[Any, FloatArray | None]:
-    """Return the linear machine of the best penalty, and what it predicts of rows held out."""
+    """Return the linear machine of the best penalty, and what it predicts of rows held out.
+
+    Its labels are classes 0, 1, …, or with no classes a quantity.
+    """
     machines: list[Any] = [Ridge(penalty) for penalty in RIDGES]
-    if is_class:
+    if n_classes:
         machines = [LogisticRegression(C=C, max_iter=1000) for C in LOGISTIC_C]
-    some: Any = slice(None)
-    if len(y) > MOST_CHOICE_ROWS:
-        some = np.random.default_rng(seed).choice(len(y), MOST_CHOICE_ROWS, replace=False)
+    some = np.sort(order[:MOST_CHOICE_ROWS])
     best, least, held_out = machines[len(machines) // 2], np.inf, None
     for machine in machines:
-        predicted = _held_out(machine, X[some], y[some], weights[some], seed, is_class)
+        predicted = _held_out(machine, X[some], y[some], weights[some], seed, n_classes)
         if predicted is None:
             break
-        loss = _loss(predicted, y[some], weights[some], is_class)
+        if n_classes:
+            own = predicted[np.arange(some.size), y[some]]
+            loss = float(-weights[some] @ np.log(np.maximum(own, LEAST)))
+        else:
+            loss = float(weights[some] @ (predicted - y[some]) ** 2)
         if loss < least * (1.0 - TIE):
             best, least, held_out = machine, loss, predicted
-    if held_out is not None and len(y) > MOST_CHOICE_ROWS:
-        held_out = _held_out(best, X, y, weights, seed, is_class)
+    if held_out is not None and some.size < len(y):
+        held_out = _held_out(best, X, y, weights, seed, n_classes)
     return best.fit(X, y, sample_weight=weights), held_out
 
 
 def _held_out(
-    machine: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, is_class: bool
+    machine: Any, X: FloatArray, y: NDArray[Any], weights: FloatArray, seed: int, n_classes: int
 ) -> FloatArray | None:
     """Return what a machine predicts of rows held out in folds; None where there are too few."""
     n_folds, splitter = min(FOLDS, len(y) // 2), KFold
-    if is_class:
-        counts = np.sort(np.unique(y, return_counts=True)[1])
+    if n_classes:
+        counts = np.sort(np.bincount(y, minlength=2))
         # Two classes at the least must be left to learn from in every fold.
-        n_folds = min(FOLDS, int(counts[-1])) if counts.size > 1 and counts[-2] > 1 else 0
-        splitter = StratifiedKFold
+        n_folds, splitter = min(FOLDS, counts[-1]) if counts[-2] > 1 else 0, StratifiedKFold
     if n_folds < 2:
         return None
+    predicted = np.zeros((len(y), n_classes) if n_classes else len(y))
+    cut = splitter(n_folds, shuffle=True, random_state=seed % 2**32)
     with warnings.catch_warnings():
-        # A class may be rarer than folds, which leaves it out of some.
-        warnings.simplefilter("ignore")
-        return np.asarray(
-            cross_val_predict(
-                machine,
-                X,
-                y,
-                cv=splitter(n_folds, shuffle=True, random_state=seed % 2**32),
-                method="predict_proba" if is_class else "predict",
-                params={"sample_weight": weights},
-            )
-        )
-
-
-def _loss(predicted: FloatArray, y: NDArray[Any], weights: FloatArray, is_class: bool) -> float:
-    """Return the log loss of probabilities, or the squared error of values, summed over rows."""
-    if not is_class:
-        return float(weights @ (predicted - y) ** 2)
-    own = predicted[np.arange(len(y)), np.unique(y, return_inverse=True)[1]]
-    return float(-weights @ np.log(np.maximum(own, LEAST)))
+        # A class may have fewer rows than there are folds.
+        warnings.simplefilter("ignore", UserWarning)
+        folds = list(cut.split(X, y))
+    for kept, judged in folds:
+        fitted = clone(machine).fit(X[kept], y[kept], sample_weight=weights[kept])
+        if n_classes:
+            predicted[np.ix_(judged, fitted.classes_)] = fitted.predict_proba(X[judged])
+        else:
+            predicted[judged] = fitted.predict(X[judged])
+    return predicted
 
 
 def _trees(
@@ -357,8 +368,7 @@ def _trees(
         trees.fit(X, y, sample_weight=weights)
     if not is_class:
         return _forest(trees), np.asarray(trees.oob_prediction_)
-    shares = trees.oob_decision_function_
-    return _forest(trees), np.nan_to_num(shares, nan=1.0 / shares.shape[1])
+    return _forest(trees), np.nan_to_num(trees.oob_decision_function_)
 
 
 def _logarithms(kinds: Sequence[FloatArray]) -> list[FloatArray]:

@@ -217,7 +217,7 @@ def fit_joint(
     """
     generator = np.random.default_rng(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
-    heavy, weights = _counted(weights)
+    heavy, weights = counted_rows(weights)
     # 1. Standard units.
     centre, scale = _centre_and_scale(X[heavy], weights)
     is_used = numeric | ~_is_rare(X[heavy])
@@ -341,7 +341,7 @@ def _centre_and_scale(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, F
     return centre, np.where(scale > 0.0, scale, 1.0)
 
 
-def _counted(weights: FloatArray) -> tuple[IntArray, FloatArray]:
+def counted_rows(weights: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the rows whose weight counts, and their weights, which sum to the rows at least.
 
     The prior counts in rows: without that, weights that sum to 1 would make it overwhelming.

@@ -29,16 +29,13 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.joint.gaussian import rows_times
-
-__all__ = ["KernelRidge", "Spectrum", "fit_ridge", "spectrum_of"]
-
-FloatArray = NDArray[np.float64]
 
 WIDTHS = (0.25, 0.5, 1.0, 2.0)
 """Widths that are compared, in median squared distances."""
-FIRST, OTHERS = (0.0, 0.3), ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3))
-"""Weights of the linear and the mask kernel: with each width, and with the best one besides."""
+MIX, OTHER_MIXES = (0.0, 0.3), ((0.0, 0.0), (0.3, 0.0), (0.3, 0.3))
+"""Weights of the linear and the mask kernel: one for every width, others for the best width."""
 RIDGES = tuple(10.0 ** (power / 2.0) for power in range(6, -7, -1))
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
 AVERAGED = 5
@@ -64,11 +61,12 @@ class Spectrum(NamedTuple):
         # A ridge with weights is one without, on rows and values times their square roots.
         return np.asarray(self.vectors.T @ (self.root[:, None] * Y))
 
-    def held_out(self, Y: FloatArray, rotated: FloatArray, ridge: float) -> FloatArray:
+    def held_out_errors(self, Y: FloatArray, rotated: FloatArray, ridge: float) -> FloatArray:
         """Return the error at each row of the fit to the others, Y - f, (n_rows, n_targets)."""
         shrunk = self.values / (self.values + ridge)
         residuals = self.root[:, None] * Y - self.vectors @ (shrunk[:, None] * rotated)
-        leverage = self.vectors**2 @ shrunk
+        # No array of squares, because rows may be many.
+        leverage = np.einsum("ij,ij,j->i", self.vectors, self.vectors, shrunk)
         return np.asarray(residuals / ((1.0 - leverage) * self.root)[:, None])
 
     def coef(self, rotated: FloatArray, ridge: float) -> FloatArray:
@@ -125,7 +123,7 @@ class Fit(NamedTuple):
 
     error: float  # weighted sum of squared leave-one-out errors
     kernel: MixedKernel
-    held_out: FloatArray  # (n_rows, n_targets): leave-one-out scores
+    scores: FloatArray  # (n_rows, n_targets), each without the row itself
     coef: FloatArray  # (n_landmarks, n_targets)
 
 
@@ -147,7 +145,7 @@ class KernelRidge:
 
 
 def fit_ridge(
-    rows: Rows, Y: FloatArray, weights: FloatArray, generator: np.random.Generator
+    rows: Rows, Y: FloatArray, weights: FloatArray, order: NDArray[np.intp]
 ) -> tuple[KernelRidge, FloatArray]:
     """Return the average of kernel ridges and its leave-one-out scores, (n_rows, n_targets).
 
@@ -156,26 +154,25 @@ def fit_ridge(
     rows : Rows
         The training rows.
     Y : ndarray of shape (n_rows, n_targets)
-        What is predicted, centred: all of one kernel and one ridge.
+        What is predicted, centred. All targets share their kernels and ridges.
     weights : ndarray of shape (n_rows,)
         Weights of the rows, positive.
-    generator : Generator
-        Draws the landmarks, if there are more rows.
+    order : ndarray of int of shape (n_rows,)
+        The rows in the order in which they become landmarks, where there are more.
     """
-    n_rows = len(Y)
-    some = np.arange(n_rows)
-    if n_rows > MOST_LANDMARKS:
-        some = np.sort(generator.choice(n_rows, MOST_LANDMARKS, replace=False))
+    some = np.sort(order[:MOST_LANDMARKS])
     landmarks = rows.at(some)
-    best = _best(_compared(landmarks, Y[some], weights[some]))
-    if n_rows > MOST_LANDMARKS:
+    best = _compared(landmarks, Y[some], weights[some])
+    if len(Y) > MOST_LANDMARKS:
         kernels = dict.fromkeys(fit.kernel for fit in best)
-        spectra = ((k, _nystroem(k, rows, landmarks, weights)) for k in kernels)
-        best = _best([fit for k, spectrum in spectra for fit in _fits(k, spectrum, Y, weights)])
+        best = []
+        for kernel in kernels:
+            spectrum = _nystroem(kernel, rows, landmarks, weights)
+            best = _best(best + _fits(kernel, spectrum, Y, weights))
     members: dict[MixedKernel, FloatArray] = {}
     for fit in best:
         members[fit.kernel] = members.get(fit.kernel, 0.0) + fit.coef / len(best)
-    held_out = np.mean([fit.held_out for fit in best], axis=0)
+    held_out = np.mean([fit.scores for fit in best], axis=0)
     return KernelRidge(landmarks, tuple(members.items())), held_out
 
 
@@ -187,19 +184,18 @@ def _best(fits: list[Fit]) -> list[Fit]:
 
 
 def _compared(rows: Rows, Y: FloatArray, weights: FloatArray) -> list[Fit]:
-    """Return the fits of all kernels that are compared."""
+    """Return the best fits of all kernels that are compared."""
     squares = cdist(rows.Z, rows.Z, "sqeuclidean")[np.triu_indices(len(Y), 1)]
     median = float(np.median(squares)) if squares.size else 0.0
 
     def fits(width: float, linear: float, mask: float) -> list[Fit]:
         kernel = MixedKernel(width * (median or 1.0), linear, mask)
-        return _fits(kernel, spectrum_of(kernel(rows, rows), weights), Y, weights)
+        return _best(_fits(kernel, spectrum_of(kernel(rows, rows), weights), Y, weights))
 
-    by_width = [fits(width, *FIRST) for width in WIDTHS]
-    best = int(np.argmin([_best(some)[0].error for some in by_width]))
-    return [fit for some in by_width for fit in some] + [
-        fit for other in OTHERS for fit in fits(WIDTHS[best], *other)
-    ]
+    by_width = [fits(width, *MIX) for width in WIDTHS]
+    width = WIDTHS[int(np.argmin([some[0].error for some in by_width]))]
+    others = [fits(width, *mix) for mix in OTHER_MIXES]
+    return _best([fit for some in by_width + others for fit in some])
 
 
 def _fits(kernel: MixedKernel, spectrum: Spectrum, Y: FloatArray, weights: FloatArray) -> list[Fit]:
@@ -207,7 +203,7 @@ def _fits(kernel: MixedKernel, spectrum: Spectrum, Y: FloatArray, weights: Float
     rotated = spectrum.rotated(Y)
     fits = []
     for ridge in RIDGES:
-        errors = spectrum.held_out(Y, rotated, ridge)
+        errors = spectrum.held_out_errors(Y, rotated, ridge)
         total = float(weights @ (errors**2).sum(axis=1))
         fits.append(Fit(total, kernel, Y - errors, spectrum.coef(rotated, ridge)))
     return fits
@@ -232,4 +228,6 @@ def _nystroem(kernel: MixedKernel, rows: Rows, landmarks: Rows, weights: FloatAr
     values, turn = values[values > TIE * values[-1]], turn[:, values > TIE * values[-1]]
     scale = np.sqrt(values)
     back = solve_triangular(L, turn, lower=True, trans="T") * scale
-    return Spectrum(values, features @ turn / scale, root, back)
+    vectors = features @ turn
+    vectors /= scale
+    return Spectrum(values, vectors, root, back)
