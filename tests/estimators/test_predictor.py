@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
@@ -205,3 +206,34 @@ def test_the_stored_trees_predict_as_scikit_learns(is_class):
     expected = grown.fit(X, y).predict_proba(X) if is_class else grown.fit(X, y).predict(X)
     found = _predictor._forest(grown).predict(X)
     np.testing.assert_allclose(found, expected.reshape(found.shape), atol=1e-12)
+
+
+def test_rows_of_hardly_any_weight_change_nothing():
+    X, y = curved_rows(60)
+    weights = np.ones(60)
+    weights[[3, int(np.nanargmax(X[:, 1]))]] = 1e-20
+    kept = weights == 1.0
+    found = KernelImputationRegressor().fit(X, y, sample_weight=weights).predict(X)
+    expected = KernelImputationRegressor().fit(X[kept], y[kept]).predict(X)
+    assert np.abs(found - expected).max() < 0.3 * y.std()
+    assert np.isfinite(found).all()
+
+
+def test_every_class_is_in_the_sample_that_settings_are_chosen_on():
+    y = np.r_[np.zeros(5_000, int), np.ones(7, int), 2]
+    order = _predictor._with_every_class(np.random.default_rng(0).permutation(y.size), y)
+    np.testing.assert_array_equal(np.sort(order), np.arange(y.size))
+    assert np.bincount(y[order[:11]]).tolist() == [5, 5, 1]
+
+
+def test_methods_are_those_of_what_is_fitted():
+    X, y = logistic_rows(40, 0)
+    model = KernelImputationClassifier(machine="svm").fit(X, y).set_params(machine="average")
+    assert hasattr(model, "decision_function")
+    assert not hasattr(model, "predict_proba")
+
+
+def test_metadata_routing_is_no_obstacle():
+    X, y = curved_rows(40)
+    with config_context(enable_metadata_routing=True):
+        assert np.isfinite(KernelImputationRegressor().fit(X, y).predict(X)).all()

@@ -155,9 +155,10 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     -------
     list of dict of str to list
         18 candidates with a linear kernel and 54 with a gaussian one, all with
-        ``guidance="direct"``: six penalties C in [1/16, 64], three widths gamma around "scale",
-        and three anchors eta. The anchor inf, which is the reference imputation without guidance
-        by labels, stands first, so that `GridSearchCV` prefers it among equal scores.
+        ``guidance="direct"``, which predictors take with ``machine="svm"`` only: six penalties C in
+        [1/16, 64], three widths gamma around "scale", and three anchors eta. The anchor inf, which
+        is the reference imputation without guidance by labels, stands first, so that `GridSearchCV`
+        prefers it among equal scores.
 
     Raises
     ------
@@ -343,7 +344,8 @@ class KernelImputation(Persistent, BaseEstimator):
             elif user == "average":
                 unless, instead = "with machine='svm'", "leave it out"
             elif averages:
-                unless, instead = "unless machine='svm'", "add machine='svm' or leave it out"
+                needed = "machine='svm'" + (" and guidance" if user == "guidance" else "")
+                unless, instead = "unless machine='svm'", f"add {needed} or leave it out"
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be left out {unless}. Got "
                 f"{getattr(self, name)!r} instead: {instead}."

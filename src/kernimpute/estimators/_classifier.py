@@ -31,11 +31,14 @@ FloatArray = NDArray[np.float64]
 
 
 def _decides(classifier: KernelImputationClassifier) -> bool:
-    return classifier.machine == "svm"
+    # What is fitted says so, whatever the parameters have been set to since.
+    return hasattr(classifier, "_machines") or (
+        classifier.machine == "svm" and not hasattr(classifier, "_predictors")
+    )
 
 
 def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
-    return classifier.machine != "svm"
+    return not _decides(classifier)
 
 
 class KernelImputationClassifier(ClassifierMixin, KernelImputation):
@@ -117,18 +120,20 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Their names, where all are strings.
     strength_ : float
         With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
+    n_iter_ : int
+        Rounds of the longest run; 1 without guidance.
+    status_ : Status
+        How the fit ended.
     kernel_ : Kernel
         With "svm", as all below: the kernel, with its gamma.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_disjoint_pairs_, n_iter_ : int
-        Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
+    n_subsets_, n_disjoint_pairs_ : int
+        Subsets, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
         A record of every round, of at most ten subsets.
-    status_ : Status
-        How the fit ended.
 
     See Also
     --------
@@ -140,8 +145,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     The kernel ridge is chosen by leave-one-out errors in closed form [1]_, the penalty of the
     logistic regression in five folds, and trees judge rows out of bag. Their log probabilities are
     added with weights that these held-out predictions decide; few rows leave the weights equal.
-    Skewed columns are coded by normal scores. Beyond 1,000 rows the kernel ridge is chosen on a
-    sample and fitted by Nystroem's features.
+    Skewed columns are coded by normal scores, which end at the training range. Beyond 1,000 rows
+    the kernel ridge is chosen on a sample and fitted by Nystroem's features.
 
     With "svm" more than two classes share one filling and have a machine each, one against the
     rest, and `predict` follows the decision values. Without any gap this is scikit-learn's `SVC`
@@ -228,7 +233,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         y : array-like of shape (n_samples,)
             Their labels, complete, of two or more classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0; a row of weight 2 counts as two rows.
+            Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
+            held-out predictions would see the copies of a row.
 
         Returns
         -------
@@ -238,8 +244,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Raises
         ------
         TypeError, ValueError
-            If a parameter, the table or the labels are not as described, or the fit would take
-            more memory than it may; before any long work.
+            If a parameter, the table or the labels are not as described, or the fit of a support
+            vector machine would take more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
         self._warn_of_fit(self._fit_frame(frame, labels).filling)

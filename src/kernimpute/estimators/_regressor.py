@@ -102,23 +102,30 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         Their names, where all are strings.
     strength_ : float
         With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
+    n_iter_ : int
+        Rounds of the longest run; 1 without guidance.
+    status_ : Status
+        How the fit ended.
     kernel_ : Kernel
         With "svm", as all below: the kernel, with its gamma.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_disjoint_pairs_, n_iter_ : int
-        Subsets, rounds of the longest run, and disjoint pairs of rows, as in `KernelImputer`.
+    n_subsets_, n_disjoint_pairs_ : int
+        Subsets, and disjoint pairs of rows, as in `KernelImputer`.
     gap_ : float
         Largest certificate of the subsets: relative saddle gap or relative slope.
     trace_ : Trace
         A record of every round, of at most ten subsets.
-    status_ : Status
-        How the fit ended.
 
     See Also
     --------
     KernelImputer : Returns the filled table.
     default_grid : Candidates for scikit-learn's `GridSearchCV`.
+
+    Notes
+    -----
+    Predictions may leave the range of y. Predict the logarithm of a skewed positive quantity, with
+    scikit-learn's `TransformedTargetRegressor`.
 
     Examples
     --------
@@ -198,7 +205,8 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         y : array-like of shape (n_samples,)
             Their targets, complete and finite.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0; a row of weight 2 counts as two rows.
+            Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
+            held-out predictions would see the copies of a row.
 
         Returns
         -------
@@ -208,8 +216,8 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         Raises
         ------
         TypeError, ValueError
-            If a parameter, the table or the targets are not as described, or the fit would take
-            more memory than it may; before any long work.
+            If a parameter, the table or the targets are not as described, or the fit of a support
+            vector machine would take more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="regression")
         self._warn_of_fit(self._fit_frame(frame, labels).filling)

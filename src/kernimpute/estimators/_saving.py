@@ -49,6 +49,9 @@ _TRUSTED = (
     "kernimpute.table.stored.StoredValue",
     # A fitted SimpleImputer holds it, and `reference` may be one.
     "numpy.dtype",
+    # What the guide puts around a support vector machine, for probabilities.
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
     # skops does not know it while scikit-learn calls it experimental.
     "sklearn.impute._iterative.IterativeImputer",
     "sklearn.impute._iterative._ImputerTriplet",

@@ -153,16 +153,18 @@ def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) 
 
 def _standardised(target: FloatArray, sample_weight: FloatArray) -> Labels:
     """Return a target in units in which its mean is 0 and its variance 1."""
+    # Rows of weight zero have no say, not even in how sums round.
+    counted, weights = target[sample_weight > 0.0], sample_weight[sample_weight > 0.0]
     # Divided by the largest value first, because sums and squares may overflow.
-    size = float(np.abs(target).max()) or 1.0
-    centre = size * float(np.average(target / size, weights=sample_weight))
+    size = float(np.abs(counted).max()) or 1.0
+    centre = size * float(np.average(counted / size, weights=weights))
     offset = target - centre
-    farthest = float(np.abs(offset).max())
+    farthest = float(np.abs(counted - centre).max())
     spread = 1.0
     # A constant target has no unit; it guides nothing and is predicted as it is.
     if farthest > 1e-12 * abs(centre):
-        squares = (offset / farthest) ** 2
-        spread = farthest * float(np.sqrt(np.average(squares, weights=sample_weight)))
+        squares = ((counted - centre) / farthest) ** 2
+        spread = farthest * float(np.sqrt(np.average(squares, weights=weights)))
     values = offset / (spread or 1.0)
     return Labels(
         values, sample_weight, sample_weight, "regression", None, centre=centre, spread=spread
@@ -189,7 +191,7 @@ def _classes(
         of_weight = " of positive weight" if classes.size > 1 else ""
         raise ValueError(
             f"The 'y' parameter of {owner}.fit must hold at least 2 classes{of_weight}. "
-            f"Got {got} in {labels.size} rows instead: one class guides nothing."
+            f"Got {got} in {labels.size} rows instead: there is nothing to tell apart."
         )
     return weighted
 
