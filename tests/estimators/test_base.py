@@ -1,7 +1,5 @@
 """What the estimators share: containers and kinds of columns, limits, scikit-learn's company."""
 
-from __future__ import annotations
-
 import re
 
 import joblib

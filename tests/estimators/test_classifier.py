@@ -1,7 +1,5 @@
 """The classifier: against scikit-learn's machine, its decisions, and its probabilities."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

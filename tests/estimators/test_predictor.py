@@ -1,7 +1,5 @@
 """The default machine: calibrated, silent about noise, told of gaps, the same for any unit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn import config_context

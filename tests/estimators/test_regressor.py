@@ -1,7 +1,5 @@
 """The regressor: against scikit-learn's, whatever the units of the target."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Panel A: its tables, problems, field, measures and statistics, on a small table of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

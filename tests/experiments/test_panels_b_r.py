@@ -1,7 +1,5 @@
 """Panels B and R: their tables, problems, runs, measures and committed tables."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reference tables and kernels: means, given tables, fitted imputers, expectations."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

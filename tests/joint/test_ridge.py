@@ -1,7 +1,5 @@
 """The kernel ridge: scikit-learn's, and leave-one-out scores that equal refits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
