@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -181,6 +182,7 @@ def calibrated_svm() -> CalibratedClassifierCV:
 ESTIMATORS: Mapping[str, Callable[[], Any]] = {
     "kernimpute, machine": calibrated_svm,
     "kernimpute predictor": KernelImputationClassifier,
+    "kernimpute predictor, 5 draws": partial(KernelImputationClassifier, n_draws=5),
 }
 
 
