@@ -178,11 +178,13 @@ def calibrated_svm() -> CalibratedClassifierCV:
     return CalibratedClassifierCV(KernelImputationClassifier(machine="svm"), cv=5, ensemble=False)
 
 
+DRAWS = "kernimpute predictor, 5 draws"
+
 # Each is given the rows as they are.
 ESTIMATORS: Mapping[str, Callable[[], Any]] = {
     "kernimpute, machine": calibrated_svm,
     "kernimpute predictor": KernelImputationClassifier,
-    "kernimpute predictor, 5 draws": partial(KernelImputationClassifier, n_draws=5),
+    DRAWS: partial(KernelImputationClassifier, n_draws=5),
 }
 
 

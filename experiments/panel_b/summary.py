@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.panel_a.prediction import BOOSTING, TREES
+from experiments.panel_a.prediction import BOOSTING, DRAWS, TREES
 from experiments.panel_a.summary import (
     CHOSEN,
     GAINS,
@@ -146,7 +146,11 @@ def tables(results: Path) -> list[Table]:
     """Return all tables."""
     rows = read(measured(None), results)
     found = {measure: wide(rows, measure) for measure, _ in MEASURES}
-    ranks = ranks_table("panel_b_ranks", found, dict(MEASURES))
+    # A method's own variant is no rival of it.
+    ranked = {
+        name: readings.drop(columns=DRAWS, errors="ignore") for name, readings in found.items()
+    }
+    ranks = ranks_table("panel_b_ranks", ranked, dict(MEASURES))
     chosen = chosen_elsewhere(found["log_loss"], rivals_of(found), ("source", "seed"))
     beside = with_chosen(found, chosen)
     notes = failures(rows)
