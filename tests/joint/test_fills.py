@@ -7,6 +7,7 @@ from kernimpute.joint import fills, remainder
 from kernimpute.joint.factors import Factors
 from kernimpute.joint.fills import fit_joint
 from kernimpute.joint.remainder import fit_remainder
+from kernimpute.joint.ridge import spectrum_of
 
 
 def simulated(n_rows=300, n_columns=6, rate=0.3, seed=0, noise=0.3):
@@ -270,8 +271,8 @@ def test_leave_one_out_errors_are_those_of_refits(monkeypatch):
         rest = np.arange(len(known)) != place
         inner = K[np.ix_(rest, rest)] + 0.3 * np.diag(1.0 / w[rest])
         held_out.append(left[place] - K[place, rest] @ np.linalg.solve(inner, left[rest]))
-    spectrum = remainder._spectrum(K, np.sqrt(w))
-    errors = remainder._held_out(spectrum, np.sqrt(w), left[:, None], 0.3)[:, 0]
+    spectrum = spectrum_of(K, w)
+    errors = spectrum.held_out_errors(left[:, None], spectrum.rotated(left[:, None]), 0.3)[:, 0]
     np.testing.assert_allclose(errors, held_out, atol=1e-10)
 
 

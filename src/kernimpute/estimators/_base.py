@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.core.rows import (
@@ -72,7 +73,6 @@ __all__ = [
     "default_grid",
 ]
 
-FloatArray = NDArray[np.float64]
 
 GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 """What a named gamma takes of the gamma that is scaled to the rows."""
@@ -435,10 +435,11 @@ class KernelImputation(Persistent, BaseEstimator):
         if hasattr(self, "_machines"):
             return mean_decision(self._machines, self._new_rows.fill(matrix))
         filler = self._new_rows.filler
-        tables = [self._new_rows.fill(matrix)]
         if self._draw_seed is not None and isinstance(filler, JointReference):
             draws = range(len(self._predictors))
             tables = [drawn_rows(filler, matrix, self._draw_seed, draw) for draw in draws]
+        else:
+            tables = [self._new_rows.fill(matrix)]
         pairs = zip(self._predictors, tables, strict=True)
         known = ~np.isnan(rows.matrix)
         predicted = [predictor.predict(filled, known) for predictor, filled in pairs]
@@ -556,10 +557,11 @@ class KernelImputation(Persistent, BaseEstimator):
         """Return the predictor of the filled rows, or one of each draw of them."""
         seed, n_draws, filler = self._seed(), self.n_draws, self._new_rows.filler
         self._draw_seed = None if n_draws is None else seed
-        tables = [self._new_rows.fill(matrix)]
         if n_draws is not None and isinstance(filler, JointReference):
             generator = np.random.default_rng(seed)
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
+        else:
+            tables = [self._new_rows.fill(matrix)]
         calls = [(filled, matrix, observed, labels, seed + k) for k, filled in enumerate(tables)]
         with one_thread():
             return tuple(run_all(fit_predictor, calls, self.n_jobs))

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.rows import (
     CLASSIFIER_C,
     CLASSIFIER_ETA,
@@ -26,8 +27,6 @@ from kernimpute.estimators._base import (
 from kernimpute.estimators._subsets import Labels
 
 __all__ = ["KernelImputationClassifier"]
-
-FloatArray = NDArray[np.float64]
 
 
 def _decides(classifier: KernelImputationClassifier) -> bool:

@@ -6,10 +6,11 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
     PREDICTOR_CONSTRAINTS,
@@ -18,8 +19,6 @@ from kernimpute.estimators._base import (
 )
 
 __all__ = ["KernelImputationRegressor"]
-
-FloatArray = NDArray[np.float64]
 
 
 class KernelImputationRegressor(RegressorMixin, KernelImputation):

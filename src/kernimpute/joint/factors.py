@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.joint.gaussian import (
     MEAN_ROWS,
     Conditional,
@@ -31,7 +32,6 @@ from kernimpute.joint.gaussian import (
 
 __all__ = ["Factors", "factors_of_means", "fit_factors", "principal_factors"]
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 MOST_FACTORS, ROWS_A_FACTOR = 40, 4

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
 from kernimpute.joint.gaussian import (
     Normal,
@@ -34,8 +35,6 @@ from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 
 __all__ = ["JointReference", "fit_joint"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
 Law = Normal | Factors
 

@@ -25,6 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernimpute.core.arrays import BoolArray, FloatArray
+
 __all__ = [
     "Conditional",
     "GapGroup",
@@ -42,8 +44,6 @@ __all__ = [
     "with_labels",
 ]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
 
 BLOCK = 8

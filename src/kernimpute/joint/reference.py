@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import (
     check_sample_weight,
     codes_and_weights,
@@ -29,7 +30,6 @@ __all__ = [
     "typical_row",
 ]
 
-FloatArray = NDArray[np.float64]
 
 N_COMPLETIONS = 8
 """Random completions whose mean kernel matrix is taken."""

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint.gaussian import rows_times
+from kernimpute.joint.ridge import spectrum_of
 
 __all__ = ["Correction", "Remainder", "correct", "fit_remainder"]
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 WIDTH = 2.0
 """Width of the kernel, in median distances. Three widths to choose from gained nothing."""
@@ -120,10 +120,9 @@ def _worthwhile(
     width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
     if width == 0.0:
         return []
-    K = np.exp(-distances / width)
-    root = np.sqrt(weights / weights.mean())
-    values, vectors = _spectrum(K, root)
-    held_out = [_held_out((values, vectors), root, left, ridge) for ridge in RIDGES]
+    spectrum = spectrum_of(np.exp(-distances / width), weights)
+    rotated = spectrum.rotated(left)
+    held_out = [spectrum.held_out_errors(left, rotated, ridge) for ridge in RIDGES]
     errors = np.array([weights @ residuals**2 for residuals in held_out])
     corrections = []
     for place, column in enumerate(own):
@@ -133,33 +132,10 @@ def _worthwhile(
         none = float(weights @ left[:, place] ** 2)
         if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
             continue
-        rotated = vectors.T @ (root * left[:, place])
-        coef = root * (vectors @ (rotated / (values + RIDGES[best])))
+        coef = spectrum.coef(rotated[:, [place]], RIDGES[best])[:, 0]
         share = float(errors[best, place]) / none
         corrections.append(Correction(int(column), own, rows, width, coef, share))
     return corrections
-
-
-def _spectrum(K: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return eigenvalues and eigenvectors of a kernel matrix whose rows are weighted."""
-    values, vectors = np.linalg.eigh(K * root[:, None] * root)
-    return np.maximum(values, 0.0), vectors
-
-
-def _held_out(
-    spectrum: tuple[FloatArray, FloatArray], root: FloatArray, left: FloatArray, ridge: float
-) -> FloatArray:
-    """Return what a kernel ridge leaves of each row's values when it is fitted to the others.
-
-    Rows have the weights root^2, of shape (n_rows,), and the values `left` (n_rows, n_values).
-    """
-    values, vectors = spectrum
-    # A ridge with weights is one without, on rows and values times their square roots.
-    scaled = root[:, None] * left
-    shrunk = values / (values + ridge)
-    residuals = scaled - vectors @ (shrunk[:, None] * (vectors.T @ scaled))
-    leverage = vectors**2 @ shrunk
-    return np.asarray(residuals / ((1.0 - leverage) * root)[:, None])
 
 
 def correct(filled: FloatArray, missing: BoolArray, remainder: Remainder) -> FloatArray:
