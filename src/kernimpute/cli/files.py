@@ -5,16 +5,18 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernimpute.cli.errors import RefusedError, refusals
+from kernimpute import stream
+from kernimpute.cli.messages import RefusedError, refusals
 from kernimpute.cli.text import (
     LARGEST_INTEGER,
     TextTable,
@@ -27,7 +29,13 @@ from kernimpute.cli.text import (
 )
 from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
-from kernimpute.table.columns import Column, is_number, marker_values, observed_in_table
+from kernimpute.table.columns import (
+    Column,
+    check_column_names,
+    is_number,
+    marker_values,
+    observed_in_table,
+)
 from kernimpute.table.frames import as_frame, with_filled_columns
 from kernimpute.table.parquet import ParquetSource
 
@@ -37,6 +45,9 @@ _TEXT_MEMORY = 30
 """Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
 _GZIP_RATIO = 10
 """Bytes of text that a byte of a .gz file is taken for; only reading it tells the number."""
+
+Columns = dict[str, list[str] | None]
+"""The names that options give the roles of columns, as they are typed."""
 
 
 @dataclass(frozen=True)
@@ -293,3 +304,62 @@ def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Has
     kept = set(map(str, filled.columns))
     table = file.cells.drop_columns([name for name in file.names if name not in kept])
     return with_filled_columns(table, filled, map(str, cells))
+
+
+# ------------------------------------------------------------------------- by the options
+
+
+def streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
+    """Return whether a table is filled block by block: Parquet to Parquet, and large."""
+    if table.is_dir():
+        return True
+    if not (_is_parquet(table) and _is_parquet(output) and table.exists()):
+        return False
+    with refusals():
+        return scheduler is not None or ParquetSource(table).n_rows > stream.SAMPLE_ROWS
+
+
+def check_stream_output(table: Path, output: Path, *, force: bool) -> None:
+    """Refuse an output that exists, or that no folder can become."""
+    check_replaceable(output, force=force)
+    if table.is_dir() and is_table_name(output) and not _is_parquet(output):
+        raise RefusedError(
+            f"{output}: a folder gives a folder of Parquet files; give it a name without an "
+            "extension."
+        )
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a path is a Parquet file by its name."""
+    return path.name.lower().endswith(".parquet")
+
+
+def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> dict[str, Any]:
+    """Return the columns that the options name, each value one name or several with commas."""
+    roles = {}
+    with refusals():
+        check_column_names("target", [] if target is None else [target], names)
+        for role, values in columns.items():
+            chosen: list[str] = []
+            for value in values or ():
+                is_name = value in names
+                chosen += [value] if is_name else [part.strip() for part in value.split(",")]
+            roles[role] = check_column_names(role, chosen, names)
+    return roles
+
+
+def read_with_roles(
+    file: TableFile, target: str | None, task: str, columns: Columns, missing_values: Sequence[str]
+) -> tuple[TextValues, dict[str, Any]]:
+    """Return the values of a table and the roles of its columns."""
+    roles = column_roles(file.names, target, columns)
+    values = read_labelled(
+        file,
+        target,
+        task,
+        missing_values=missing_values,
+        categorical=roles["categorical"],
+        unused=(*roles["drop"], *roles["ignore"]),
+    )
+    index = (name for name in file.index if name not in roles["drop"])
+    return values, {**roles, "ignore": tuple(dict.fromkeys([*roles["ignore"], *index]))}

@@ -99,6 +99,9 @@ NewRows = Annotated[
 FilledTable = Annotated[
     Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
 ]
+PredictedTable = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="The rows with predictions to write.")
+]
 NewModel = Annotated[
     Path,
     typer.Option(
@@ -233,6 +236,13 @@ Scheduler = Annotated[
     typer.Option(
         metavar="ADDRESS",
         help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
+    ),
+]
+Predict = Annotated[
+    bool,
+    typer.Option(
+        "--predict",
+        help="Also learn to predict the label, for `kernimpute predict`; --task says what it is.",
     ),
 ]
 Unknown = Annotated[

@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.messages import RefusedError
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, listed, text_gaps
 
