@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -101,7 +101,8 @@ _OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown", "random_state": "
     name: f"--{name.replace('_', '-')}"
     for name in (
         "target task ignore drop categorical missing_values guidance reference kernel C gamma eta "
-        "tol max_iter subset_size max_memory scheduler report output force trust"
+        "tol max_iter subset_size max_memory scheduler report output force trust methods folds "
+        "repeats margin max_rows time_limit resume groups"
     ).split()
 }
 """From a parameter of the library to the option that sets it."""
@@ -249,11 +250,20 @@ def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
         notes=[*map(in_options, done.notes)],
         warnings=[" ".join(in_options(one).split()) for one in cautions.values()],
     )
-    try:
+
+    def print_all() -> None:
         for caution in done.warnings:
             typer.echo(f"warning: {caution}", err=True)
         if as_json or not quiet:
             typer.echo(done.as_json() if as_json else done.as_text())
+
+    print_or_ignore(print_all)
+
+
+def print_or_ignore(print_all: Callable[[], None]) -> None:
+    """Print once the output is written: a closed stdout must not change the exit code."""
+    try:
+        print_all()
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError, SystemExit, KeyboardInterrupt):

@@ -161,12 +161,18 @@ class Comparison:
         str
             The sentence, and a table.
         """
-        head, *rows = self._cells()
+        head, *rows = self.cells()
         lines = [head, ["---"] * len(head), *rows]
         return "\n".join([self.verdict, "", *("| " + " | ".join(row) + " |" for row in lines), ""])
 
-    def _cells(self) -> list[list[str]]:
-        """Return the table as text, its head first."""
+    def cells(self) -> list[list[str]]:
+        """Return the table as text.
+
+        Returns
+        -------
+        list of list of str
+            The head, then one row a candidate.
+        """
         scores = SCORES[self.settings["task"]]
         cells = [["candidate", *scores, "difference", "95 % interval", "finding", "seconds"]]
         for row in self.rows:
@@ -188,7 +194,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show the verdict and the candidates in a notebook."""
-        table = pd.DataFrame(self._cells()[1:], columns=self._cells()[0])
+        table = pd.DataFrame(self.cells()[1:], columns=self.cells()[0])
         return f"<p><strong>{_escaped(self.verdict)}</strong></p>" + table.to_html(index=False)
 
     def plot(self, ax: Any = None) -> Any:
@@ -606,7 +612,7 @@ def _results(
     finally:
         if waiting:
             # Folds that nobody waits for any more would go on computing.
-            executor.shutdown(wait=False, kill_workers=True)
+            executor.shutdown(kill_workers=True)
 
 
 # ------------------------------------------------------------------------- the verdict
