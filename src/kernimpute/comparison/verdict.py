@@ -600,17 +600,17 @@ def _results(
             yield run_fold(data, candidates, fold, **how)
         return
     executor = get_reusable_executor(max_workers=n_workers)
-    waiting = {executor.submit(run_fold, data, candidates, fold, **how) for fold in jobs}
+    left, running = list(jobs), set()
     try:
-        while waiting:
-            left = None if math.isinf(end) else max(0.0, end - time.perf_counter())
-            done, waiting = wait(waiting, timeout=left, return_when=FIRST_COMPLETED)
-            if not done:
-                return
-            for future in done:
-                yield future.result()
+        while (left or running) and time.perf_counter() < end:
+            # One fold a worker: loky fails if it is shut down while folds wait for a worker.
+            while left and len(running) < n_workers:
+                running.add(executor.submit(run_fold, data, candidates, left.pop(0), **how))
+            timeout = None if math.isinf(end) else max(0.0, end - time.perf_counter())
+            done, running = wait(running, timeout=timeout, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
     finally:
-        if waiting:
+        if running:
             # Folds that nobody waits for any more would go on computing.
             executor.shutdown(kill_workers=True)
 
