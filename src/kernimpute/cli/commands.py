@@ -5,11 +5,14 @@ The library is imported by the commands themselves, so that `--help` need not wa
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,11 +21,15 @@ from kernimpute.cli import options
 from kernimpute.cli.errors import RefusedError, in_options, refusals
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kernimpute.cli.files import TableFile
     from kernimpute.cli.models import Model
     from kernimpute.cli.text import TextValues
 
 Columns = dict[str, list[str] | None]
+_AUTO = "auto"
+"""What --categorical may name beside columns."""
 
 
 # ------------------------------------------------------------------------- impute
@@ -37,6 +44,10 @@ def impute(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
+    keep_values: options.KeepValues = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     guidance: options.Guidance = None,
     reference: options.Reference = None,
     seed: options.Seed = None,
@@ -68,13 +79,14 @@ def impute(
     if jobs is not None and subset_size is None and scheduler is None:
         raise RefusedError("--jobs is for subsets and workers: give --subset-size or --scheduler.")
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
+    reading = options.reading(delimiter, decimal, encoding, missing_values, keep_values)
     stop = {"tol": tol, "max_iter": max_iter}
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
     chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
     method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     if guidance is None and report is None and _streams(table, output, scheduler):
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
-        _impute_stream(table, target, output, columns, missing_values or (), quiet, method)
+        _impute_stream(table, target, output, columns, reading, quiet, method)
         return
     if scheduler is not None or table.is_dir():
         what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
@@ -86,11 +98,11 @@ def impute(
         check_new_file,
         check_storable,
         open_table,
+        replacing_outputs,
         table_extension,
         write_table,
     )
     from kernimpute.cli.summary import Progress
-    from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
 
@@ -98,12 +110,12 @@ def impute(
     outputs = [output] if report is None else [output, report]
     if report is not None and report.absolute() in (output.absolute(), table.absolute()):
         raise RefusedError(f"{report}: the report must be a file of its own.")
-    file = open_table(table)
+    file = open_table(table, reading)
     for path in outputs:
         check_new_file(path, force=force)
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = "classification" if guidance is None else task.value
-    values, roles = _read(file, target, read_as, columns, missing_values or ())
+    values, roles = _read(file, target, read_as, columns, reading)
     check_storable(output, file, values.frame, roles["drop"])
     with Progress(quiet=quiet) as progress, refusals():
         imputation = impute_table(
@@ -116,10 +128,10 @@ def impute(
         warnings=tuple(dict.fromkeys([*values.cautions, *imputation.warnings, *others])),
     )
     cells = {name: imputation.filled_cells(name) for name in imputation.filled}
-    with replacing(*outputs) as temporary:
+    with replacing_outputs(*outputs) as temporary:
         write_table(temporary[0], extension, file, imputation.table, cells, values.decimals)
         if report is not None:
-            write_report(temporary[1], imputation, source=str(table))
+            write_report(temporary[1], imputation, source=file.source)
     _print(
         quiet,
         imputation.warnings,
@@ -136,40 +148,49 @@ def _impute_stream(
     target: str | None,
     output: Path,
     columns: Columns,
-    missing_values: Sequence[str],
+    reading: options.Reading,
     quiet: bool,
     method: dict[str, Any],
 ) -> None:
     """Fill a Parquet file, or a folder of such, block by block."""
+    import numpy as np
+
+    from kernimpute.cli.files import missing_by_column
     from kernimpute.cli.summary import Progress
     from kernimpute.estimators.impute_table import TableWarning
-    from kernimpute.stream import impute_parquet
-    from kernimpute.table.columns import marker_values
+    from kernimpute.stream import SAMPLE_ROWS, impute_parquet
     from kernimpute.table.parquet import ParquetSource
 
     _check_stream(table, output, force=method["force"])
     with Progress(quiet=quiet) as progress, refusals(ImportError, OSError):
-        roles = _column_roles(ParquetSource(table).names, target, columns)
+        source = ParquetSource(table)
+        markers = missing_by_column(reading.missing_values, source.names)
+        roles = _column_roles(source.names, target, columns)
+        if _asks_for_codes(columns, source.names):
+            first = source.take(np.arange(min(source.n_rows, SAMPLE_ROWS)), source.names)
+            roles["categorical"] += _codes(first, target, roles, markers)
         done = impute_parquet(
             table,
             output,
             target,
-            missing_values=[value for text in missing_values for value in marker_values(text)],
+            missing_values=markers,
             callback=lambda rows, of: progress.show(f"rows: {rows} of {of}"),
             **roles | method,
         )
-    cautions = _without_half_unused(done.warnings, missing_values)
+    cautions = _without_half_unused(done.warnings, markers)
     cautions += progress.warnings_but(TableWarning)
     summary = {"filled": done.filled, "n_rows": done.n_rows, "notes": done.notes}
     _print(quiet, cautions, done.facts, [output], **summary)
 
 
-def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str]) -> list[str]:
+def _without_half_unused(
+    cautions: Iterable[str], markers: Mapping[str, Sequence[object]]
+) -> list[str]:
     """Drop the caution on a missing value as text where it occurs as a number, and vice versa."""
     from kernimpute.table.columns import marker_values
 
     left = list(cautions)
-    for text in missing_values:
+    for text in {one: None for own in markers.values() for one in own if isinstance(one, str)}:
         unused = [f" the missing value {value!r}" for value in marker_values(text)]
         found = [caution for end in unused for caution in left if caution.endswith(end)]
         for caution in found[1:] if len(found) == len(unused) else found:
@@ -189,6 +210,10 @@ def fit(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
+    keep_values: options.KeepValues = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     guidance: options.Guidance = None,
     reference: options.Reference = None,
     seed: options.Seed = None,
@@ -224,12 +249,13 @@ def fit(
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
-    file = open_table(table)
+    reading = options.reading(delimiter, decimal, encoding, missing_values, keep_values)
+    file = open_table(table, reading)
     check_new_file(path, force=force)
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = "classification" if guidance is None else task.value
-    values, roles = _read(file, target, read_as, columns, missing_values or ())
+    values, roles = _read(file, target, read_as, columns, reading)
     with Progress(quiet=quiet) as progress, refusals():
         fitted = fit_table(
             values.frame, target, **roles, task=task.value, **method, callback=progress.callback
@@ -239,7 +265,9 @@ def fit(
         target=target,
         ignored=(*map(str, fitted.roles.ignored), *map(str, fitted.unseen)),
         dropped=tuple(map(str, fitted.roles.dropped)),
-        missing_values=tuple(missing_values or ()),
+        missing_values=reading.missing_values,
+        keep_values=reading.keep_values,
+        decimal=reading.decimal,
         decimals={
             name: digits
             for name, digits in values.decimals.items()
@@ -264,6 +292,9 @@ def apply(
     new: options.NewRows,
     output: options.FilledTable,
     unknown: options.Unknown = options.UnknownName.KEEP,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -281,12 +312,12 @@ def apply(
         check_storable,
         open_table,
         read_as_fitted,
+        replacing_outputs,
         table_extension,
         write_table,
     )
     from kernimpute.cli.models import read_model
     from kernimpute.cli.summary import Progress
-    from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import (
         cautions_of_rows,
         fill_rows,
@@ -301,10 +332,12 @@ def apply(
         _apply_stream(model, fitted, new, output, unknown, force, quiet)
         return
     extension = table_extension(output)
-    file = open_table(new)
+    known = (fitted.missing_values, fitted.keep_values)
+    reading = options.reading(delimiter, decimal or fitted.decimal, encoding, *known)
+    file = open_table(new, reading)
     check_new_file(output, force=force)
     dropped = _check_columns(fitted, new, file.names)
-    values = read_as_fitted(file, fitted.kinds, fitted.decimals, fitted.missing_values)
+    values = read_as_fitted(file, fitted.kinds, fitted.decimals, reading)
     check_storable(output, file, values.frame, dropped)
     start = time.perf_counter()
     with Progress(quiet=quiet) as progress, refusals():
@@ -329,7 +362,7 @@ def apply(
     ]
     ignored = [name for name in fitted.ignored if name in table.columns]
     notes = [*ignored_note(n_empty(table[ignored])), *_notes_of_roles(fitted, file.names)]
-    with replacing(output) as (temporary,):
+    with replacing_outputs(output) as (temporary,):
         write_table(temporary, extension, file, table, rows.cells, values.decimals)
     _print(quiet, cautions, facts, [output], filled=counts, n_rows=n_rows, notes=notes)
 
@@ -344,14 +377,14 @@ def _apply_stream(
     quiet: bool,
 ) -> None:
     """Fill a Parquet file, or a folder of such, block by block by a model."""
+    from kernimpute.cli.files import missing_by_column
     from kernimpute.cli.summary import Progress
     from kernimpute.estimators.impute_table import TableWarning
     from kernimpute.stream import transform_parquet
-    from kernimpute.table.columns import marker_values
     from kernimpute.table.parquet import ParquetSource
 
     _check_stream(new, output, force=force)
-    markers = [value for text in model.missing_values for value in marker_values(text)]
+    markers = missing_by_column(model.missing_values, model.features)
     imputer = model.imputer.set_params(
         missing_values=markers or float("nan"), handle_unknown=unknown.value
     )
@@ -484,27 +517,52 @@ def _column_roles(names: Sequence[str], target: str | None, columns: Columns) ->
             for value in values or ():
                 is_name = value in names
                 chosen += [value] if is_name else [part.strip() for part in value.split(",")]
+            if role == "categorical" and _asks_for_codes(columns, names):
+                chosen = [name for name in chosen if name != _AUTO]
             roles[role] = check_column_names(role, chosen, names)
     return roles
 
 
 def _read(
-    file: TableFile, target: str | None, task: str, columns: Columns, missing_values: Sequence[str]
+    file: TableFile, target: str | None, task: str, columns: Columns, reading: options.Reading
 ) -> tuple[TextValues, dict[str, Any]]:
     """Return the values of a table and the roles of its columns."""
     from kernimpute.cli.files import read_labelled
 
     roles = _column_roles(file.names, target, columns)
-    values = read_labelled(
-        file,
-        target,
-        task,
-        missing_values=missing_values,
-        categorical=roles["categorical"],
-        unused=(*roles["drop"], *roles["ignore"]),
-    )
     index = (name for name in file.index if name not in roles["drop"])
-    return values, {**roles, "ignore": tuple(dict.fromkeys([*roles["ignore"], *index]))}
+    roles["ignore"] = tuple(dict.fromkeys([*roles["ignore"], *index]))
+    unused = (*roles["drop"], *roles["ignore"])
+    codes = roles["categorical"]
+    values = read_labelled(file, target, task, reading, categorical=codes, unused=unused)
+    if _asks_for_codes(columns, file.names):
+        found = _codes(values.frame, target, roles)
+        roles["categorical"] += found
+        note = f"codes, by --categorical auto: {', '.join(found) or 'none'}"
+        values = replace(values, notes=(*values.notes, note))
+    return values, roles
+
+
+def _asks_for_codes(columns: Columns, names: Sequence[str]) -> bool:
+    """Return whether --categorical says auto, which is not the name of a column."""
+    given = ",".join(columns["categorical"] or ()).split(",")
+    return _AUTO in given and _AUTO not in names
+
+
+def _codes(
+    frame: pd.DataFrame,
+    target: str | None,
+    roles: dict[str, Any],
+    missing_values: Mapping[str, Sequence[object]] = MappingProxyType({}),
+) -> tuple[str, ...]:
+    """Return the used columns of few whole numbers that are not named as categorical."""
+    from kernimpute.table.code import learn_code
+
+    known = {target, *roles["drop"], *roles["ignore"], *roles["categorical"]}
+    used = [name for name in frame.columns if name not in known]
+    with refusals():
+        code = learn_code(frame[used], missing_values=missing_values)
+    return tuple(str(column.name) for column in code.columns if column.few)
 
 
 def _print(
@@ -519,6 +577,8 @@ def _print(
             summary["notes"] = map(in_options, summary["notes"])
             # A status tells which parameter to change.
             said = [(name, in_options(text) if name == "status" else text) for name, text in facts]
-            print_summary(said, outputs, **summary)
+            print_summary(said, [path for path in outputs if path != Path("-")], **summary)
 
-    print_or_ignore(print_all)
+    # Standard output is for the table alone, where it is written there.
+    with contextlib.redirect_stdout(sys.stderr if Path("-") in outputs else sys.stdout):
+        print_or_ignore(print_all)

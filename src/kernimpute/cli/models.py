@@ -27,7 +27,10 @@ class Model:
     target: str | None = None
     ignored: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    # How a text is read, as in `options.Reading`.
     missing_values: tuple[str, ...] = ()
+    keep_values: tuple[str, ...] = ()
+    decimal: str = "."
     # With how many decimals the columns of numbers were written; those in full are not listed.
     decimals: Mapping[str, int] = field(default_factory=dict)
     version: str = ""
@@ -84,8 +87,13 @@ def read_model(path: Path, *, trust: bool) -> Model:
     if parts["imputer"] is not loaded:
         return Model(**parts)
     given = loaded.missing_values
-    markers = given if isinstance(given, (list, tuple)) else [given]
-    texts = [str(one) for one in markers if isinstance(one, (str, int, float)) and one == one]
+    by_name = given if isinstance(given, dict) else {"": given}
+    texts = [
+        f"{name}={one}" if name else str(one)
+        for name, markers in by_name.items()
+        for one in (markers if isinstance(markers, (list, tuple)) else [markers])
+        if isinstance(one, (str, int, float)) and one == one
+    ]
     return Model(loaded, missing_values=tuple(texts))
 
 

@@ -81,8 +81,7 @@ class ParquetSource:
     @property
     def index(self) -> list[str]:
         """The columns that pandas wrote as an index."""
-        described = (self.schema.pandas_metadata or {}).get("index_columns", [])
-        return [name for name in described if name in self.names]
+        return index_names(self.schema)
 
     @cached_property
     def n_rows(self) -> int:
@@ -101,6 +100,12 @@ class ParquetSource:
                 taken.append(block.select(names).take(chosen - first))
                 first = last
         return as_frame(pa.concat_tables(taken))
+
+
+def index_names(schema: pa.Schema) -> list[str]:
+    """Return the columns that pandas wrote as an index."""
+    described = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in described if name in schema.names]
 
 
 def opened(file: Path) -> pq.ParquetFile:
