@@ -13,7 +13,7 @@ import time
 PATIENCE = 1.0
 """Seconds after an interrupt in which the program may end by itself."""
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-_MESSAGE = "kernimpute: interrupted; no output was written.\n"
+_MESSAGE = "kernimpute: interrupted; no output was written."
 
 
 def main() -> int:
@@ -29,36 +29,30 @@ def main() -> int:
         received.append(number)
         files = sys.modules.get("kernimpute.core.files")
         # Files that are being put in place are done in no time.
-        if files is None or not files.is_putting_in_place():
+        if not ended and not (files and files.is_putting_in_place()):
             raise KeyboardInterrupt
 
-    before = {each: signal.getsignal(each) for each in _INTERRUPTS}
+    for each in _INTERRUPTS:
+        # `nohup`, and shells in the background, ignore some.
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, interrupt)
+    # The helpers that count Python's semaphores would tell of those of a process that left.
+    sys.warnoptions.append("ignore:resource_tracker")
     wakened, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
     try:
-        for each in _INTERRUPTS:
-            # `nohup` and shells in the background ignore some.
-            if before[each] is not signal.SIG_IGN:
-                signal.signal(each, interrupt)
-        threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
-        os.set_blocking(waker, False)
-        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         from kernimpute.cli import run
 
         code = run()
     except KeyboardInterrupt:
-        sys.stderr.write(_MESSAGE)
+        print(_MESSAGE, file=sys.stderr)
         code = 130
-    finally:
-        signal.set_wakeup_fd(-1)
-        os.close(waker)
-        for each in _INTERRUPTS:
-            signal.signal(each, before[each])
-    if received and code == 130:
-        code = 128 + received[0]
-    ended.append(code)
+    ended.append(128 + received[0] if received and code == 130 else code)
     # Otherwise Python spends a third of a second at its end on visiting every object.
     gc.freeze()
-    return code
+    return ended[0]
 
 
 def _watch(wakened: int, ended: list[int]) -> None:
@@ -66,20 +60,17 @@ def _watch(wakened: int, ended: list[int]) -> None:
 
     Python's own handler waits for the main thread; this thread is told by the pipe `wakened`.
     """
-    number = os.read(wakened, 1)
-    if not number:
-        os.close(wakened)
-        return
+    (number,) = os.read(wakened, 1)
     time.sleep(PATIENCE)
     if files := sys.modules.get("kernimpute.core.files"):
         files.leave_nothing()
     if processes := sys.modules.get("multiprocessing.process"):
         for worker in processes.active_children():
             worker.kill()
-    if not ended:
+    if not ended and sys.__stderr__ is not None:
         with contextlib.suppress(OSError):
-            os.write(2, _MESSAGE.encode())
-    os._exit(ended[0] if ended else 128 + number[0])
+            os.write(2, f"{_MESSAGE}\n".encode())
+    os._exit(ended[0] if ended else 128 + number)
 
 
 if __name__ == "__main__":

@@ -45,8 +45,11 @@ def impute(
     jobs: options.Jobs = None,
     scheduler: options.Scheduler = None,
     report: options.Report = None,
+    mask: options.Mask = None,
+    draws: options.Draws = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Fill the gaps of TABLE by what its columns know of each other, and write the result to OUT.
 
@@ -70,22 +73,25 @@ def impute(
 
     from kernimpute.cli.files import streams
 
-    if guidance is None and report is None and streams(table, output, scheduler):
+    in_memory = {"--guidance": guidance, "--report": report, "--mask": mask, "--draws": draws}
+    needed = [option for option, value in in_memory.items() if value is not None]
+    if not needed and streams(table, output, scheduler):
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
         done = _impute_stream(table, target, output, columns, markers, quiet, method)
     elif scheduler is not None or table.is_dir():
         what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
         raise RefusedError(
-            f"{what} for Parquet that is written as Parquet, without --guidance and --report."
+            f"{what} for Parquet that is written as Parquet, without {', '.join(in_memory)}."
         )
     else:
         # A label that is not used is kept as it is, and never refused for what it holds.
         read_as = "classification" if guidance is None else task.value
-        method["task"] = task.value
+        method |= {"task": task.value, "n_draws": draws or 0}
+        beside = {"report": report, "mask": mask}
         done = _impute_in_memory(
-            table, target, output, columns, markers, read_as, method, report, force, quiet
+            table, target, output, columns, markers, read_as, method, beside, force, quiet
         )
-    print_done(done, quiet=quiet)
+    print_done(done, quiet=quiet, as_json=as_json)
 
 
 def _impute_in_memory(
@@ -96,12 +102,15 @@ def _impute_in_memory(
     missing_values: list[str],
     read_as: str,
     method: dict[str, Any],
-    report: Path | None,
+    beside: dict[str, Path | None],
     force: bool,
     quiet: bool,
 ) -> Summary:
-    """Fill a table that is read whole."""
+    """Fill a table that is read whole; write report and mask `beside` it, and its draws."""
+    import pyarrow as pa
+
     from kernimpute.cli.files import (
+        TableFile,
         check_new_file,
         check_storable,
         open_table,
@@ -114,9 +123,16 @@ def _impute_in_memory(
     from kernimpute.report import write_report
 
     extension = table_extension(output)
-    outputs = [output] if report is None else [output, report]
-    if report is not None and report.absolute() in (output.absolute(), table.absolute()):
-        raise RefusedError(f"{report}: the report must be a file of its own.")
+    report, mask = beside["report"], beside["mask"]
+    draws = [_numbered(output, extension, k + 1) for k in range(method["n_draws"])]
+    outputs = [output, *draws]
+    for what, path in beside.items():
+        if path is not None:
+            if path.absolute() in (table.absolute(), *(one.absolute() for one in outputs)):
+                raise RefusedError(f"{path}: the {what} must be a file of its own.")
+            outputs.append(path)
+    if mask is not None:
+        table_extension(mask)
     file = open_table(table)
     for path in outputs:
         check_new_file(path, force=force)
@@ -134,9 +150,17 @@ def _impute_in_memory(
     )
     cells = {name: imputation.filled_cells(name) for name in imputation.filled}
     with replacing(*outputs) as temporary:
-        write_table(temporary[0], extension, file, imputation.table, cells, values.decimals)
+        place = dict(zip(outputs, temporary, strict=True))
+        for path, filled in zip(
+            [output, *draws], [imputation.table, *imputation.draws], strict=True
+        ):
+            write_table(place[path], extension, file, filled, cells, values.decimals)
         if report is not None:
-            write_report(temporary[1], imputation, source=str(table))
+            write_report(place[report], imputation, source=str(table))
+        if mask is not None:
+            frame = imputation.filled_cells().reset_index(drop=True)
+            whole = TableFile(mask, pa.Table.from_pandas(frame, preserve_index=False))
+            write_table(place[mask], table_extension(mask), whole, frame, {}, {})
     return Summary(
         facts=imputation.facts,
         outputs=outputs,
@@ -145,6 +169,12 @@ def _impute_in_memory(
         warnings=imputation.warnings,
         filled=imputation.filled,
     )
+
+
+def _numbered(path: Path, extension: str, number: int) -> Path:
+    """Return the file of a draw: out.1.csv for out.csv."""
+    stem, given = path.name[: -len(extension)], path.name[-len(extension) :]
+    return path.with_name(f"{stem}.{number}{given}")
 
 
 def _impute_stream(
@@ -225,6 +255,7 @@ def fit(
     predict: options.Predict = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Learn from TABLE how to fill tables of its kind, and keep that in the file MODEL.
 
@@ -246,7 +277,7 @@ def fit(
 
     given = (table, output, target, task.value, columns, missing_values or [], method)
     done = fit_model(*given, predict=predict, force=force, quiet=quiet)
-    print_done(done, quiet=quiet)
+    print_done(done, quiet=quiet, as_json=as_json)
 
 
 # ------------------------------------------------------------------------- predict
@@ -260,6 +291,7 @@ def predict(
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Write the label that a MODEL of `kernimpute fit --predict` predicts beside the rows of NEW.
 
@@ -271,7 +303,7 @@ def predict(
     from kernimpute.cli.models import predict_by_model
 
     done = predict_by_model(model, new, output, unknown.value, trust, force, quiet)
-    print_done(done, quiet=quiet)
+    print_done(done, quiet=quiet, as_json=as_json)
 
 
 # ------------------------------------------------------------------------- apply
@@ -285,6 +317,7 @@ def apply(
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Fill the gaps of NEW by a MODEL of `kernimpute fit`, and write the result to OUT.
 
@@ -297,7 +330,7 @@ def apply(
     from kernimpute.cli.models import apply_model
 
     done = apply_model(model, new, output, unknown.value, trust, force, quiet)
-    print_done(done, quiet=quiet)
+    print_done(done, quiet=quiet, as_json=as_json)
 
 
 # ------------------------------------------------------------------------- what they share

@@ -97,7 +97,12 @@ def _ended(code: int, message: str) -> int:
 
 # ------------------------------------------------------- Python's words, and the command line's
 
-_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown", "random_state": "--seed"} | {
+_OPTIONS = {
+    "n_jobs": "--jobs",
+    "handle_unknown": "--unknown",
+    "random_state": "--seed",
+    "n_draws": "--draws",
+} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "target task ignore drop categorical missing_values guidance reference kernel C gamma eta "
@@ -190,6 +195,8 @@ def progress_text(record: Record) -> str:
     >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
     'Stage I: round 7, objective 12.5, gap 0.002'
     """
+    if record.note == "compiling":
+        return f"{record.stage}: {record.note}"
     parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
     if not math.isnan(record.objective):
         parts.append(f"objective {record.objective:.6g}")

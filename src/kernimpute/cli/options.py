@@ -112,6 +112,22 @@ NewModel = Annotated[
     ),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
+Mask = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Also write a table of the rows and columns of OUT: True where a cell was filled, "
+        "else False.",
+    ),
+]
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="M",
+        help="Also write M tables whose gaps are drawn at random, beside OUT: out.1.csv, ...",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(
@@ -260,3 +276,4 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]
+Json = Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")]
