@@ -215,7 +215,7 @@ def impute_parquet(
     check_integer(owner, "batch_rows", batch_rows, 1)
     imputer = _checked_imputer(owner, max_fit_rows, parameters)
     table = ParquetSource(Path(source))
-    place = _checked_output(owner, output, table, force=force)
+    place = checked_output(owner, output, table, force=force)
     roles = _roles(table.names, table.index, target, drop, ignore, categorical)
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
@@ -312,7 +312,7 @@ def transform_parquet(
             raise ValueError(refusal("KernelImputer", name, must_be, True))
     check_integer(owner, "batch_rows", batch_rows, 1)
     table = ParquetSource(Path(source))
-    place = _checked_output(owner, output, table, force=force)
+    place = checked_output(owner, output, table, force=force)
     dropped = check_column_names("drop", drop, table.names)
     known = [column.name for column in imputer._code.columns]
     lacking = [name for name in known if name not in table.names]
@@ -485,7 +485,7 @@ def _observing(
 
 
 @dataclass
-class _Found:
+class Found:
     """What was found in blocks of rows."""
 
     n_rows: int = 0
@@ -495,7 +495,7 @@ class _Found:
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
 
-    def add(self, more: _Found) -> None:
+    def add(self, more: Found) -> None:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
         self.n_unlabelled += more.n_unlabelled
@@ -517,12 +517,12 @@ class _Filler:
     ignored: list[str]  # columns of which empty cells are counted
     target: str | None = None
 
-    def fill(self, block: pa.Table) -> tuple[pa.Table, _Found]:
+    def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
         frame = as_frame(block.select(names))
         rows = fill_rows(self.imputer, frame)
-        found = _Found(
+        found = Found(
             n_rows=block.num_rows,
             n_far=rows.n_far,
             filled=Counter(rows.counts),
@@ -536,7 +536,7 @@ class _Filler:
         written = [name for name in rows.cells if name in self.kept]
         return with_filled_columns(block.select(self.kept), rows.table, written), found
 
-    def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[_Found]:
+    def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
         file = opened(source)
         schema = file.schema_arrow
@@ -556,9 +556,9 @@ class _Filler:
             if writer is None:
                 stack.enter_context(pq.ParquetWriter(output, schema))
 
-    def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> _Found:
+    def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> Found:
         """Fill a file, and return what was found in it: the task of a worker."""
-        total = _Found()
+        total = Found()
         # A worker that is taken for lost may still be writing.
         with replacing(output) as (temporary,):
             for found in self.fill_file(source, temporary, batch_rows):
@@ -573,16 +573,16 @@ def _write(
     batch_rows: int,
     client: Any,
     callback: Progress | None,
-) -> _Found:
+) -> Found:
     """Write a table with its gaps filled, whole or not at all, and return what was found."""
-    total = _Found()
+    total = Found()
     with contextlib.ExitStack() as stack:
         if table.is_folder:
             folder = stack.enter_context(replacing_folder(output))
             places = [folder / file.name for file in table.files]
         else:
             places = [*stack.enter_context(replacing(output))]
-        found: Iterator[_Found]
+        found: Iterator[Found]
         if client is None:
             pairs = zip(table.files, places, strict=True)
             found = (one for pair in pairs for one in filler.fill_file(*pair, batch_rows))
@@ -606,7 +606,7 @@ def _write(
 def _imputation(
     output: Path,
     filler: _Filler,
-    found: _Found,
+    found: Found,
     facts: dict[str, str],
     notes: Sequence[str],
     cautions: Iterable[str],
@@ -703,7 +703,7 @@ def _interrupts_blocked() -> Iterator[None]:
 # ------------------------------------------------------------------------------ the files
 
 
-def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
+def checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
     """Return where to write, or refuse a place where nothing can be written."""
     if not isinstance(output, (str, os.PathLike)):
         raise TypeError(refusal(owner, "output", "a str or a Path", output))

@@ -200,8 +200,8 @@ FAILURES = [
     ("impute", "kernimpute.report.write_report", OSError(28, "No space left on device")),
     ("impute", "kernimpute.cli.files.write_table", OSError(28, "No space left on device")),
     ("impute", "kernimpute.estimators.impute_table.impute_table", KeyboardInterrupt()),
-    ("fit", "kernimpute.estimators.impute_table.fit_table", KeyboardInterrupt()),
-    ("apply", "kernimpute.estimators.impute_table.fill_rows", KeyboardInterrupt()),
+    ("fit", "kernimpute.cli.models.fit_table", KeyboardInterrupt()),
+    ("apply", "kernimpute.cli.models.fill_rows", KeyboardInterrupt()),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.messages import RefusedError
 from kernimpute.cli.options import Reading
 from kernimpute.cli.text import TextStyle, infer_values, parse_text, spelled, write_text
 

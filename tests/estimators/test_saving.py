@@ -226,7 +226,7 @@ def test_types_of_our_own_that_hold_no_state_are_not_made(imputer, tmp_path):
     path = tmp_path / "a.skops"
     kernimpute.save(imputer, path)
     own = '"__module__": "kernimpute.core.status"'
-    doctored(path, lambda text: text.replace(own, '"__module__": "kernimpute.cli.main"'))
+    doctored(path, lambda text: text.replace(own, '"__module__": "kernimpute.cli.messages"'))
     for trust in (False, True):
         with pytest.raises(ValueError, match="written by another version of kernimpute"):
             kernimpute.load(path, trust=trust)

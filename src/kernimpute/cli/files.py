@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from kernimpute.cli.errors import RefusedError, refusals
+from kernimpute import stream
+from kernimpute.cli.messages import RefusedError, refusals
 from kernimpute.cli.options import Reading
 from kernimpute.cli.text import (
     LARGEST_INTEGER,
@@ -35,13 +36,17 @@ from kernimpute.cli.text import (
     parse_text,
     read_values_as,
     spelled,
+    text_of_values,
     write_text,
 )
 from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
 from kernimpute.core.files import replacing
+from kernimpute.table.code import learn_code
 from kernimpute.table.columns import (
     Column,
+    GapValues,
+    check_column_names,
     check_distinct_names,
     is_number,
     listed,
@@ -49,42 +54,42 @@ from kernimpute.table.columns import (
     observed_in_table,
 )
 from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import index_names
+from kernimpute.table.parquet import ParquetSource, index_names
 
 STANDARD = Path("-")
 """Standard input where a table is read, and standard output where one is written, as CSV."""
 _DELIMITERS = {".csv": None, ".tsv": "\t"}
 """The kinds of delimited text; None is what the header's cells are separated by."""
 _ARROW_KINDS = {".parquet": "Parquet", ".feather": "Feather"}
+_COMPRESSED = {".gz": ("gzip", b"\x1f\x8b"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
+"""Name and first bytes of each compression."""
 _EXTENSIONS = (
-    *(kind + end for kind in (*_DELIMITERS, ".jsonl") for end in ("", ".gz", ".zst")),
+    *(kind + end for kind in (*_DELIMITERS, ".jsonl") for end in ("", *_COMPRESSED)),
     *(".xlsx", *_ARROW_KINDS),
 )
 _ONE_OF = ".csv, .tsv, .jsonl (each also with .gz or .zst), .xlsx, .parquet, .feather"
 _MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\x03\x04": ".xlsx", b"{": ".jsonl"}
 """How files of these kinds begin; standard input without such a beginning is CSV."""
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_BY_PANDAS = {
+_TO_PARQUET = "python -c \"import pandas; pandas.read_{}('{{0}}').to_parquet('{{1}}.parquet')\""
+_CONVERSIONS = {
     **{".dta": "stata", ".sas7bdat": "sas", ".xpt": "sas", ".sav": "spss", ".json": "json"},
     **{".pkl": "pickle", ".orc": "orc", ".h5": "hdf"},
 }
-"""The function `pandas.read_...` that reads a kind of file that is not read here."""
-_BY_COMMAND = {
-    ".xls": "soffice --headless --convert-to xlsx {path}",
-    ".ods": "soffice --headless --convert-to xlsx {path}",
-    ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{stem}.csv', row.names = FALSE)\"",
-    ".zip": "unzip {path}",
-    ".bz2": "bunzip2 {path}",
-    ".xz": "unxz {path}",
-    ".db": "sqlite3 -csv -header {path} 'SELECT * FROM name_of_table' > {stem}.csv",
-    ".sqlite": "sqlite3 -csv -header {path} 'SELECT * FROM name_of_table' > {stem}.csv",
+_CONVERSIONS = {end: _TO_PARQUET.format(name) for end, name in _CONVERSIONS.items()} | {
+    **dict.fromkeys((".xls", ".ods"), "soffice --headless --convert-to xlsx {0}"),
+    **dict.fromkeys((".db", ".sqlite"), "sqlite3 -csv -header {0} 'SELECT * FROM t' > {1}.csv"),
+    ".rds": "Rscript -e \"write.csv(readRDS('{0}'), '{1}.csv', row.names = FALSE)\"",
+    **{".zip": "unzip {0}", ".bz2": "bunzip2 {0}", ".xz": "unxz {0}"},
 }
-"""The command that makes a file that is read here of one that is not."""
+"""By extension, the command that converts a file that is not read."""
 _TEXT_MEMORY = 30
 """Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
 _COMPRESSION_RATIO = 10
 """Bytes of text that a compressed byte is taken for; only reading it tells the number."""
 _EXCEL_ROWS = 2**20
+
+Columns = dict[str, list[str] | None]
+"""The names that options give the roles of columns, as they are typed."""
 
 
 @dataclass(frozen=True)
@@ -135,54 +140,34 @@ def open_table(path: Path, reading: Reading) -> TableFile:
         raise RefusedError(
             f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
         )
-    source = "standard input" if path == STANDARD else str(path)
-    data = b""
+    source, data = str(path), b""
     if path == STANDARD:
-        data = _decompressed(sys.stdin.buffer.read() if sys.stdin else b"", source)
+        source, data = "standard input", sys.stdin.buffer.read() if sys.stdin else b""
+        data = _decompressed(data, source)
         kind = next((kind for begin, kind in _MAGIC.items() if data.startswith(begin)), ".csv")
     else:
         is_other = reading.delimiter is not None and not is_table_name(path)
-        if not is_other:
-            _refuse_unreadable(path)
-        kind = ".csv" if is_other else _kind_of(table_extension(path))
+        kind = ".csv" if is_other else _kind_of(_extension_to_read(path))
         if not path.exists():
             raise RefusedError(f"{path}: there is no such file.")
     if kind not in _DELIMITERS and (reading.delimiter or reading.encoding):
         raise RefusedError(f"{source}: --delimiter and --encoding are for .csv, .tsv and the like.")
     if kind in _ARROW_KINDS:
-        table = _arrow_table(io.BytesIO(data) if data else path, kind, source)
+        table = _arrow_table(io.BytesIO(data) if path == STANDARD else path, kind, source)
         return TableFile(source, kind, table, tuple(index_names(table.schema)))
     if path != STANDARD:
         if kind != ".xlsx":
             _check_memory(path)
-        data = path.read_bytes()
-        if kind != ".xlsx":
-            data = _decompressed(data, source, path.suffix.lower())
+        data = _decompressed(path.read_bytes(), source, path.suffix.lower())
+    decimal = reading.decimal or "."
     if kind == ".xlsx":
-        return TableFile(source, kind, _sheet(data, source, reading.decimal))
+        return TableFile(source, kind, _sheet(data, source, decimal))
     text, encoding = _decoded(data, source, reading.encoding)
     if kind == ".jsonl":
-        return TableFile(source, kind, _json_lines(text, source, reading.decimal))
+        return TableFile(source, kind, _json_lines(text, source, decimal))
     delimiter = reading.delimiter or _DELIMITERS[kind]
-    cells = parse_text(text, source, delimiter, encoding=encoding, decimal=reading.decimal)
+    cells = parse_text(text, source, delimiter, encoding=encoding, decimal=decimal)
     return TableFile(source, kind, cells)
-
-
-def read_labelled(
-    file: TableFile,
-    target: str | None,
-    task: str,
-    reading: Reading,
-    *,
-    categorical: Collection[str],
-    unused: Collection[str],
-) -> TextValues:
-    """Return the values of a table; the label column is read as what it is there for."""
-    unused = {name for name in unused if name != target}
-    if not isinstance(file.cells, TextTable):
-        return _arrow_values(file, reading, unused)
-    as_classes = [target] if target is not None and task == "classification" else []
-    return infer_values(file.cells, reading, categorical=[*categorical, *as_classes], unused=unused)
 
 
 def read_as_fitted(
@@ -203,24 +188,18 @@ def missing_by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, l
     }
 
 
-def _refuse_unreadable(path: Path) -> None:
-    """Refuse a file of a kind that is not read, and say how to convert it."""
+def _extension_to_read(path: Path) -> str:
+    """Return the extension of a table file; of a file that is not read, say how to convert it."""
+    end = path.suffix.lower()
     if is_table_name(path):
-        return
-    end, stem = path.suffix.lower(), path.stem
-    if end in _BY_PANDAS:
-        how = f"pandas.read_{_BY_PANDAS[end]}({str(path)!r}).to_parquet({stem + '.parquet'!r})"
-        command = f'python -c "import pandas; {how}"'
-        if end == ".sav":
-            command += ", which needs `pip install pyreadstat`"
-    elif end in _BY_COMMAND:
-        command = _BY_COMMAND[end].format(path=path, stem=stem)
-    else:
-        raise RefusedError(
-            f"{path}: the extension must be one of {_ONE_OF}; with --delimiter, such as "
-            "--delimiter ';', a text file may have any other."
-        )
-    raise RefusedError(f"{path}: {end} files are not read. Convert it first: {command}")
+        return table_extension(path)
+    if end in _CONVERSIONS:
+        command = _CONVERSIONS[end].format(path, path.stem)
+        raise RefusedError(f"{path}: {end} files are not read. Convert it first: {command}")
+    raise RefusedError(
+        f"{path}: the extension must be one of {_ONE_OF}; with --delimiter, such as --delimiter "
+        "';', a text file may have any other."
+    )
 
 
 def _check_memory(path: Path) -> None:
@@ -241,17 +220,14 @@ def _check_memory(path: Path) -> None:
 
 
 def _decompressed(data: bytes, source: str, extension: str = "") -> bytes:
-    """Return what was compressed, by the extension or else by the first bytes."""
-    name = {".gz": "gzip", ".zst": "zstd"}.get(extension)
-    if not extension:
-        name = next((name for begin, name in _COMPRESSED.items() if data.startswith(begin)), None)
-    if name is None:
-        return data
-    try:
-        with pa.CompressedInputStream(pa.BufferReader(data), name) as stream:
-            return bytes(stream.read())
-    except OSError as error:
-        raise RefusedError(f"{source} is not a {name} file: {error}.") from error
+    """Return what was compressed, as the extension or the first bytes say."""
+    for end, (name, begin) in _COMPRESSED.items():
+        if extension == end or data.startswith(begin):
+            try:
+                return bytes(pa.CompressedInputStream(pa.BufferReader(data), name).read())
+            except OSError as error:
+                raise RefusedError(f"{source} is not a {name} file: {error}.") from error
+    return data
 
 
 def _decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, str]:
@@ -300,84 +276,53 @@ def _arrow_table(data: Path | io.BytesIO, kind: str, source: str) -> pa.Table:
 def _sheet(data: bytes, source: str, decimal: str) -> TextTable:
     """Return the first sheet of an Excel file that holds anything, its first row as the header."""
     check_excel(source)
+    given: dict[str, Any] = {"header": None, "dtype": object, "na_values": [""]}
     try:
         with warnings.catch_warnings():
             # About styles, which do not count here.
             warnings.simplefilter("ignore")
-            given: dict[str, Any] = {"header": None, "dtype": object, "na_values": [""]}
             sheets = pd.read_excel(
                 io.BytesIO(data), sheet_name=None, keep_default_na=False, engine="openpyxl", **given
             )
-    except Exception as error:  # Of the archive, of XML or of the sheet: openpyxl has no own one.
+    except (
+        Exception
+    ) as error:  # Of the archive, of XML or of a sheet: openpyxl has none of its own.
         raise RefusedError(f"{source} is not an Excel file that can be read: {error}.") from error
     names = [name for name, sheet in sheets.items() if sheet.size]
     if not names:
         raise RefusedError(f"{source} is empty: a table needs a header and rows.")
     sheet = sheets[names[0]]
-    header, *rows = sheet.where(sheet.notna(), None).to_numpy(dtype=object).tolist()
-    if sum(cell is None for cell in header) > 1:
+    header, *rows = sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
+    n_names = len(header) - header.count(None)
+    if n_names < len(header) - 1:
         raise RefusedError(
             f"{source}: the first row of the sheet {names[0]!r} must name the columns. Got "
-            f"{sum(cell is not None for cell in header)} names for {len(header)} columns: delete "
-            "what stands above or beside the table."
+            f"{n_names} names for {len(header)} columns: delete what stands above or beside them."
         )
-    cautions = []
-    if len(names) > 1:
-        cautions.append(f"only the sheet {names[0]!r} is read and written, not {listed(names[1:])}")
-    return _of_values(source, header, rows, [*range(2, len(rows) + 2)], decimal, cautions)
+    others = f"only the sheet {names[0]!r} is read and written, not {listed(names[1:])}"
+    lines = [*range(2, len(rows) + 2)]
+    return text_of_values(source, header, rows, lines, decimal, (others,) if names[1:] else ())
 
 
 def _json_lines(text: str, source: str, decimal: str) -> TextTable:
     """Return a table of JSON objects, one a line; what an object lacks is a gap."""
-    objects, lines = [], []
+    objects: dict[int, dict[str, object]] = {}
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        if not line.strip():
-            continue
         try:
-            one = json.loads(line)
+            one = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError) as error:
             raise RefusedError(f"{source}, line {number} is not JSON: {error}.") from error
-        if not isinstance(one, dict):
+        if isinstance(one, dict):
+            objects[number] = one
+        elif line.strip():
             raise RefusedError(
-                f"{source}, line {number} must be an object, {{...}}, of names and values. Got "
-                f"{type(one).__name__}."
+                f"{source}, line {number} must be an object, {{...}}. Got {line[:40]!r}."
             )
-        objects.append(one)
-        lines.append(number)
-    names = [*dict.fromkeys(name for one in objects for name in one)]
+    names = [*dict.fromkeys(name for one in objects.values() for name in one)]
     if not names:
         raise RefusedError(f"{source} is empty: a table needs names and rows.")
-    rows = [[one.get(name) for name in names] for one in objects]
-    return _of_values(source, names, rows, lines, decimal, [])
-
-
-def _of_values(
-    source: str,
-    header: list[object],
-    rows: list[list[object]],
-    lines: list[int],
-    decimal: str,
-    cautions: list[str],
-) -> TextTable:
-    """Return a table of values as one of text, which keeps the values."""
-
-    def text_of(value: object) -> str:
-        if value is None or isinstance(value, str):
-            return value or ""
-        if isinstance(value, float):
-            return repr(value).replace(".", decimal)
-        return json.dumps(value) if isinstance(value, (dict, list)) else str(value)
-
-    return TextTable(
-        source,
-        tuple(map(text_of, header)),
-        # An empty line is no row of gaps.
-        [[""] if not any(texts) else texts for texts in ([*map(text_of, row)] for row in rows)],
-        lines,
-        TextStyle(decimal=decimal),
-        rows,
-        cautions=tuple(cautions),
-    )
+    rows = [[one.get(name) for name in names] for one in objects.values()]
+    return text_of_values(source, names, rows, [*objects], decimal)
 
 
 def _arrow_values(file: TableFile, reading: Reading, unused: set[str]) -> TextValues:
@@ -500,9 +445,11 @@ def write_table(
         else:
             feather.write_feather(table, str(path))
         return
-    column_of = _column_texts if kind in _DELIMITERS else _column_values
-    columns: list[list[Any]] = [
-        column_of(file, name, filled[name], cells.get(name), decimals.get(str(name)))
+    columns = [
+        _column(
+            *(file, name, filled[name], cells.get(name), decimals.get(str(name))),
+            as_text=kind in _DELIMITERS,
+        )
         for name in filled.columns
     ]
     if kind == ".xlsx":
@@ -533,46 +480,41 @@ def write_table(
     path.write_bytes(data)
 
 
-def _column_texts(
-    file: TableFile, name: Hashable, values: pd.Series, gaps: BoolArray | None, decimals: int | None
-) -> list[str]:
-    """Return a column's name and cells as text."""
-    if not isinstance(file.cells, TextTable):
-        return [str(name), *("" if one is None else str(one) for one in _plain_values(values))]
-    place = file.cells.names.index(str(name))
-    texts = file.cells.cells(place)
-    # A category is written as its first cell has it, outer blanks included.
-    is_text = not pd.api.types.is_numeric_dtype(values.dtype)
-    exact = {text.strip(): text for text in reversed(texts)} if is_text else {}
-    for row in () if gaps is None else np.flatnonzero(gaps):
-        text = spelled(values.iloc[row], decimals, file.cells.style.decimal)
-        texts[row] = exact.get(text, text)
-    return [file.cells.header[place], *texts]
-
-
-def _column_values(
-    file: TableFile, name: Hashable, values: pd.Series, gaps: BoolArray | None, decimals: int | None
-) -> list[object]:
-    """Return a column's name and its values: those of a sheet or of JSON as they came."""
+def _column(
+    file: TableFile,
+    name: Hashable,
+    values: pd.Series,
+    gaps: BoolArray | None,
+    decimals: int | None,
+    *,
+    as_text: bool,
+) -> list[Any]:
+    """Return a column's name and cells, which are text or, in a sheet or JSON, values."""
     shown = _plain_values(values)
     if not isinstance(file.cells, TextTable):
-        return [name, *shown]
-    rows = () if gaps is None else np.flatnonzero(gaps)
+        if as_text:
+            shown = ["" if value is None else str(value) for value in shown]
+        return [str(name), *shown]
     place = file.cells.names.index(str(name))
-    own = [row[place] for row in file.cells.values] if file.cells.values else shown
-    seen = np.delete(np.arange(len(own)), rows).tolist()
-    is_text = all(isinstance(own[row], str) for row in seen)
     texts = file.cells.cells(place)
-    exact = {texts[row].strip(): own[row] for row in reversed(seen)}
-    for row in rows:
+    own: list[Any] = texts if as_text else shown
+    if file.cells.values and not as_text:
+        own = [row[place] for row in file.cells.values]
+    filled = np.zeros(len(own), dtype=bool) if gaps is None else gaps
+    seen = [value for value, is_filled in zip(own, filled, strict=True) if not is_filled]
+    is_text = as_text or all(isinstance(value, str) for value in seen)
+    # A category is written as its first cell has it, outer blanks included.
+    exact = {
+        text.strip(): value for text, value in zip(reversed(texts), reversed(own), strict=True)
+    }
+    for row in np.flatnonzero(filled):
         fill = shown[row]
         if not is_number(fill):
-            fill = exact.get(str(fill), fill)
+            own[row] = exact.get(str(fill), str(fill) if is_text else fill)
         elif is_text:
-            fill = spelled(fill, decimals, file.cells.style.decimal)
-        elif decimals:
-            fill = round(float(fill), decimals)
-        own[row] = fill
+            own[row] = spelled(fill, decimals, file.cells.style.decimal)
+        else:
+            own[row] = round(float(fill), decimals) if decimals else fill
     return [file.cells.header[place], *own]
 
 
@@ -595,13 +537,15 @@ def _excel(rows: Iterable[tuple[Any, ...]], path: Path) -> bytes:
     sheet = book.create_sheet("Sheet1")
 
     def cell(value: Any) -> Any:
-        if not isinstance(value, (int, float, datetime.date, datetime.time, type(None))) or getattr(
-            value, "tzinfo", None
-        ):
-            value = WriteOnlyCell(sheet, str(value))
-            # Else "=1+1" would become a formula.
-            value.data_type = "s"
-        return value
+        is_time = isinstance(value, (datetime.date, datetime.time))
+        if value is None or isinstance(value, (int, float)):
+            return value
+        if is_time and getattr(value, "tzinfo", None) is None:
+            return value
+        text = WriteOnlyCell(sheet, str(value))
+        # Else "=1+1" would become a formula.
+        text.data_type = "s"
+        return text
 
     try:
         for row in rows:
@@ -621,3 +565,88 @@ def _filled_arrow(file: TableFile, filled: pd.DataFrame, cells: Collection[Hasha
     kept = set(map(str, filled.columns))
     table = file.cells.drop_columns([name for name in file.names if name not in kept])
     return with_filled_columns(table, filled, map(str, cells))
+
+
+# ------------------------------------------------------------------------- by the options
+
+
+def streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
+    """Return whether a table is filled block by block: Parquet to Parquet, and large."""
+    if table.is_dir():
+        return True
+    if not (_is_parquet(table) and _is_parquet(output) and table.exists()):
+        return False
+    with refusals():
+        return scheduler is not None or ParquetSource(table).n_rows > stream.SAMPLE_ROWS
+
+
+def check_stream_output(table: Path, output: Path, *, force: bool) -> None:
+    """Refuse an output that exists, or that no folder can become."""
+    check_replaceable(output, force=force)
+    if table.is_dir() and is_table_name(output) and not _is_parquet(output):
+        raise RefusedError(
+            f"{output}: a folder gives a folder of Parquet files; give it a name without an "
+            "extension."
+        )
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a path is a Parquet file by its name."""
+    return path.name.lower().endswith(".parquet")
+
+
+def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> dict[str, Any]:
+    """Return the columns that the options name, each value one name or several with commas.
+
+    "auto" says whether the categorical ones have `codes` besides.
+    """
+    roles: dict[str, Any] = {"auto": False}
+    with refusals():
+        check_column_names("target", [] if target is None else [target], names)
+        for role, values in columns.items():
+            chosen: list[str] = []
+            for value in values or ():
+                is_name = value in names
+                chosen += [value] if is_name else [part.strip() for part in value.split(",")]
+            if role == "categorical" and "auto" in chosen and "auto" not in names:
+                roles["auto"] = True
+                chosen = [name for name in chosen if name != "auto"]
+            roles[role] = check_column_names(role, chosen, names)
+    return roles
+
+
+def codes(
+    frame: pd.DataFrame,
+    target: str | None,
+    roles: Mapping[str, Any],
+    missing_values: GapValues = (),
+) -> tuple[str, ...]:
+    """Return the used columns of few whole numbers that are not named as categorical."""
+    known = {target, *roles["drop"], *roles["ignore"], *roles["categorical"]}
+    used = [name for name in frame.columns if name not in known]
+    with refusals():
+        code = learn_code(frame[used], missing_values=missing_values)
+    return tuple(str(column.name) for column in code.columns if column.few)
+
+
+def read_with_roles(
+    file: TableFile, target: str | None, task: str, columns: Columns, reading: Reading
+) -> tuple[TextValues, dict[str, Any]]:
+    """Return the values of a table and the roles of its columns."""
+    roles = column_roles(file.names, target, columns)
+    index = (name for name in file.index if name not in roles["drop"])
+    roles["ignore"] = tuple(dict.fromkeys([*roles["ignore"], *index]))
+    unused = {*roles["drop"], *roles["ignore"]} - {target}
+    if isinstance(file.cells, TextTable):
+        # The label column is read as what it is there for.
+        as_classes = [target] if target is not None and task == "classification" else []
+        named = [*roles["categorical"], *as_classes]
+        values = infer_values(file.cells, reading, categorical=named, unused=unused)
+    else:
+        values = _arrow_values(file, reading, unused)
+    if roles.pop("auto"):
+        found = codes(values.frame, target, roles)
+        roles["categorical"] += found
+        note = f"codes, by --categorical auto: {', '.join(found) or 'none'}"
+        values = replace(values, notes=(*values.notes, note))
+    return values, roles

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -52,22 +52,10 @@ class Reading:
     """How the cells of a table file are read; each text for all columns, or COLUMN=TEXT."""
 
     delimiter: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
     encoding: str | None = None
     missing_values: tuple[str, ...] = ()
     keep_values: tuple[str, ...] = ()
-
-
-def reading(
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    missing_values: Iterable[str] | None,
-    keep_values: Iterable[str] | None,
-) -> Reading:
-    """Return how a table is read by the options."""
-    texts = tuple(missing_values or ()), tuple(keep_values or ())
-    return Reading(delimiter, decimal or ".", encoding, *texts)
 
 
 def _must_be(
@@ -151,6 +139,9 @@ FilledTable = Annotated[
         help="The filled table to write; - for CSV on standard output.",
     ),
 ]
+PredictedTable = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="The rows with predictions to write.")
+]
 NewModel = Annotated[
     Path,
     typer.Option(
@@ -161,6 +152,22 @@ NewModel = Annotated[
     ),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
+Mask = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Also write a table of the rows and columns of OUT: True where a cell was filled, "
+        "else False.",
+    ),
+]
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="M",
+        help="Also write M tables whose gaps are drawn at random, beside OUT: out.1.csv, ...",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(
@@ -323,6 +330,13 @@ Scheduler = Annotated[
         help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
     ),
 ]
+Predict = Annotated[
+    bool,
+    typer.Option(
+        "--predict",
+        help="Also learn to predict the label, for `kernimpute predict`; --task says what it is.",
+    ),
+]
 Unknown = Annotated[
     UnknownName,
     typer.Option(help="Categories that the model does not know: keep and not use, or refuse."),
@@ -338,3 +352,4 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]
+Json = Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")]

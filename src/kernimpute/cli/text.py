@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections import Counter
@@ -37,7 +38,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kernimpute.cli.errors import RefusedError
+from kernimpute.cli.messages import RefusedError
 from kernimpute.cli.options import Reading
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.table.columns import (
@@ -172,6 +173,32 @@ def parse_text(
             for place, cell in enumerate(header, start=1)
             if not cell.strip()
         ),
+    )
+
+
+def text_of_values(
+    source: str,
+    header: Sequence[object],
+    rows: list[list[object]],
+    lines: list[int],
+    decimal: str,
+    cautions: tuple[str, ...] = (),
+) -> TextTable:
+    """Return a table of values as one of text, which keeps the values."""
+
+    def text_of(value: object) -> str:
+        is_nested = isinstance(value, (dict, list))
+        text = json.dumps(value) if is_nested else "" if value is None else str(value)
+        return text.replace(".", decimal) if isinstance(value, float) else text
+
+    return TextTable(
+        source,
+        tuple(map(text_of, header)),
+        [[*map(text_of, row)] for row in rows],
+        lines,
+        TextStyle(decimal=decimal),
+        rows,
+        cautions=cautions,
     )
 
 

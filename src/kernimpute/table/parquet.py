@@ -88,6 +88,10 @@ class ParquetSource:
         """Number of rows."""
         return sum(opened(file).metadata.num_rows for file in self.files)
 
+    def first(self, most: int = 20_000) -> pd.DataFrame:
+        """Return the first rows."""
+        return self.take(np.arange(min(most, self.n_rows)), self.names)
+
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pd.DataFrame:
         """Return some rows, in order, with some columns."""
         taken = []

@@ -1,10 +1,12 @@
-"""Every error becomes one sentence in the command line's words, and an exit code."""
+"""What a command says: progress, a summary that cannot fail a run, errors in one sentence."""
 
+import io
 import random
 
 import pytest
 
-from kernimpute.cli.errors import in_options
+from kernimpute.cli.messages import Progress, in_options
+from kernimpute.core.status import Record
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,37 @@ def test_a_fault_can_show_where(program, table, monkeypatch, capsys):
     def broken(*arguments, **options):
         raise RuntimeError("thing")
 
-    monkeypatch.setattr("kernimpute.estimators.impute_table.fit_table", broken)
+    monkeypatch.setattr("kernimpute.cli.models.fit_table", broken)
     monkeypatch.setenv("KERNIMPUTE_TRACEBACK", "1")
     with pytest.raises(AssertionError, match="Traceback"):
         program("fit", "t.csv", "-t", "y", "-o", "m")
+
+
+@pytest.mark.parametrize(("quiet", "is_terminal"), [(True, True), (False, False), (False, True)])
+def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
+    stderr = io.StringIO()
+    stderr.isatty = lambda: is_terminal
+    monkeypatch.setattr("sys.stderr", stderr)
+    with Progress(quiet=quiet) as progress:
+        assert progress.callback(Record(iteration=1, gap=0.5, stage="Stage I")) is False
+    line = "\r\x1b[KStage I: round 1, gap 0.5\r\x1b[K"
+    assert stderr.getvalue() == (line if is_terminal and not quiet else "")
+
+
+RUNS = {
+    "impute": ["t.csv", "-t", "y", "-o", "o.csv"],
+    "fit": ["t.csv", "-t", "y", "-o", "o.skops"],
+    "apply": ["m.skops", "t.csv", "-o", "o.csv"],
+}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError, OSError, SystemExit])
+@pytest.mark.parametrize("command", RUNS)
+def test_a_summary_that_fails_is_no_failure(fitted, program, monkeypatch, command, error):
+    def failing(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("kernimpute.cli.messages.Summary.as_text", failing)
+    code, out, err = program(command, *RUNS[command])
+    assert (code, out, "kernimpute:" in err) == (0, "", False)
+    assert (fitted / RUNS[command][-1]).exists()
