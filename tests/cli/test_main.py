@@ -68,7 +68,17 @@ def start(folder, *command, **options):
     )
 
 
-def test_the_program_returns_its_exit_code(table, monkeypatch, capsys):
+@pytest.fixture
+def own_signals():
+    """Put back how the process of the tests takes signals, which the program changes to its end."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    signal.set_wakeup_fd(-1)
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+def test_the_program_returns_its_exit_code(own_signals, table, monkeypatch, capsys):
     monkeypatch.chdir(table)
     monkeypatch.setattr("sys.argv", ["kernimpute", *IMPUTE[:3], "nope", *IMPUTE[4:]])
     (entry,) = entry_points(group="console_scripts", name="kernimpute")

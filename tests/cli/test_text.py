@@ -10,15 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernimpute.cli.messages import RefusedError
-from kernimpute.cli.text import infer_values, parse_text, spelled, write_text
+from kernimpute.cli.options import Reading
+from kernimpute.cli.text import TextStyle, infer_values, parse_text, spelled, write_text
 
 
-def parse(text, delimiter=","):
-    return parse_text(text, delimiter, "t.csv")
+def parse(text, delimiter=None):
+    return parse_text(text, "t.csv", delimiter)
 
 
-def read(text, **options):
-    return infer_values(parse(text), "t.csv", **options)
+def read(text, delimiter=None, *, missing_values=(), keep_values=(), decimal=".", **options):
+    reading = Reading(missing_values=tuple(missing_values), keep_values=tuple(keep_values))
+    table = parse_text(text, "t.csv", delimiter, decimal=decimal)
+    return infer_values(table, reading, **options)
 
 
 def column(cells, **options):
@@ -40,7 +43,7 @@ def column(cells, **options):
 def test_ends_marks_and_semicolons(text, rows):
     table = parse(text)
     assert (table.names, table.rows) == (("a", "b"), rows)
-    assert table.byte_order_mark == text.startswith("\ufeff")
+    assert table.style.prefix == ("\ufeff" if text.startswith("\ufeff") else "")
     assert table.notes == (("cells are separated by semicolons",) if ";" in text else ())
 
 
@@ -83,7 +86,7 @@ def test_what_it_writes_is_what_the_csv_module_reads(rows, delimiter, newline, q
     csv.writer(written, delimiter=delimiter, lineterminator="\r\n", quoting=quoting).writerows(rows)
     table = parse(written.getvalue(), delimiter)
     assert [list(table.header), *table.rows] == rows
-    again = write_text([*zip(*rows, strict=True)], delimiter, newline)
+    again = write_text([*zip(*rows, strict=True)], TextStyle(delimiter, newline))
     assert [*csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)] == rows
 
 
@@ -182,7 +185,7 @@ def test_missing_values_match_text_and_every_spelling_of_a_number():
 
 def test_text_columns_in_which_a_marker_is_taken_for_a_gap_are_named():
     text = "country,name,n\nDE,Null,1\nNA,Smith,NA\n,Smith,3\nn/a,None,2\nFR,Null,\n"
-    values = infer_values(parse_text(text, ",", "t.csv"), "t.csv")
+    values = read(text)
     assert values.frame["country"].isna().tolist() == [False, True, True, True, False]
     assert values.notes == (
         "taken for gaps in the text column 'country': 'NA', 'n/a'",

@@ -26,7 +26,9 @@ def gappy_table(seed=0, n_rows=120, of_label=0.0):
 
 
 def compare(X, y, **given):
-    return kernimpute.compare(X, y, **{"methods": LIGHT, "folds": 3, "repeats": 1, "n_jobs": 1} | given)
+    return kernimpute.compare(
+        X, y, **{"methods": LIGHT, "folds": 3, "repeats": 1, "n_jobs": 1} | given
+    )
 
 
 # ------------------------------------------------------------------------- the rule

@@ -74,6 +74,10 @@ def compare(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
+    keep_values: options.KeepValues = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="Times that it is repeated.")] = 3,
     margin: Annotated[
@@ -118,18 +122,21 @@ def compare(
     absolute = [path.absolute() for path in (table, *outputs.values())]
     if len(set(absolute)) < len(absolute):
         raise RefusedError("--json, --markdown and --report must be files of their own.")
-    file = open_table(table)
+    reading = options.Reading(
+        delimiter, decimal, encoding, tuple(missing_values or ()), tuple(keep_values or ())
+    )
+    file = open_table(table, reading)
     for path in outputs.values():
         check_new_file(path, force=force or path == resume)
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
-    values, roles = read_with_roles(file, target, task.value, columns, missing_values or [])
+    values, roles = read_with_roles(file, target, task.value, columns, reading)
     if groups is not None and groups not in values.frame.columns:
         raise RefusedError(f"--groups: there is no column {groups!r}.")
     unused = [*roles["drop"], *roles["ignore"], *([] if groups is None else [groups])]
     unused = [name for name in dict.fromkeys(unused) if name != target]
     features = values.frame.drop(columns=[target, *unused])
     names = [part.strip() for name in methods or () for part in name.split(",")]
-    reading = _reading(table, target, unused, roles["categorical"], missing_values or ())
+    prelude = _reading(table, target, unused, roles["categorical"], reading)
     latest: list[Comparison] = []
     start = time.perf_counter()
 
@@ -138,7 +145,7 @@ def compare(
         how = dict(found.recommendation)
         how["command"] = _command(how, table, target)
         if how["code"] is not None:
-            how["code"] = f"{reading}\n{how['code']}model.fit(X, y)\n"
+            how["code"] = f"{prelude}\n{how['code']}model.fit(X, y)\n"
         settings = found.settings | {"command": shlex.join(["kernimpute", *sys.argv[1:]])}
         facts = {"target": target} | found.facts
         return replace(found, recommendation=how, facts=facts, settings=settings)
@@ -292,23 +299,30 @@ def _reading(
     target: str,
     unused: Sequence[str],
     codes: Sequence[str],
-    missing_values: Sequence[str],
+    reading: options.Reading,
 ) -> str:
     """Return Python that reads a table as X and y."""
     name = table.name.lower()
-    is_parquet = name.endswith(".parquet")
-    options_ = [] if not missing_values or is_parquet else [f"na_values={[*missing_values]!r}"]
-    if ".tsv" in name:
-        options_.append("sep='\\t'")
-    reader = "read_parquet" if is_parquet else "read_csv"
+    kinds = {".parquet": "parquet", ".feather": "feather", ".xlsx": "excel", ".jsonl": "json"}
+    kind = next((kind for end, kind in kinds.items() if end in name), "csv")
+    given = {"lines": True} if kind == "json" else {}
+    if kind == "csv":
+        delimiter = reading.delimiter or ("\t" if ".tsv" in name else None)
+        given = {"sep": delimiter, "decimal": reading.decimal, "encoding": reading.encoding}
+        given["na_values"] = [*reading.missing_values] or None
+    said = [f"{option}={value!r}" for option, value in given.items() if value is not None]
+    read = f"table = pd.read_{kind}({', '.join([repr(str(table)), *said])})"
+    of_columns = any("=" in text for text in reading.missing_values) or reading.keep_values
+    if of_columns or table == Path("-"):
+        read = "# Read the table here, as `table`, with None at its gaps."
+    names = "texts" + (f".union({[*codes]!r})" if codes else "")
     lines = [
         "import pandas as pd",
         "",
-        f"table = pd.{reader}({', '.join([repr(str(table)), *options_])})",
+        read,
         f"table = table.dropna(subset=[{target!r}])",
         f"X, y = table.drop(columns={[target, *unused]!r}), table[{target!r}]",
-        'texts = X.select_dtypes(exclude="number").columns'
-        + (f".union({[*codes]!r})" if codes else ""),
-        'X = X.astype(dict.fromkeys(texts, "category"))',
+        'texts = X.select_dtypes(exclude="number").columns',
+        f'X = X.astype(dict.fromkeys({names}, "category"))',
     ]
     return "\n".join(lines) + "\n"

@@ -97,7 +97,12 @@ def _ended(code: int, message: str) -> int:
 
 # ------------------------------------------------------- Python's words, and the command line's
 
-_OPTIONS = {"n_jobs": "--jobs", "handle_unknown": "--unknown", "random_state": "--seed"} | {
+_OPTIONS = {
+    "n_jobs": "--jobs",
+    "handle_unknown": "--unknown",
+    "random_state": "--seed",
+    "n_draws": "--draws",
+} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "target task ignore drop categorical missing_values guidance reference kernel C gamma eta "
@@ -191,6 +196,8 @@ def progress_text(record: Record) -> str:
     >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
     'Stage I: round 7, objective 12.5, gap 0.002'
     """
+    if record.note == "compiling":
+        return f"{record.stage}: {record.note}"
     parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
     if not math.isnan(record.objective):
         parts.append(f"objective {record.objective:.6g}")
@@ -218,7 +225,7 @@ class Summary:
         if self.filled:
             lines.extend(["", *_columns(self.filled, self.n_rows), ""])
         lines.extend(f"note: {note}" for note in self.notes)
-        lines.extend(f"wrote {path}" for path in self.outputs)
+        lines.extend(f"wrote {path}" for path in self.outputs if path != Path("-"))
         return "\n".join(lines)
 
     def as_json(self) -> str:
@@ -255,7 +262,9 @@ def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
         for caution in done.warnings:
             typer.echo(f"warning: {caution}", err=True)
         if as_json or not quiet:
-            typer.echo(done.as_json() if as_json else done.as_text())
+            # Standard output is for the table alone, where it is written there.
+            is_taken = Path("-") in done.outputs
+            typer.echo(done.as_json() if as_json else done.as_text(), err=is_taken)
 
     print_or_ignore(print_all)
 

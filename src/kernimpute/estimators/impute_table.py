@@ -22,19 +22,21 @@ import pandas as pd
 from pandas.api.types import is_float_dtype
 
 from kernimpute.core.arrays import BoolArray
-from kernimpute.core.checks import Task, check_choice, refusal
+from kernimpute.core.checks import Task, check_choice, check_integer, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import Unknown, unknown_cells
+from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
+    GapValues,
     TableError,
     counted,
     family_of,
+    markers_of,
     observed_in_table,
 )
 from kernimpute.table.roles import (
@@ -79,8 +81,13 @@ class FilledRows:
 
     table: pd.DataFrame  # the columns of the imputer
     cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
-    unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+    encoded: EncodedTable  # the rows before
     n_far: int = 0  # new rows with a number too far from the training range
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The categories that the imputer does not know."""
+        return self.encoded.unknown
 
     @property
     def counts(self) -> dict[Hashable, int]:
@@ -121,6 +128,8 @@ class TableImputation:
         Wall-clock time.
     n_classes : int or None
         Number of classes; None for a regression, and where labels are not used.
+    draws : tuple of DataFrame, default=()
+        Tables like `table` whose gaps are drawn at random, as many as `n_draws` asked for.
     """
 
     table: pd.DataFrame
@@ -137,6 +146,7 @@ class TableImputation:
     status: Status
     seconds: float
     n_classes: int | None
+    draws: tuple[pd.DataFrame, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -148,23 +158,23 @@ class TableImputation:
         """Number of cells filled."""
         return sum(self.filled.values())
 
-    def filled_cells(self, name: Hashable) -> BoolArray:
-        """Return where a column was filled.
+    def filled_cells(self, name: Hashable | None = None) -> Any:
+        """Return where the table, or one of its columns, was filled.
 
         Parameters
         ----------
-        name : hashable
-            A column of the table.
+        name : hashable or None, default=None
+            A column of the table; None for all.
 
         Returns
         -------
-        ndarray of bool of shape (n_rows,)
-            True where the cell was a gap and is none any more.
+        DataFrame of bool of shape (n_rows, n_columns), or ndarray of bool of shape (n_rows,)
+            True where a cell was a gap and is none any more; with the index and the columns of
+            `table`, or of the one column.
         """
-        if name not in self.filled:
-            return np.zeros(self.n_rows, dtype=bool)
-        position = [*self.table.columns].index(name)
-        return np.asarray(~self.observed[:, position])
+        cells = pd.DataFrame(~self.observed, self.table.index, self.table.columns)
+        cells.loc[:, [column not in self.filled for column in cells]] = False
+        return cells if name is None else cells[name].to_numpy()
 
 
 def impute_table(
@@ -174,9 +184,10 @@ def impute_table(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     callback: Callback | None = None,
+    n_draws: int = 0,
     **parameters: Any,
 ) -> TableImputation:
     """Return a table with its gaps filled by a `KernelImputer`.
@@ -199,14 +210,18 @@ def impute_table(
         Columns to keep as they are and not to use, such as identifiers.
     categorical : iterable of hashable, default=()
         Columns whose values are categories although they are numbers; the label may be one.
-    missing_values : sequence of str or number, default=()
-        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
+    missing_values : sequence of str or number, or dict, default=()
+        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too; or a
+        dict from names of columns to such values: ``{"glucose": [0]}``.
     task : {"auto", "classification", "regression"}, default="auto"
         What the label is, where it is used. "auto": text, booleans, two whole numbers, or up to
         ten that each occur twice on average are classes; other numbers are a quantity.
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
+    n_draws : int, default=0
+        Completed tables to draw besides, in [0, inf), as `KernelImputer.sample` draws them, seeded
+        by `random_state`. They need ``reference="joint"``.
     **parameters : object
         Further parameters of `KernelImputer`: `guidance`, `reference`, `use_labels`, `kernel`,
         `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `feature_range`, `new_rows`,
@@ -248,6 +263,12 @@ def impute_table(
     0
     """
     start = time.perf_counter()
+    owner = "impute_table"
+    if (
+        check_integer(owner, "n_draws", n_draws, 0)
+        and parameters.get("reference", "joint") != "joint"
+    ):
+        raise ValueError(refusal(owner, "n_draws", "0 unless reference='joint'", n_draws))
     fitted = fit_table(
         table,
         target,
@@ -266,10 +287,14 @@ def impute_table(
     cautions = [*fitted.warnings, *cautions_of_rows(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
-    written = table[kept].copy()
-    for place, name in enumerate(kept):
-        if name in filled:
-            written.isetitem(place, rows.table[name])  # type: ignore[arg-type]
+
+    def written(features: pd.DataFrame) -> pd.DataFrame:
+        whole = table[kept].copy()
+        for place, name in enumerate(kept):
+            if name in filled:
+                whole.isetitem(place, features[name])  # type: ignore[arg-type]
+        return whole
+
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
     if status is Status.NOTHING_MISSING and any(
@@ -280,7 +305,7 @@ def impute_table(
     seconds = time.perf_counter() - start
     n_cells = len(table) * len(kept)
     imputation = TableImputation(
-        table=written,
+        table=written(rows.table),
         target=target,
         task=fitted.task,
         observed=fitted.observed[:, [at[name] for name in kept]],
@@ -306,6 +331,10 @@ def impute_table(
         status=status,
         seconds=seconds,
         n_classes=imputer.classes_.size if fitted.task == "classification" else None,
+        draws=tuple(
+            written(rows.encoded.decode(codes))
+            for codes in imputer._drawn(rows.encoded, n_draws, imputer.random_state)
+        ),
     )
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
@@ -319,7 +348,7 @@ def fit_table(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: str = "auto",
     callback: Callback | None = None,
     **parameters: Any,
@@ -328,7 +357,7 @@ def fit_table(
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     refuse_decided("impute_table", parameters)
-    imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
+    imputer = KernelImputer(task=task, missing_values=_own(missing_values) or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
     if imputer._uses_labels and target is None:
@@ -434,7 +463,7 @@ def fill_rows(
         for column, observed in zip(columns, encoded.observed.T, strict=True)
         if column.kind != "empty" and not observed.all()
     }
-    return FilledRows(encoded.decode(codes), cells, encoded.unknown, n_far)
+    return FilledRows(encoded.decode(codes), cells, encoded, n_far)
 
 
 def cautions_of_rows(unknown: Sequence[Unknown], n_far: int = 0) -> list[str]:
@@ -460,7 +489,7 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
     return pd.Series(whole, index=column.index, name=column.name)
 
 
-def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[str, object]:
+def _settings(fitted: FittedTable, missing_values: GapValues) -> Mapping[str, object]:
     """Return the options as they were used."""
     imputer, roles = fitted.imputer, fitted.roles
     settings = imputer.get_params(deep=False)
@@ -475,7 +504,7 @@ def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[
         "categorical": roles.categorical,
         "ignore": roles.ignored,
         "drop": roles.dropped,
-        "missing_values": tuple(missing_values),
+        "missing_values": _own(missing_values),
     }
     return MappingProxyType(settings)
 
@@ -644,12 +673,21 @@ def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
     return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
 
 
-def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
+def unused_markers(table: pd.DataFrame, missing_values: GapValues) -> list[str]:
     """Return a caution for each missing value that no cell holds."""
     before = observed_in_table(table)
+    owners: dict[object, dict[Hashable, list[object]]] = {}
+    for name in table.columns:
+        for marker in markers_of(missing_values, name):
+            if isinstance(marker, (str, int, float)):
+                owners.setdefault(marker, {})[name] = [marker]
     return [
         f"no cell holds the missing value {marker!r}"
-        for marker in missing_values
-        if isinstance(marker, (str, int, float))
-        and (observed_in_table(table, [marker]) == before).all()
+        for marker, of in owners.items()
+        if (observed_in_table(table, of) == before).all()
     ]
+
+
+def _own(missing_values: GapValues) -> list[object] | dict[Any, Any]:
+    """Return a copy of the missing values."""
+    return dict(missing_values) if isinstance(missing_values, Mapping) else [*missing_values]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -28,8 +28,10 @@ from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
     Family,
+    GapValues,
     TableError,
     Whole,
+    as_number,
     check_column_names,
     check_table,
     column_codes,
@@ -81,7 +83,7 @@ class TableCode:
         self,
         frame: pd.DataFrame,
         *,
-        missing_values: Sequence[object] = (),
+        missing_values: GapValues = (),
         handle_unknown: str = "keep",
     ) -> EncodedTable:
         """Return rows with the columns of the table, and the matrix that stands for them.
@@ -185,7 +187,7 @@ def learn_code(
     frame: pd.DataFrame,
     *,
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     ranges: Mapping[Hashable, tuple[float, float]] | None = None,
     whole: Whole = "values",
 ) -> TableCode:
@@ -212,11 +214,6 @@ def learn_code(
         )
         for position, name in enumerate(names)
     ]
-    return joined_code(columns, observed.sum(axis=0).tolist())
-
-
-def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCode:
-    """Return the code of columns that were read one by one; `n_observed` counts their cells."""
     ends = [
         (0.0, 1.0)
         if column.kind == "category"
@@ -225,7 +222,8 @@ def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCo
         if column.in_matrix
     ]
     scale = observed_range(np.array(ends, dtype=float).reshape(-1, 2).T)
-    return TableCode(tuple(columns), scale, _cautions(columns, n_observed))
+    cautions = _cautions(columns, observed.sum(axis=0).tolist(), as_category)
+    return TableCode(tuple(columns), scale, cautions)
 
 
 def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
@@ -496,9 +494,11 @@ _NUMBER_SHARE = 0.9
 """Share of them that must be numbers; most of these must have the same unit."""
 
 
-def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ...]:
-    """Return what looks like a mistake in columns of categories."""
-    identifiers, quantities, alike = [], [], []
+def _cautions(
+    columns: Sequence[Column], counts: Sequence[int], named: Collection[Hashable]
+) -> tuple[str, ...]:
+    """Return what looks like a mistake in columns of categories; `named` ones the caller chose."""
+    identifiers, quantities, texts, alike = [], [], [], []
     for column, n_observed in zip(columns, counts, strict=True):
         if column.kind != "category":
             continue
@@ -506,6 +506,11 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
         has_many = n_categories > _MANY_CATEGORIES
         if has_many and _are_quantities(column.values):
             quantities.append(f"{column.name} ({n_categories} such as {column.values[0]!r})")
+        is_text = has_many and column.family in ("text", "object") and column.name not in named
+        numbers = [value for value in column.values if is_text and _spells_number(value)]
+        if 2 * len(numbers) > n_categories:
+            texts.append(f"{column.name} ({len(numbers)} of {n_categories} such as {numbers[0]!r})")
+            continue
         if has_many and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
             continue
@@ -520,9 +525,20 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
         "so many categories look like an identifier, to be dropped or ignored": identifiers,
         "categories look like numbers with a unit, which are read as numbers where they stand "
         "alone": quantities,
+        "text that spells numbers is taken for categories; make it numbers, or name it as "
+        "categorical": texts,
         "categories that differ only in letter case or blanks count as different": alike,
     }
     return tuple(f"{what}: {', '.join(names)}" for what, names in found.items() if names)
+
+
+def _spells_number(value: object) -> bool:
+    """Return whether a value is text that spells a number, without leading zeros."""
+    return (
+        isinstance(value, str)
+        and not re.match(r"[+-]?0\d", value.strip())
+        and as_number(value.strip()) is not None
+    )
 
 
 def _are_quantities(categories: Sequence[object]) -> bool:
