@@ -133,7 +133,9 @@ def compare(
     if groups is not None and groups not in values.frame.columns:
         raise RefusedError(f"--groups: there is no column {groups!r}.")
     unused = [*roles["drop"], *roles["ignore"], *([] if groups is None else [groups])]
-    unused = [name for name in dict.fromkeys(unused) if name != target]
+    if target in unused:
+        raise RefusedError(f"--drop, --ignore, --groups: the label column {target!r} is needed.")
+    unused = [*dict.fromkeys(unused)]
     features = values.frame.drop(columns=[target, *unused])
     names = [part.strip() for name in methods or () for part in name.split(",")]
     prelude = _reading(table, target, unused, roles["categorical"], reading)
@@ -305,7 +307,7 @@ def _reading(
     name = table.name.lower()
     kinds = {".parquet": "parquet", ".feather": "feather", ".xlsx": "excel", ".jsonl": "json"}
     kind = next((kind for end, kind in kinds.items() if end in name), "csv")
-    given = {"lines": True} if kind == "json" else {}
+    given: dict[str, Any] = {"lines": True} if kind == "json" else {}
     if kind == "csv":
         delimiter = reading.delimiter or ("\t" if ".tsv" in name else None)
         given = {"sep": delimiter, "decimal": reading.decimal, "encoding": reading.encoding}

@@ -17,7 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -600,7 +600,7 @@ def _results(
             yield run_fold(data, candidates, fold, **how)
         return
     executor = get_reusable_executor(max_workers=n_workers)
-    left, running = list(jobs), set()
+    left, running = list(jobs), set[Future[dict[str, Any]]]()
     try:
         while (left or running) and time.perf_counter() < end:
             # One fold a worker: loky fails if it is shut down while folds wait for a worker.
