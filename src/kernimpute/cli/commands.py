@@ -5,6 +5,9 @@ The library is imported by the commands themselves, so that `--help` need not wa
 
 from __future__ import annotations
 
+import hashlib
+import shlex
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -119,7 +122,7 @@ def impute(
     with replacing(*outputs) as temporary:
         write_table(temporary[0], extension, file, imputation.table, cells, values.decimals)
         if report is not None:
-            write_report(temporary[1], imputation, source=str(table))
+            write_report(temporary[1], imputation, source=str(table), **_origin(table))
     _print(
         quiet,
         imputation.warnings,
@@ -129,6 +132,13 @@ def impute(
         n_rows=imputation.n_rows,
         notes=imputation.notes,
     )
+
+
+def _origin(table: Path) -> dict[str, str]:
+    """Return the command line and the hash of the table, for a report."""
+    with table.open("rb") as file:
+        data_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"command": shlex.join(["kernimpute", *sys.argv[1:]]), "data_sha256": data_sha256}
 
 
 def _impute_stream(
