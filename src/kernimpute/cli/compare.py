@@ -200,7 +200,8 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
             if kind == "report":
                 from kernimpute.report import write_comparison_report
 
-                write_comparison_report(path, found.to_dict(), source=source)
+                how = found.settings["command"]
+                write_comparison_report(path, found.to_dict(), source=source, command=how)
             else:
                 text = found.to_json() if kind == "json" else found.to_markdown()
                 path.write_text(text, encoding="utf-8")
