@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernimpute.joint import fills, remainder
-from kernimpute.joint.factors import Factors
 from kernimpute.joint.fills import fit_joint
+from kernimpute.joint.gaussian import Factors
 from kernimpute.joint.remainder import fit_remainder
 from kernimpute.joint.ridge import spectrum_of
 

@@ -43,10 +43,7 @@ BLOCK_CELLS = 2**16
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A kernel that is a link of a sum of feature terms.
-
-    A subclass states its feature term ``g`` with derivative and range, and its link with
-    derivative and inverse; everything about gaps follows from these here.
+    """A kernel that is a link of a sum of feature terms; all about gaps follows from the two.
 
     Parameters
     ----------
@@ -75,16 +72,23 @@ class Kernel(ABC):
     """Whether every kernel matrix is positive semidefinite."""
 
     def __post_init__(self) -> None:
-        """Refuse what are not columns, and columns where the kernel has no term for them."""
+        """Refuse parameters out of range, and codes where the kernel has no term for them."""
+        owner, parameters = type(self).__name__, vars(self)
+        if "gamma" in parameters:
+            check_real(owner, "gamma", parameters["gamma"], 0.0)
+        if "offset" in parameters:
+            check_real(owner, "offset", parameters["offset"], 0.0, low_included=True)
+        if "degree" in parameters:
+            check_integer(owner, "degree", parameters["degree"], 1)
         columns = self.categorical
         if not (isinstance(columns, tuple) and all(map(_is_column, columns))) or (
             len(set(columns)) < len(columns)
         ):
             must_be = "a tuple of distinct ints in [0, inf)"
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
+            raise ValueError(refusal(owner, "categorical", must_be, columns))
         if columns and not self.is_distance:
             must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
+            raise ValueError(refusal(owner, "categorical", must_be, columns))
 
     # ------------------------------------------------------------------ what a kernel states
 
@@ -120,38 +124,16 @@ class Kernel(ABC):
     # ------------------------------------------------------------------ what follows from it
 
     def with_categorical(self, categorical: ArrayLike | None, n_features: int) -> Self:
-        """Return this kernel with the given columns marked as categorical.
-
-        Parameters
-        ----------
-        categorical : array-like of bool of shape (n_features,), array-like of int, or None
-            A mask over the columns, or their indices; None keeps the kernel's own.
-        n_features : int
-            Number of columns of the table.
-
-        Returns
-        -------
-        Kernel
-            The same kernel with `categorical` set.
-
-        Raises
-        ------
-        ValueError
-            If a column does not exist, a mask has the wrong length, or the kernel has no
-            categorical feature term.
-        """
+        """Return this kernel with columns marked by a mask or by indices; None keeps its own."""
         given = np.asarray(self.categorical if categorical is None else categorical)
-        if given.dtype == bool:
-            fits = given.shape == (n_features,)
-            columns = np.flatnonzero(given)
-        else:
-            fits = given.ndim == 1 and (given.size == 0 or given.dtype.kind in "iu")
-            columns = np.unique(given) if fits else given
-            fits = fits and bool(np.all((columns >= 0) & (columns < n_features)))
+        is_mask = given.dtype == bool
+        fits = given.shape == (n_features,) if is_mask else given.ndim == 1
+        if fits and given.size and not is_mask:
+            fits = given.dtype.kind in "iu" and bool(((given >= 0) & (given < n_features)).all())
         if not fits:
             must_be = f"a mask over, or indices of, the {n_features} columns"
-            got = self.categorical if categorical is None else categorical
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, got))
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, given.tolist()))
+        columns = np.flatnonzero(given) if is_mask else np.unique(given)
         return replace(self, categorical=tuple(int(column) for column in columns))
 
     def numeric(self, n_features: int) -> BoolArray:
@@ -161,18 +143,7 @@ class Kernel(ABC):
         return mask
 
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the kernel matrix between complete rows.
-
-        Parameters
-        ----------
-        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            ``link(sum over p of g(x_p, z_p))``.
-        """
+        """Return the kernel matrix, (n_rows, n_other_rows), between complete rows X and Z."""
         K = self.sums(X, Z)
         # A few rows at a time, so that there is never a second matrix.
         for rows in _row_blocks(K):
@@ -180,18 +151,7 @@ class Kernel(ABC):
         return K
 
     def sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the sums of feature terms between complete rows, which `link` takes to kernels.
-
-        Parameters
-        ----------
-        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            The sums, in link space.
-        """
+        """Return the sums of feature terms, (n_rows, n_other_rows), between complete rows."""
         return self._sums(X, None, Z, None)
 
     def observed_sums(
@@ -201,26 +161,10 @@ class Kernel(ABC):
         Z: FloatArray | None = None,
         observed_Z: BoolArray | None = None,
     ) -> FloatArray:
-        """Return the sums of feature terms over the features observed in both rows.
+        """Return the sums, (n_rows, n_other_rows), over the features observed in both rows.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Rows; what stands at unobserved cells is ignored.
-        observed : ndarray of bool of shape (n_rows, n_features)
-            True where a cell is observed.
-        Z, observed_Z : ndarray of shape (n_other_rows, n_features), default=None
-            Other rows and their observed cells; the same rows by default.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            The observed sums, in link space; 0 for rows that share no observed feature.
-
-        Raises
-        ------
-        TypeError
-            If only one of `Z` and `observed_Z` is given.
+        `observed` is True where a cell is; what stands at other cells is ignored. Without other
+        rows Z and their observed cells, the pairs are those of X.
         """
         if (Z is None) != (observed_Z is None):
             must_be = "given together with observed_Z, or not at all"
@@ -232,20 +176,9 @@ class Kernel(ABC):
     def bounds(self, X: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest sums that a completion of the rows can have.
 
-        Each bound is attained, pair by pair, by some completion with numeric cells in [0, 1] and
-        categorical cells among the observed categories of their column.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows; what stands at unobserved cells is ignored.
-        observed : ndarray of bool of shape (n_samples, n_features)
-            True where a cell is observed.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_samples, n_samples)
-            Bounds of the sums, in link space.
+        Both have shape (n_samples, n_samples). Each bound is attained, pair by pair, by some
+        completion with numeric cells in [0, 1] and categorical cells among the observed categories
+        of their column.
         """
         lower = self.observed_sums(X, observed)
         unknown_range = (~observed).astype(float)
@@ -271,18 +204,6 @@ class Kernel(ABC):
 
         With Z = X and symmetric weights it is also the gradient of half that sum when both
         arguments move together, diagonal included. Categorical columns have gradient 0.
-
-        Parameters
-        ----------
-        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
-            Complete rows.
-        weights : ndarray of shape (n_rows, n_other_rows)
-            Weight of each pair.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            The gradient.
         """
         gradient = self._numeric_gradient(X, Z, weights)
         gradient[:, list(self.categorical)] = 0.0
@@ -340,11 +261,6 @@ class _ExponentialKernel(Kernel):
 
     is_distance: ClassVar[bool] = True
     is_exponential: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Refuse a gamma that is not positive and finite."""
-        super().__post_init__()
-        check_real(type(self).__name__, "gamma", self.gamma, 0.0)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``exp(-gamma s)``."""
@@ -497,11 +413,6 @@ class _ShiftedKernel(Kernel):
 
     offset: float = 1.0
 
-    def __post_init__(self) -> None:
-        """Refuse a negative or infinite offset."""
-        super().__post_init__()
-        check_real(type(self).__name__, "offset", self.offset, 0.0, low_included=True)
-
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``s + offset``."""
         return sums + self.offset
@@ -558,12 +469,6 @@ class Polynomial(_ProductKernel):
     degree: int = 3
     offset: float = 1.0
 
-    def __post_init__(self) -> None:
-        """Refuse a degree below 1 and a negative or infinite offset."""
-        super().__post_init__()
-        check_integer("Polynomial", "degree", self.degree, 1)
-        check_real("Polynomial", "offset", self.offset, 0.0, low_included=True)
-
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``(s + offset)^degree``."""
         return np.asarray((sums + self.offset) ** self.degree)
@@ -601,12 +506,6 @@ class Sigmoid(_ProductKernel):
     offset: float = 1.0
 
     is_positive_semidefinite: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Refuse a gamma that is not positive and a negative or infinite offset."""
-        super().__post_init__()
-        check_real("Sigmoid", "gamma", self.gamma, 0.0)
-        check_real("Sigmoid", "offset", self.offset, 0.0, low_included=True)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``tanh(gamma s + offset)``."""

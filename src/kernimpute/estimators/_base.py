@@ -54,8 +54,12 @@ from kernimpute.estimators._subsets import (
     stratified_subsets,
 )
 from kernimpute.joint.fills import JointReference, fit_joint
-from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
-from kernimpute.methods.new_rows import fill_from_similar
+from kernimpute.joint.reference import (
+    FittedImputer,
+    fill_from_similar,
+    reference_table,
+    typical_row,
+)
 from kernimpute.table.code import (
     EncodedTable,
     TableCode,

@@ -23,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
 from kernimpute.joint.gaussian import (
-    Normal,
+    Factors,
+    Law,
     drawn_classes,
+    factors_of_means,
+    fit_factors,
     fit_normal,
     normal_of_means,
+    principal_factors,
     with_labels,
 )
 from kernimpute.joint.remainder import Remainder, correct, fit_remainder
@@ -36,7 +39,6 @@ from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 __all__ = ["JointReference", "fit_joint"]
 
 IntArray = NDArray[np.intp]
-Law = Normal | Factors
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
 """Pseudo-rows of the prior that are compared, besides infinitely many."""
