@@ -22,7 +22,6 @@ from kernimpute.core.projections import (
     project_box_psd,
     project_frobenius_ball,
     project_psd,
-    psd_projection,
     symmetrise,
 )
 from kernimpute.core.status import Status
@@ -243,28 +242,6 @@ def test_a_box_in_the_cone_against_a_conic_solver(n, kernel):
 
 
 # ---------------------------------------------------------------------------- the spectrum
-
-
-def matrix_with(values):
-    noise = np.random.default_rng(0).standard_normal((len(values),) * 2)
-    vectors = np.linalg.qr(noise)[0]
-    return symmetrise((vectors * values) @ vectors.T)
-
-
-@pytest.mark.parametrize("expected", [0, 3, 40, 80])
-@pytest.mark.parametrize("n_negative", [0, 3, 40, 77, 80])
-def test_by_part_of_the_spectrum_the_projection_is_that_by_all_of_it(n_negative, expected):
-    # Whether the guess is right or wrong; eigenvalues from rounding to large, some of them 0.
-    values = np.geomspace(1e-9, 1e3, 80)[np.random.default_rng(1).permutation(80)]
-    values[:n_negative] *= -1.0
-    values[n_negative : n_negative + 2] = 0.0
-    M = matrix_with(values)
-    plain, n_plain = psd_projection(M)
-    partial, n_partial = psd_projection(M, expected)
-    np.testing.assert_allclose(partial, plain, atol=1e-10)
-    np.testing.assert_array_equal(partial, partial.T)
-    # Of what is 0 up to rounding, either sign is right.
-    assert abs(n_partial - n_plain) <= 2
 
 
 def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projected():

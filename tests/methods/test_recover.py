@@ -5,6 +5,7 @@ import pytest
 
 from kernimpute.core.status import Status
 from kernimpute.kernels import Gaussian, Laplacian, Linear
+from kernimpute.methods import sweep as compiled
 from kernimpute.methods.recover import recover_features
 from tests.methods.problems import (
     CASES,
@@ -221,6 +222,8 @@ def test_the_callback_sees_every_sweep_and_stops_it_all():
     gappy, target = with_gaps(table, 0.5), random_target(kernel, table, noise=0.1)
     seen = []
     options = {"kernel": kernel, "starts": ["half", "mean"]}
+    # The first call compiles, which the callback is told of.
+    recover_features(gappy, target, max_sweeps=1, **options)
     whole = recover_features(gappy, target, callback=seen.append, **options)
     assert {record.note for record in seen} == {"start: half", "start: mean"}
     assert {record.stage for record in seen} == {"Stage II"}
@@ -241,6 +244,14 @@ def test_the_callback_sees_every_sweep_and_stops_it_all():
     assert cut.status is Status.INTERRUPTED
     assert cut.start == "half"
     assert len(count) == first + 1
+
+
+def test_compiling_is_said_before_the_first_sweep(monkeypatch):
+    table, seen = random_table(8, 3), []
+    monkeypatch.setattr(compiled, "is_compiled", lambda function: False)
+    options = {"kernel": Gaussian(), "callback": seen.append}
+    recover_features(with_gaps(table, 0.3), np.zeros((8, 8)), **options)
+    assert (seen[0].stage, seen[0].note) == ("Stage II", "compiling")
 
 
 def test_max_sweeps():

@@ -119,4 +119,4 @@ def test_each_function_is_compiled_for_one_kind_of_arguments():
 def test_without_a_place_for_a_cache_it_compiles_all_the_same():
     namespace = {}
     exec(compile("def twice(x):\n    return 2 * x\n", "<nowhere>", "exec"), namespace)
-    assert compiled.compile_cached(namespace["twice"])(3) == 6
+    assert compiled.compile_cached()(namespace["twice"])(3) == 6

@@ -146,7 +146,7 @@ class Kernel(ABC):
         """Return the kernel matrix, (n_rows, n_other_rows), between complete rows X and Z."""
         K = self.sums(X, Z)
         # A few rows at a time, so that there is never a second matrix.
-        for rows in _row_blocks(K):
+        for rows in row_blocks(*K.shape):
             K[rows] = self.link(K[rows])
         return K
 
@@ -333,7 +333,7 @@ class Gaussian(_ExponentialKernel):
             sums = X @ X.T
             sums *= 2.0
             # A few rows at a time, so that there is never a second matrix.
-            for rows in _row_blocks(sums):
+            for rows in row_blocks(*sums.shape):
                 np.subtract(np.add.outer(norms[rows], norms), sums[rows], out=sums[rows])
         else:
             norms, others = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
@@ -556,10 +556,10 @@ class Chi2(_ShiftedKernel):
         return 2.0 * x / (1.0 + x)
 
 
-def _row_blocks(matrix: FloatArray) -> Iterator[slice]:
-    """Yield slices of a few rows each."""
-    size = max(1, BLOCK_CELLS // max(1, matrix.shape[1]))
-    for first in range(0, matrix.shape[0], size):
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices of a few rows each, so that no matrix of them with the columns is large."""
+    size = max(1, BLOCK_CELLS // max(1, n_columns))
+    for first in range(0, n_rows, size):
         yield slice(first, first + size)
 
 

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
@@ -305,12 +305,12 @@ def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: fl
         shifted = block + scale
         shifted[np.diag_indices(n)] += raised
         try:
-            # Its transpose is laid out as LAPACK wants it, which spares a copy.
-            factor = cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+            # Not SciPy's: it would hold Python's lock, and no interrupt could be heard.
+            factor = np.linalg.cholesky(shifted)
+        except np.linalg.LinAlgError:
             raised *= 1e3
             continue
-        unconstrained, unit = cho_solve(factor, right_sides, check_finite=False).T
+        unconstrained, unit = cho_solve((factor.T, False), right_sides, check_finite=False).T
         rising = unconstrained - (unconstrained.sum() / unit.sum()) * unit
         if float(centred @ rising) >= 0.0:
             step = rising + (total / unit.sum()) * unit

@@ -36,7 +36,7 @@ from kernimpute.core.rows import (
     imputer_eta,
     number_of_machines,
 )
-from kernimpute.core.status import Callback, Record, Status
+from kernimpute.core.status import COMPILING, Callback, Record, Status
 from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
 from kernimpute.estimators._saving import Persistent
 from kernimpute.estimators._subsets import (
@@ -679,6 +679,9 @@ class KernelImputation(Persistent, BaseEstimator):
         name = type(self).__name__
 
         def show(record: Record) -> None:
+            if record.note == COMPILING:
+                print(f"[{name}] {record.stage}: {COMPILING}", file=sys.stderr)
+                return
             print(
                 f"[{name}] {record.stage}: round {record.iteration}, objective "
                 f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",

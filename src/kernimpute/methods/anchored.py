@@ -15,17 +15,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 from scipy.optimize import brentq
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
-from kernimpute.core.projections import project_psd, psd_projection, symmetrise
+from kernimpute.core.projections import project_psd, symmetrise
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
-from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
 
 PENALTY = 5.0
 """Penalty between the two copies of K, relative to the anchor's curvature 2 eta. On real tables 3
@@ -114,18 +113,18 @@ def stage_one(
     if problem.ridge:
         is_psd = rows.kernel.is_positive_semidefinite
         converged = Status.RAISED if is_psd else Status.NOT_PSD
-    rounds, status = Rounds(stop.tol, callback), None
+    rounds, status = StageOneRounds(stop.tol, callback), None
     if math.isinf(eta):
         machine = dual.solve(anchor)
         return _finish(rows, problem, Certificate(anchor, machine, 0.0), 0.0, converged, rounds)
     b = _start(problem, dual.solve(anchor) if guess is None else guess)
-    K, P, Z, n_negative = anchor, anchor, np.zeros_like(anchor), None
+    K, P, Z = anchor, anchor, np.zeros_like(anchor)
     bound, caution = -math.inf, FIRST_CAUTION
     best: Certificate | None = None
     for t in range(1, stop.max_iter + 1):
         before = (K, b, bound)
         # 1) The multiplier of the cone, and the K that minimises over the box at it.
-        Z, P, n_negative = multiplier_step(problem, b, Z, P, t, n_negative)
+        Z, P = multiplier_step(problem, b, Z, P, t)
         K = problem.minimiser(b, Z)
         # 2) The coefficients; the bound that counts is the largest so far.
         b, value, caution = proximal_step(problem, K, b, Z, caution)
@@ -135,13 +134,12 @@ def stage_one(
             rise = bound - before[2] if t > 1 else 0.0
             best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
         gap = math.nan if best is None else relative_gap(best.value, bound)
-        status = rounds.add(
+        status = rounds.end(
             bound,
             watched=math.inf if best is None else gap,
             gap=gap,
             inner_iterations=1,
-            kernel=(K, before[0]),
-            dual=(b, before[1]),
+            changes={"kernel": (K, before[0]), "dual": (b, before[1])},
         )
         if status is Status.DIVERGED:
             _, b, bound = before
@@ -170,7 +168,7 @@ def _finish(
     found: Certificate,
     gap: float,
     status: Status,
-    rounds: Rounds,
+    rounds: StageOneRounds,
 ) -> LearnedKernel:
     """Return the result, with the ridge taken off the kernel matrix."""
     K, b = found.K, found.dual_coef
@@ -230,14 +228,12 @@ def multiplier_step(
     Z: FloatArray,
     P: FloatArray,
     t: int,
-    n_negative: int | None = None,
-) -> tuple[FloatArray, FloatArray, int]:
+) -> tuple[FloatArray, FloatArray]:
     """Return Z and P after one step of the alternating direction method, in round t.
 
     The exact projection would need up to hundreds of eigendecompositions, and the next round would
     discard it; this takes one. K has a copy in the box and a copy P in the cone, held together by Z
-    and a penalty rho (Boyd et al. 2011, section 3.4.3). The third value is the number of negative
-    eigenvalues, which tells the next step which end of the spectrum is short.
+    and a penalty rho (Boyd et al. 2011, section 3.4.3).
     """
     eta = problem.eta
     rho = 2.0 * eta * PENALTY * max(1.0, t / PATIENCE)
@@ -247,9 +243,9 @@ def multiplier_step(
     in_box = np.clip(centre, problem.lower, problem.upper)
     # 2) Z <- the projection of M = Z - rho (that copy, over-relaxed towards where it came from P).
     M = Z - rho * (RELAXATION * in_box + (1.0 - RELAXATION) * P)
-    Z, n_negative = psd_projection(M, n_negative)
+    Z = project_psd(M)
     # 3) P <- the projection of -M / rho, which by Moreau's theorem is what M lacks to the new Z.
-    return Z, (Z - M) / rho, n_negative
+    return Z, (Z - M) / rho
 
 
 def proximal_step(
@@ -408,9 +404,8 @@ def _has_factor(M: FloatArray, jitter: float) -> bool:
     raised = M.copy()
     raised[np.diag_indices_from(raised)] += jitter
     try:
-        # The transpose of a symmetric matrix has the order in which LAPACK works in place.
-        factor = cholesky(raised.T, lower=True, check_finite=False, overwrite_a=True)
-    except LinAlgError:
+        factor = np.linalg.cholesky(raised)
+    except np.linalg.LinAlgError:
         return False
     # LAPACK takes a NaN for a positive pivot.
     return bool(np.isfinite(np.diagonal(factor)).all())

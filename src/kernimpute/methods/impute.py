@@ -44,8 +44,8 @@ from kernimpute.core.kernels import Gaussian, Kernel
 from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.core.status import Callback, Status, StopRule, Trace
 from kernimpute.joint.reference import Reference, reference_kernel, reference_table
-from kernimpute.methods._stage_one import LearnedKernel, finish
 from kernimpute.methods.direct import impute_directly
+from kernimpute.methods.paper import LearnedKernel, finish
 
 if TYPE_CHECKING:
     from kernimpute.methods.recover import RecoveredFeatures

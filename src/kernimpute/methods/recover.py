@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import check_integer, check_real
 from kernimpute.core.kernels import Kernel
-from kernimpute.core.status import Callback, Record, Status, Trace
+from kernimpute.core.status import COMPILING, Callback, Rounds, Status, Trace
 from kernimpute.methods import sweep as compiled
 from kernimpute.methods.starts import STARTS, RecoveryProblem, check_starts, recovery_problem
 
@@ -157,15 +156,15 @@ def recover_features(
         return RecoveredFeatures(
             problem.X.copy(), objective, Status.NOTHING_MISSING, n_sweeps=0, trace=Trace()
         )
-    began = time.perf_counter()
+    rounds = Rounds("Stage II", callback)
+    if not compiled.is_compiled(compiled.sweep):
+        rounds.tell(COMPILING)
     weight = problem.weight_scale * float(problem.weights.mean())
     rounding = ZERO * weight * float((problem.target**2).sum())
     found: list[RecoveredFeatures] = []
     for name, given in named_starts:
         start = STARTS[name](problem, rng) if given is None else given
-        found.append(
-            _descend(problem, start, name, tol, max_sweeps, rounding, extrapolate, callback, began)
-        )
+        found.append(_descend(problem, start, name, tol, max_sweeps, rounding, extrapolate, rounds))
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
     best = min(found, key=lambda result: result.objective)
@@ -182,8 +181,7 @@ def _descend(
     max_sweeps: int,
     rounding: float,
     extrapolate: bool,
-    callback: Callback | None,
-    began: float,
+    rounds: Rounds,
 ) -> RecoveredFeatures:
     """Descend from one start, with the numbered steps of `recover_features`."""
     missing = ~problem.observed
@@ -198,27 +196,23 @@ def _descend(
         return problem.weight_scale * float(value)
 
     objective, decrease, step = evaluate(rows), math.inf, math.nan
-    records: list[Record] = []
+    first = len(rounds.records)
     while True:
-        records.append(
-            Record(
-                iteration=len(records),
-                objective=objective,
-                step_norms={"features": step},
-                inner_iterations=1,
-                seconds=time.perf_counter() - began,
-                note=f"start: {name}",
-                stage="Stage II",
-            )
+        asked_to_stop = rounds.add(
+            len(rounds.records) - first,
+            objective=objective,
+            step_norms={"features": step},
+            inner_iterations=1,
+            note=f"start: {name}",
         )
         # 3. Stop.
-        if callback is not None and callback(records[-1]):
+        if asked_to_stop:
             status = Status.INTERRUPTED
             break
         if objective <= rounding or decrease <= tol * objective:
             status = Status.CONVERGED
             break
-        if len(records) > max_sweeps:
+        if len(rounds.records) - first > max_sweeps:
             status = Status.MAX_ITER
             break
         before, previous = rows.columns.copy(), objective
@@ -244,8 +238,8 @@ def _descend(
         X=problem.table(rows.columns),
         objective=objective,
         status=status,
-        n_sweeps=len(records) - 1,
-        trace=Trace(tuple(records)),
+        n_sweeps=len(rounds.records) - first - 1,
+        trace=Trace(tuple(rounds.records[first:])),
         start=name,
     )
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import (
@@ -315,9 +314,8 @@ def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple
     if centred:
         means = target.mean(axis=0)
         products = -0.5 * (target - means - means[:, None] + means.mean())
-    n = target.shape[0]
-    values, vectors = eigh(products, subset_by_index=[max(n - n_coordinates, 0), n - 1])
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values, vectors = np.linalg.eigh(products)
+    values, vectors = values[: -n_coordinates - 1 : -1], vectors[:, : -n_coordinates - 1 : -1]
     kept = values > max(RANK * values[0], 0.0)
     norm = float(np.linalg.norm(products))
     left = max(norm**2 - float((values[kept] ** 2).sum()), 0.0)

@@ -82,19 +82,22 @@ def _helper(function: _Function) -> _Function:
     return compiled
 
 
-def compile_cached(function: _Function, **options: Any) -> _Function:
-    """Compile a function that Python calls, and keep the result in a file where one can be kept."""
-    try:
-        compiled: _Function = numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        # Neither the package's directory nor the user's can be written to.
-        compiled = numba.njit(**options)(function)
+def compile_cached(**options: Any) -> Callable[[_Function], _Function]:
+    """Return what compiles a function that Python calls, and keeps the code in a file if it can."""
+
+    def compiled(function: _Function) -> _Function:
+        try:
+            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        except RuntimeError:
+            # Neither the package's directory nor the user's can be written to.
+            return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
     return compiled
 
 
-def _entry(function: _Function) -> _Function:
-    """Compile a function of this file that Python calls."""
-    return compile_cached(function, **_OPTIONS)
+def is_compiled(function: Any) -> bool:
+    """Return whether a function has been called, so that nothing is left to compile or read."""
+    return bool(function.signatures)
 
 
 class Rows(NamedTuple):
@@ -158,7 +161,7 @@ def _exchange(rows: Rows, p: int, old: float, new: float, residuals: FloatArray)
     _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], new, 1.0, residuals)
 
 
-@_entry
+@compile_cached(**_OPTIONS)
 def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
     """Return the weighted sum of squared residuals over all pairs of rows.
 
@@ -620,7 +623,7 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
 # ---------------------------------------------------------------------------------- the sweep
 
 
-@_entry
+@compile_cached(**_OPTIONS)
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
     """Minimise over the missing cells of every row in turn, overwriting the table and its order."""
     n_features, n = rows.columns.shape
