@@ -101,10 +101,6 @@ class Kernel(ABC):
         """Return the derivative of ``g(x, z)`` in its first argument, elementwise."""
 
     @abstractmethod
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return the maximum of ``g(x, z)`` over z in [0, 1], elementwise; the minimum is 0."""
-
-    @abstractmethod
     def link(self, sums: FloatArray) -> FloatArray:
         """Return the kernel's values at sums of feature terms, elementwise."""
 
@@ -116,12 +112,15 @@ class Kernel(ABC):
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return the sums of feature terms at kernel values, elementwise.
 
-        Values outside the link's range give the sum at its nearest end, which may be infinite;
-        NaN gives NaN. Where a kernel value has underflowed the sum is lost: take sums from
-        `observed_sums` and `bounds` where they are known.
+        Values outside the link's range give the sum at its nearest end, which may be infinite.
         """
 
     # ------------------------------------------------------------------ what follows from it
+
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return the maximum of ``g(x, z)`` over z in [0, 1], at an end of it; the minimum is 0."""
+        ends = np.zeros_like(x), np.ones_like(x)
+        return np.maximum(*(self.feature_term(x, end) for end in ends))
 
     def with_categorical(self, categorical: ArrayLike | None, n_features: int) -> Self:
         """Return this kernel with columns marked by a mask or by indices; None keeps its own."""
@@ -314,10 +313,6 @@ class Gaussian(_ExponentialKernel):
         """Return ``2 (x - z)``."""
         return 2.0 * (x - z)
 
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``max(x^2, (1 - x)^2)``."""
-        return np.asarray(np.square(np.maximum(x, 1.0 - x)))
-
     def _numeric_sums(
         self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
@@ -328,17 +323,14 @@ class Gaussian(_ExponentialKernel):
             cross = X @ Z.T
             cross *= 2.0
             sums -= cross
-        elif X is Z:
+        else:
             norms = np.einsum("ij,ij->i", X, X)
-            sums = X @ X.T
+            others = norms if X is Z else np.einsum("ij,ij->i", Z, Z)
+            sums = X @ Z.T
             sums *= 2.0
             # A few rows at a time, so that there is never a second matrix.
             for rows in row_blocks(*sums.shape):
-                np.subtract(np.add.outer(norms[rows], norms), sums[rows], out=sums[rows])
-        else:
-            norms, others = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
-            left = np.column_stack([-2.0 * X, norms, np.ones(X.shape[0])])
-            sums = left @ np.column_stack([Z, np.ones(Z.shape[0]), others]).T
+                np.subtract(np.add.outer(norms[rows], others), sums[rows], out=sums[rows])
         return np.asarray(np.maximum(sums, 0.0, out=sums))
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
@@ -373,10 +365,6 @@ class Laplacian(_ExponentialKernel):
         """Return ``sign(x - z)``."""
         return np.asarray(np.sign(x - z))
 
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``max(x, 1 - x)``."""
-        return np.asarray(np.maximum(x, 1.0 - x))
-
 
 @dataclass(frozen=True)
 class _ProductKernel(Kernel):
@@ -392,10 +380,6 @@ class _ProductKernel(Kernel):
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``z``."""
         return np.array(np.broadcast_to(z, np.broadcast_shapes(np.shape(x), np.shape(z))))
-
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``x``."""
-        return np.array(x)
 
     def _numeric_sums(
         self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
@@ -550,10 +534,6 @@ class Chi2(_ShiftedKernel):
         """Return ``2 z^2 / (x + z)^2``, 0 at ``x = z = 0``."""
         total = np.asarray(x + z, dtype=float)
         return 2.0 * np.square(_quotient(np.broadcast_to(z, total.shape), total))
-
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``2 x / (1 + x)``."""
-        return 2.0 * x / (1.0 + x)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

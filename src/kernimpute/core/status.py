@@ -120,8 +120,8 @@ class Record:
 
 
 Callback = Callable[[Record], object]
-"""Gets the record of every round; a true answer stops the loop after that round. Before numba compiles
-it gets a record with the note "compiling", which is in no trace."""
+"""Gets the record of every round; a true answer stops the loop after that round. Before numba
+compiles it gets a record with the note "compiling", which is in no trace."""
 
 
 @dataclass(frozen=True)

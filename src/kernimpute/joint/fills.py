@@ -36,8 +36,6 @@ from kernimpute.joint.gaussian import (
 )
 from kernimpute.joint.remainder import Remainder, correct, fit_remainder
 
-__all__ = ["JointReference", "fit_joint"]
-
 IntArray = NDArray[np.intp]
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
@@ -137,9 +135,7 @@ class JointReference:
                 shares = np.clip(filled[:, columns], 0.0, 1.0)
                 own[np.ix_(gappy, columns)] = _drawn_category(shares, generator)
                 places = np.flatnonzero(np.isin(self.used, columns))
-                kept = self.used[places]
-                standard = (own[np.ix_(gappy, kept)] - self.centre[kept]) / self.scale[kept]
-                Z[np.ix_(gappy, places)] = standard
+                Z[np.ix_(gappy, places)] = self._to_standard(own[gappy])[:, places]
             gaps = np.isnan(own)
             mean = self.normal.fill(Z)
             filled = correct(mean, np.isnan(Z), self.remainder)
@@ -151,12 +147,11 @@ class JointReference:
         self, X: FloatArray, classes: IntArray | None, target: FloatArray | None
     ) -> Iterator[tuple[slice, FloatArray, FloatArray | None]]:
         """Yield slices of rows with these in standard units, and the classes' probabilities."""
-        size = max(
-            FEWEST_CHUNK_ROWS, min(MOST_CHUNK_ROWS, CHUNK_SQUARES // max(1, self.used.size) ** 2)
-        )
+        size = CHUNK_SQUARES // max(1, self.used.size) ** 2
+        size = max(FEWEST_CHUNK_ROWS, min(MOST_CHUNK_ROWS, size))
         for first in range(0, len(X), size):
             rows = slice(first, first + size)
-            Z = ((X[rows] - self.centre) / self.scale)[:, self.used]
+            Z = self._to_standard(X[rows])
             if self.has_target:
                 own = np.full(len(Z), np.nan) if target is None else target[rows]
                 Z = np.column_stack([Z, own])
@@ -168,6 +163,10 @@ class JointReference:
     def _filled(self, Z: FloatArray, posterior: FloatArray | None) -> FloatArray:
         """Return rows in standard units with their gaps filled."""
         return correct(self.normal.fill(Z, posterior), np.isnan(Z), self.remainder)
+
+    def _to_standard(self, X: FloatArray) -> FloatArray:
+        """Return the used columns of rows in standard units."""
+        return ((X - self.centre) / self.scale)[:, self.used]
 
     def _from_standard(self, Z: FloatArray) -> FloatArray:
         """Return all columns, in their own units, of rows that the law has filled."""
@@ -198,23 +197,12 @@ def fit_joint(
 ) -> JointReference:
     """Return the joint reference of incomplete rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Rows with NaN at the gaps, every column observed in some row: numbers in [0, 1], and an
-        indicator for each category (a single one for two).
-    groups : ndarray of int of shape (n_columns,)
-        The table's column that each column belongs to.
-    numeric : ndarray of bool of shape (n_columns,)
-        Which columns are numbers.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows, positive.
-    seed : int
-        Decides which cells are hidden, and which rows of a large table are used.
-    classes : ndarray of int of shape (n_rows,) or None
-        Codes 0, 1, … of the rows' classes, -1 where there is no label. Each class gets a mean.
-    target : ndarray of shape (n_rows,) or None
-        A quantity as label, in standard units, NaN where there is none: one more column.
+    The rows X (n_rows, n_columns) have NaN at the gaps, and every column is observed in some row:
+    numbers in [0, 1], and an indicator for each category (a single one for two). `groups` has the
+    table's column that each column belongs to, `classes` the codes 0, 1, … of the rows' classes, -1
+    where there is no label; each class gets a mean. A `target`, a quantity as label in standard
+    units, NaN where there is none, is one more column. `seed` decides which cells are hidden, and
+    which rows of a large table are used.
     """
     generator = np.random.default_rng(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
@@ -249,17 +237,7 @@ def fit_joint(
         remainder = fit_remainder(unlabelled, own_groups, weights, normal.fill, generator)
     if math.isinf(strength) and not remainder.second:
         notes = (MEANS_NOTE,)
-    return JointReference(
-        centre,
-        scale,
-        groups,
-        numeric,
-        used,
-        normal,
-        strength,
-        remainder,
-        notes,
-    )
+    return JointReference(centre, scale, groups, numeric, used, normal, strength, remainder, notes)
 
 
 def _fit(
@@ -271,15 +249,11 @@ def _fit(
     rounds: int,
 ) -> Law:
     """Return the law of rows in standard units, of the kind of its start."""
-    options: dict[str, Any] = {
-        "weights": weights,
-        "classes": classes,
-        "tol": TOL,
-        "max_iter": rounds,
-    }
-    if isinstance(start, Factors):
-        return fit_factors(Z, strength, start=start, **options)
-    return fit_normal(Z, strength, start=start, **options)
+    fit: Any = fit_factors if isinstance(start, Factors) else fit_normal
+    law: Law = fit(
+        Z, strength, weights=weights, classes=classes, start=start, tol=TOL, max_iter=rounds
+    )
+    return law
 
 
 def _choose(

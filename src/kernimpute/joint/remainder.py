@@ -27,8 +27,6 @@ from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint.gaussian import rows_times
 from kernimpute.joint.ridge import spectrum_of
 
-__all__ = ["Correction", "Remainder", "correct", "fit_remainder"]
-
 IntArray = NDArray[np.intp]
 
 WIDTH = 2.0

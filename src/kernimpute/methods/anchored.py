@@ -69,9 +69,8 @@ class Problem(NamedTuple):
         pull = (coupling(b) + 2.0 * Z) / (4.0 * self.eta)
         return np.clip(pull + self.anchor, self.lower, self.upper)
 
-    def lower_bound(self, b: FloatArray, Z: FloatArray, K: FloatArray | None = None) -> float:
-        """Return the Lagrangian at its minimiser K: a lower bound, by weak duality."""
-        K = self.minimiser(b, Z) if K is None else K
+    def lower_bound(self, b: FloatArray, Z: FloatArray, K: FloatArray) -> float:
+        """Return the Lagrangian, at its minimiser K a lower bound by weak duality."""
         return self.value(K, b) - float(np.vdot(Z, K))
 
     def value(self, K: FloatArray, b: FloatArray) -> float:
@@ -146,7 +145,8 @@ def stage_one(
         if status is not None:
             break
     if bound == -math.inf:
-        bound = problem.lower_bound(b, np.zeros_like(anchor))
+        Z = np.zeros_like(anchor)
+        bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
     # 4) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
     #    Any coefficients bound the anchor's value from below: near the saddle those at hand
     #    show that the anchor is no better, and spare its machine.
@@ -171,10 +171,9 @@ def _finish(
     rounds: StageOneRounds,
 ) -> LearnedKernel:
     """Return the result, with the ridge taken off the kernel matrix."""
-    K, b = found.K, found.dual_coef
+    K, b, _ = found
     intercept = rows.dual.intercept(K, b)
-    if problem.ridge:
-        K = K - problem.ridge * np.eye(K.shape[0])
+    K = K - problem.ridge * np.eye(K.shape[0])
     return finish(rows, K, b, intercept, status, rounds.records, gap=gap)
 
 
@@ -196,10 +195,8 @@ def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Pro
         ridge = RIDGE * scale + max(0.0, -float(np.linalg.eigvalsh(interior)[0]))
     if not kernel.is_positive_semidefinite:
         ridge = max(ridge, -1.01 * float(np.linalg.eigvalsh(anchor)[0]))
-    if ridge:
-        raised = ridge * np.eye(anchor.shape[0])
-        anchor, lower, upper = anchor + raised, lower + raised, upper + raised
-        interior = interior + raised
+    raised = ridge * np.eye(len(anchor))
+    anchor, lower, upper, interior = (M + raised for M in (anchor, lower, upper, interior))
     return Problem(rows.dual, eta, anchor, lower, upper, interior, ridge)
 
 
@@ -207,8 +204,8 @@ def _start(problem: Problem, machine: FloatArray) -> FloatArray:
     """Return the machine on the anchor scaled to where the kernel has answered.
 
     The machine can be far too large, most of all where C is large, because the coefficients' own
-    coupling will raise the kernel. The t in [0, 1] returned maximises
-    D(t b; anchor) - t^4 ||coupling||^2 / (16 eta), the objective where K answers without bounds.
+    coupling will raise the kernel. t in [0, 1] maximises D(t b; anchor) - t^4 ||coupling||^2 /
+    (16 eta), the objective where K answers without bounds.
     """
     linear = problem.dual.linear_value(machine)
     quadratic = 2.0 * (linear - problem.dual.value(problem.anchor, machine))
@@ -223,11 +220,7 @@ def _start(problem: Problem, machine: FloatArray) -> FloatArray:
 
 
 def multiplier_step(
-    problem: Problem,
-    b: FloatArray,
-    Z: FloatArray,
-    P: FloatArray,
-    t: int,
+    problem: Problem, b: FloatArray, Z: FloatArray, P: FloatArray, t: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return Z and P after one step of the alternating direction method, in round t.
 
@@ -267,7 +260,7 @@ def proximal_step(
     weight = float(np.vdot(now, now)) / (2.0 * problem.eta)
     for _ in range(TRIES):
         b = proximal_machine(dual, K, now, caution * weight)
-        bound = problem.lower_bound(b, Z)
+        bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
         moved = 0.5 * weight * float(np.vdot(b - now, b - now))
         # What the bound lacks to the value of a K that would not answer.
         short = before + dual.value(K, b) - dual.value(K, now) - bound
@@ -280,20 +273,13 @@ def proximal_step(
 
 def proximal_machine(dual: Dual, K: FloatArray, now: FloatArray, weight: float) -> FloatArray:
     """Return the maximiser of D(b; K) - weight ||b - now||^2 / 2, or nearly so."""
-    raised = K.copy()
-    raised[np.diag_indices_from(raised)] += weight
+    raised = K + weight * np.eye(len(K))
+    targets = dual.targets + weight * now
     columns = [
         solve_dual(
-            raised,
-            dual.targets[:, k] + weight * now[:, k],
-            dual.lower[:, k],
-            dual.upper[:, k],
-            dual.epsilon,
-            now[:, k],
-            tol=MACHINE_TOL,
-            max_rounds=MACHINE_ROUNDS,
+            raised, y, lower, upper, dual.epsilon, b, tol=MACHINE_TOL, max_rounds=MACHINE_ROUNDS
         ).point
-        for k in range(dual.n_problems)
+        for y, lower, upper, b in zip(targets.T, dual.lower.T, dual.upper.T, now.T, strict=True)
     ]
     return np.stack(columns, axis=1)
 
@@ -315,10 +301,9 @@ def _improve(
 ) -> Certificate | None:
     """Return the better of the best certificate so far and one at K, if this is worth its cost.
 
-    A certificate that would end the run is tried at the first three rounds and then where a power
-    of 1.25 is passed. Any better one is tried at the powers of 2 from the eighth round on, so that
-    a run that stops early has it. These rounds do not depend on where a run ends, so that more
-    rounds never end with a worse certificate.
+    One that would end the run is tried at the first three rounds and where a power of 1.25 is
+    passed; any better one at the powers of 2 from the eighth round on, so that a run that stops
+    early has it. The rounds do not depend on where a run ends, so that more never end worse.
     """
     smallest = math.inf if best is None else best.value
     to_keep = t >= 8 and t & (t - 1) == 0
@@ -339,24 +324,19 @@ def certify(
 ) -> Certificate | None:
     """Return a certificate near a K of the box, or None where its value is not wanted.
 
-    Any feasible b gives a first look at the value: where this is not wanted, K is not repaired and
-    no machine is solved. `is_wanted` must accept every value below one that it accepts.
+    Any feasible b gives a first look at the value, before K is repaired, which raises it as a rule,
+    and a machine is solved. `is_wanted` must accept every value below one that it accepts.
     """
-    if _is_psd(K):
-        feasible = symmetrise(K)
-    else:
-        # The repair raises the objective, as a rule.
+    feasible: FloatArray | None = symmetrise(K)
+    if not _is_psd(K):
         if not is_wanted(problem.value(K, b)):
             return None
         nearly = nearly_feasible(problem, K)
         if not is_wanted(problem.value(nearly, b)):
             return None
         # As little of the interior as suffices; what is still negative is little.
-        mixed = _least_mixture(nearly, problem.interior)
-        if mixed is None:
-            return None
-        feasible = mixed
-    if not is_wanted(problem.value(feasible, b)):
+        feasible = _least_mixture(nearly, problem.interior)
+    if feasible is None or not is_wanted(problem.value(feasible, b)):
         return None
     machine = proximal_machine(problem.dual, feasible, b, 0.0)
     value = problem.upper_bound(feasible, machine)
@@ -401,10 +381,8 @@ def _is_psd(K: FloatArray) -> bool:
 
 def _has_factor(M: FloatArray, jitter: float) -> bool:
     """Whether a symmetric matrix, its diagonal raised, has a finite Cholesky factor."""
-    raised = M.copy()
-    raised[np.diag_indices_from(raised)] += jitter
     try:
-        factor = np.linalg.cholesky(raised)
+        factor = np.linalg.cholesky(M + jitter * np.eye(len(M)))
     except np.linalg.LinAlgError:
         return False
     # LAPACK takes a NaN for a positive pivot.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -152,10 +153,8 @@ def recover_features(
     rng = np.random.default_rng(check_integer(owner, "random_state", random_state, 0))
     named_starts = check_starts(problem, starts, owner)
     if problem.observed.all():
-        objective = problem.objective(problem.X)
-        return RecoveredFeatures(
-            problem.X.copy(), objective, Status.NOTHING_MISSING, n_sweeps=0, trace=Trace()
-        )
+        X, objective = problem.X.copy(), problem.objective(problem.X)
+        return RecoveredFeatures(X, objective, Status.NOTHING_MISSING, n_sweeps=0, trace=Trace())
     rounds = Rounds("Stage II", callback)
     if not compiled.is_compiled(compiled.sweep):
         rounds.tell(COMPILING)
@@ -168,9 +167,8 @@ def recover_features(
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
     best = min(found, key=lambda result: result.objective)
-    if found[-1].status is Status.INTERRUPTED:
-        return replace(best, status=Status.INTERRUPTED)
-    return best
+    is_cut = found[-1].status is Status.INTERRUPTED
+    return replace(best, status=Status.INTERRUPTED) if is_cut else best
 
 
 def _descend(
@@ -189,7 +187,7 @@ def _descend(
     is_categorical = rows.n_codes > 0
     # Indices into the flat columns: a mask takes several times as long.
     numeric = np.flatnonzero(missing.T & ~is_categorical[:, None])
-    extrapolation = Extrapolation(numeric.size)
+    extrapolation = Extrapolation()
 
     def evaluate(rows: compiled.Rows) -> float:
         value = compiled.objective(rows, problem.target, problem.weights)
@@ -234,14 +232,9 @@ def _descend(
                     rows, objective = guessed_rows, value
         step = float(np.linalg.norm((rows.columns - before).take(numeric)))
         decrease = previous - objective
-    return RecoveredFeatures(
-        X=problem.table(rows.columns),
-        objective=objective,
-        status=status,
-        n_sweeps=len(rounds.records) - first - 1,
-        trace=Trace(tuple(rounds.records[first:])),
-        start=name,
-    )
+    trace = Trace(tuple(rounds.records[first:]))
+    table = problem.table(rows.columns)
+    return RecoveredFeatures(table, objective, status, len(trace) - 1, trace, start=name)
 
 
 class Extrapolation:
@@ -250,35 +243,28 @@ class Extrapolation:
     See Walker and Ni (2011), "Anderson acceleration for fixed-point iterations".
     """
 
-    def __init__(self, n_cells: int) -> None:
-        # Written in turn, whatever the order, so that nothing is copied from sweep to sweep.
-        self._step_changes = np.empty((MEMORY, n_cells))
-        self._end_changes = np.empty((MEMORY, n_cells))
+    def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
         """Drop what is remembered."""
-        self._n_changes = 0
         self._last: tuple[FloatArray, FloatArray] | None = None
+        self._changes: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=MEMORY)
 
     def guess(self, before: FloatArray, after: FloatArray) -> FloatArray | None:
         """Remember a sweep of the cells, and return the guess in [0, 1]; None from two sweeps."""
         step = after - before
         if self._last is not None:
-            place = self._n_changes % MEMORY
-            np.subtract(step, self._last[0], out=self._step_changes[place])
-            np.subtract(after, self._last[1], out=self._end_changes[place])
-            self._n_changes += 1
+            self._changes.append((step - self._last[0], after - self._last[1]))
         self._last = (step, after)
-        if self._n_changes < 2:
+        if len(self._changes) < 2:
             return None
-        kept = slice(min(self._n_changes, MEMORY))
-        changes = self._step_changes[kept]
-        gram = changes @ changes.T
+        of_steps, of_ends = (np.array(changes) for changes in zip(*self._changes, strict=True))
+        gram = of_steps @ of_steps.T
         ridge = RIDGE * np.trace(gram)
         if not ridge > np.finfo(float).tiny:
             return None
         gram[np.diag_indices_from(gram)] += ridge
         # The combination of changes that would make the step shortest.
-        mixture = np.linalg.solve(gram, changes @ step)
-        return np.asarray(np.clip(after - mixture @ self._end_changes[kept], 0.0, 1.0))
+        mixture = np.linalg.solve(gram, of_steps @ step)
+        return np.asarray(np.clip(after - mixture @ of_ends, 0.0, 1.0))

@@ -54,7 +54,7 @@ class Factors(NamedTuple):
     A: FloatArray
     E: FloatArray
     b: FloatArray
-    moments: tuple[AdamMoments, AdamMoments, AdamMoments]
+    moments: tuple[AdamMoments, ...]
 
 
 # A run that diverges overflows at some point; `StageOneRounds.end` notices what is not finite.
@@ -120,8 +120,7 @@ def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
 def start(dual: Dual, K_o: FloatArray) -> Factors:
     """Return ``A = E = 11'`` and C / 2, which is feasible only for balanced labels."""
     ones, b = np.ones_like(K_o), 0.5 * (dual.lower + dual.upper)
-    moments = (AdamMoments.zeros(ones), AdamMoments.zeros(ones), AdamMoments.zeros(b))
-    return Factors(ones, ones, b, moments)
+    return Factors(ones, ones, b, tuple(AdamMoments.zeros(like) for like in (ones, ones, b)))
 
 
 def next_round(
@@ -191,10 +190,9 @@ def stage_two(
     filled = np.where(observed, X, 0.5)
     mean, square = np.zeros_like(filled), np.zeros_like(filled)
     status, max_sweeps = Status.MAX_ITER, MAX_SWEEPS
-    if observed.all():
-        status, max_sweeps = Status.NOTHING_MISSING, 0
-    elif not np.isfinite(target).all():
-        status, max_sweeps = Status.DIVERGED, 0
+    if observed.all() or not np.isfinite(target).all():
+        status = Status.NOTHING_MISSING if observed.all() else Status.DIVERGED
+        max_sweeps = 0
     objective = _misfit(filled, target)
     rounds = Rounds("Stage II", callback)
     if not is_compiled(_sweep):
@@ -216,14 +214,8 @@ def stage_two(
         if asked_to_stop:
             status = Status.INTERRUPTED
             break
-    return RecoveredFeatures(
-        X=filled,
-        objective=objective,
-        status=status,
-        n_sweeps=len(rounds.records),
-        trace=Trace(tuple(rounds.records)),
-        start="half",
-    )
+    trace = Trace(tuple(rounds.records))
+    return RecoveredFeatures(filled, objective, status, len(trace), trace, start="half")
 
 
 def _misfit(X: FloatArray, target: FloatArray) -> float:

@@ -94,26 +94,23 @@ def recovery_problem(
         raise error(refusal(owner, "kernel", must_be, kernel))
     # In one memory layout, because numba compiles a function once for each layout.
     table = np.ascontiguousarray(check_matrix(X, owner))
-    n_features = table.shape[1]
+    n, n_features = table.shape
     kernel = kernel.with_categorical(categorical, n_features)
     check_incomplete(table, owner, kernel.numeric(n_features))
-    n = table.shape[0]
     sums = _check_pairs(target, n, owner, "target")
-    scale = 1.0
-    if weights is None:
-        matrix = np.ones((1, n))
-    elif isinstance(weights, str):
+    scale, matrix = 1.0, np.ones((1, n))
+    if isinstance(weights, str):
         if weights != "kernel":
             must_be = "'kernel', None or a matrix of weights"
             raise ValueError(refusal(owner, "weights", must_be, weights))
         matrix = _kernel_weights(kernel, sums)
-    else:
+    elif weights is not None:
         matrix = _check_pairs(weights, n, owner, "weights")
-        if matrix.min() < 0.0 or matrix.max() <= 0.0:
-            must_be = "nonnegative, and positive for one pair at least"
-            got = f"weights from {matrix.min():g} to {matrix.max():g}"
-            raise ValueError(refusal_in_words(owner, "weights", must_be, got))
         scale = float(matrix.max())
+        if matrix.min() < 0.0 or scale <= 0.0:
+            must_be = "nonnegative, and positive for one pair at least"
+            got = f"weights from {matrix.min():g} to {scale:g}"
+            raise ValueError(refusal_in_words(owner, "weights", must_be, got))
         matrix /= scale
     observed = observed_cells(table)
     codes = tuple(
@@ -237,17 +234,13 @@ def _random(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
 
 SPARE_DIMENSIONS = 3
 """Coordinates per column for kernels whose sums are not those of a Euclidean space."""
-EXACT = 1e-6
-"""Relative error of the coordinates up to which the target is exact, and worth several fits."""
-FITS = 32
-"""Largest number of fits, all but the first from a random table, until one fits the known cells."""
-FIT_STEPS = 3000
-
-FITTED = 1e-26
-"""Mean squared misfit that is rounding."""
-PATIENCE = 20
-SLOW = 1e-6
-"""A fit is given up after `PATIENCE` steps in a row whose relative change is below `SLOW`."""
+EXACT, FITS = 1e-6, 32
+"""Relative error of the coordinates up to which the target is exact; then so many fits, all but the
+first from a random table, are tried until one fits the known cells."""
+FIT_STEPS, FITTED = 3000, 1e-26
+"""Steps of a fit at the most, and its mean squared misfit that is rounding."""
+PATIENCE, SLOW = 20, 1e-6
+"""A fit is given up after so many steps in a row whose relative change is below `SLOW`."""
 RIDGES = np.concatenate([[0.0], 10.0 ** np.arange(-8.0, 1.0, 0.5)])
 """Ridges, relative to the squared norm of all coordinates, that a regression chooses from."""
 RANK = 1e-9
@@ -278,20 +271,20 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
     fitted = np.clip(_regress(coordinates, features, kernel.is_distance), 0.0, top)
     # 4.
     if kernel.is_euclidean:
-        first, lowest = fitted, np.inf
+        start, lowest = fitted, np.inf
         for fit in range(FITS if error <= EXACT else 1):
-            guess = first if fit == 0 else top * rng.random(features.shape)
+            guess = start if fit == 0 else top * rng.random(features.shape)
             candidate, misfit = _fit_isometry(coordinates, features, guess, top, kernel.is_distance)
             if misfit < lowest:
                 fitted, lowest = candidate, misfit
             if lowest <= FITTED:
                 break
-    table, first_indicator = problem.X.copy(), 0
+    table, first = problem.X.copy(), 0
     for column, codes in enumerate(problem.codes):
-        gaps = ~problem.observed[:, column]
-        block = fitted[gaps, first_indicator : first_indicator + max(codes.size, 1)]
-        table[gaps, column] = codes[np.argmax(block, axis=1)] if codes.size else block[:, 0]
-        first_indicator += max(codes.size, 1)
+        gaps, last = ~problem.observed[:, column], first + max(codes.size, 1)
+        block = fitted[gaps, first:last]
+        table[gaps, column] = codes[block.argmax(axis=1)] if codes.size else block[:, 0]
+        first = last
     return table
 
 
@@ -335,11 +328,9 @@ def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> Fl
         known = ~np.isnan(features[:, column])
         if not known.any():
             continue
-        x = coordinates[known]
-        y = features[known, column]
-        x_mean = x.mean(axis=0) if centred else np.zeros(x.shape[1])
-        y_mean = y.mean() if centred else 0.0
-        left, sizes, right = np.linalg.svd((x - x_mean) / extent, full_matrices=False)
+        x, y = coordinates[known] / extent, features[known, column]
+        x_mean, y_mean = centred * x.mean(axis=0), centred * y.mean()
+        left, sizes, right = np.linalg.svd(x - x_mean, full_matrices=False)
         kept = sizes > RANK
         left, sizes, right = left[:, kept], sizes[kept], right[kept]
         y = y - y_mean
@@ -349,9 +340,8 @@ def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> Fl
         misfit = outside + ((along * (1.0 - shrink)) ** 2).sum(axis=1)
         freedom = y.size - float(centred) - shrink.sum(axis=1)
         scores = np.where(freedom > 0.1, misfit / np.maximum(freedom, 0.1) ** 2, np.inf)
-        best = shrink[np.argmin(scores)]
-        slope = right.T @ (best * along / sizes)
-        fitted[:, column] = (coordinates - x_mean) / extent @ slope + y_mean
+        slope = right.T @ (shrink[np.argmin(scores)] * along / sizes)
+        fitted[:, column] = (coordinates / extent - x_mean) @ slope + y_mean
     return fitted
 
 
@@ -370,9 +360,7 @@ def _fit_isometry(
     """
     known = ~np.isnan(features)
     table = previous = aim = np.where(known, features, guess)
-    misfit = np.inf
-    momentum = 0
-    slow = 0
+    misfit, momentum, slow = np.inf, 0, 0
     for _ in range(FIT_STEPS):
         shift = aim.mean(axis=0) if centred else 0.0
         left, _, right = np.linalg.svd(coordinates.T @ (aim - shift), full_matrices=False)
