@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from kernimpute.joint import fills, remainder
-from kernimpute.joint.fills import fit_joint
+from kernimpute.joint import fills
+from kernimpute.joint.fills import fit_joint, fit_remainder
 from kernimpute.joint.gaussian import Factors
-from kernimpute.joint.remainder import fit_remainder
 from kernimpute.joint.ridge import spectrum_of
 
 
@@ -255,7 +254,7 @@ def test_leave_one_out_errors_are_those_of_refits(monkeypatch):
     def fill(rows):
         return np.where(np.isnan(rows), 0.0, rows)
 
-    monkeypatch.setattr(remainder, "RIDGES", (0.3,))
+    monkeypatch.setattr(fills, "REMAINDER_RIDGES", (0.3,))
     generator = np.random.default_rng(0)
     (one,) = (
         correction

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
-from kernimpute.methods.starts import STARTS, recovery_problem
+from kernimpute.methods.recover import STARTS, recovery_problem
 from tests.methods.problems import KERNELS, random_table, random_target, small_problem, with_gaps
 
 

@@ -6,8 +6,7 @@ from scipy.optimize import minimize
 
 from kernimpute.kernels import Gaussian
 from kernimpute.methods import sweep as compiled
-from kernimpute.methods.recover import recover_features
-from kernimpute.methods.starts import recovery_problem
+from kernimpute.methods.recover import recover_features, recovery_problem
 from tests.methods.problems import (
     CASES,
     KERNELS,

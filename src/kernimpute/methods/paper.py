@@ -152,18 +152,8 @@ def finish(
         with np.errstate(over="ignore"):
             sums = rows.kernel.inverse_link(K)
         target = np.clip(sums, *rows.kernel.bounds(rows.X, rows.observed))
-    dual_coef, intercepts = rows.dual.shaped(b, intercept)
-    return LearnedKernel(
-        K=K,
-        target=target,
-        dual_coef=dual_coef,
-        intercept=intercepts,
-        classes=rows.dual.classes,
-        status=status,
-        n_iter=len(records),
-        gap=gap,
-        trace=Trace(tuple(records)),
-    )
+    machine, trace = rows.dual.shaped(b, intercept), Trace(tuple(records))
+    return LearnedKernel(K, target, *machine, rows.dual.classes, status, len(trace), gap, trace)
 
 
 # ------------------------------------------------------------------------ paper and appendix
@@ -295,11 +285,10 @@ def adjust_eigenvalues(
 ) -> Adjusted:
     """Move the eigenvalues of the closed form until it is between the bounds: eq. (find_d).
 
-    The eigenvectors U stay, and d becomes the nearest with d >= 0 and
-    lower <= U diag(d) U' <= upper. Because the u_k u_k' are orthonormal, this is the projection on
-    the box and the cone {U diag(d) U' : d >= 0}, and the paper's (2 n^2 + n)-row constraint matrix
-    is not needed. Where the program is infeasible, or violates the bounds by more than `VIOLATION`
-    after its iterations, the exact projection takes its place.
+    The eigenvectors U stay, and d becomes the nearest with d >= 0 and lower <= U diag(d) U' <=
+    upper. Because the u_k u_k' are orthonormal, this is the projection on the box and the cone
+    {U diag(d) U' : d >= 0}, without the paper's (2 n^2 + n)-row constraint matrix. Where it is
+    infeasible, or violates the bounds by more than `VIOLATION`, the exact projection takes over.
     """
     closed_form = symmetrise(closed_form)
     U: FloatArray = np.linalg.eigh(closed_form)[1]
@@ -307,8 +296,7 @@ def adjust_eigenvalues(
 
     def project_cone(M: FloatArray) -> FloatArray:
         d = np.maximum(np.sum(U * (M @ U), axis=0), 0.0)
-        projected: FloatArray = (U * d) @ U.T
-        return projected
+        return np.asarray((U * d) @ U.T)
 
     if not _is_infeasible(U, lower, upper):
         found = project_box_cone(
@@ -354,11 +342,9 @@ def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
     first = np.argsort(rows != columns, kind="stable")[: 2 * n]
     rows, columns = rows[first], columns[first]
     d, _, rank, _ = np.linalg.lstsq(U[rows] * U[columns], lower[rows, columns], rcond=1e-10)
-    if rank < n:
-        return False
     point = (U * d) @ U.T
-    outside = max(float((lower - point).max()), float((point - upper).max()))
-    return bool(outside > VIOLATION or d.min() < -VIOLATION)
+    outside = max(float((lower - point).max()), float((point - upper).max()), -float(d.min()))
+    return bool(rank == n and outside > VIOLATION)
 
 
 def _centred(dual: Dual, point: FloatArray) -> FloatArray:
