@@ -53,9 +53,9 @@ class Kernel(ABC):
 
     Raises
     ------
-    ValueError
-        If `categorical` is not a tuple of distinct columns, or is not empty for a kernel without
-        a categorical feature term.
+    TypeError, ValueError
+        If a parameter of the kernel is not a number in its range, or `categorical` is not a tuple
+        of distinct columns, or is not empty for a kernel without a categorical feature term.
     """
 
     categorical: tuple[int, ...] = field(default=(), kw_only=True)
@@ -288,11 +288,6 @@ class Gaussian(_ExponentialKernel):
     categorical : tuple of int, default=()
         Columns that hold category codes; a differing code adds 1 to the squared distance.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `gamma` is not a number in its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -348,11 +343,6 @@ class Laplacian(_ExponentialKernel):
         Inverse width, in (0, inf).
     categorical : tuple of int, default=()
         Columns that hold category codes; a differing code adds 1 to the distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `gamma` is not a number in its range.
     """
 
     cell: ClassVar[str] = "laplacian"
@@ -421,13 +411,6 @@ class Linear(_ProductKernel, _ShiftedKernel):
     ----------
     offset : float, default=1.0
         The constant added, in [0, inf).
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `offset` is not a number in its range, or `categorical` is not empty.
     """
 
 
@@ -441,13 +424,6 @@ class Polynomial(_ProductKernel):
         The power, in [1, inf).
     offset : float, default=1.0
         The constant added to the inner product, in [0, inf).
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not a number in its range, or `categorical` is not empty.
     """
 
     degree: int = 3
@@ -477,13 +453,6 @@ class Sigmoid(_ProductKernel):
         little of an argument beyond 5: larger slopes lose what Stage II needs.
     offset : float, default=1.0
         The constant added to the scaled inner product, in [0, inf).
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not a number in its range, or `categorical` is not empty.
     """
 
     gamma: float = 0.1
@@ -514,13 +483,6 @@ class Chi2(_ShiftedKernel):
     ----------
     offset : float, default=1.0
         The constant added, in [0, inf); without effect on the SVM, as in `Linear`.
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `offset` is not a number in its range, or `categorical` is not empty.
     """
 
     cell: ClassVar[str] = "chi2"

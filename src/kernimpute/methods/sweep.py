@@ -2,8 +2,8 @@
 
 The table is stored by *columns*, shape (n_features, n_samples), so that inner loops read memory in
 order. A categorical column holds the indices of its codes. A row begins with its residuals, the
-sums of feature terms less their targets, computed afresh from the columns: nothing of shape
-(n_samples, n_samples) is kept up to date, and no rounding accumulates. Then
+sums of feature terms less their targets, computed afresh from the columns, so that no rounding
+accumulates. Then
 
 1. each missing categorical cell takes its best code;
 2. for the laplacian and chi-squared terms, each missing numeric cell takes its best value, in one
@@ -13,10 +13,8 @@ sums of feature terms less their targets, computed afresh from the columns: noth
    Newton's step for all cells together bring the row to its minimum.
 
 A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
-2 of `_minimise_row`, the best step of one cell.
-
-All compiled code of the exact sweep is in this file because numba's cache only notices changes of
-the file that a compiled function is in.
+2 of `_minimise_row`, the best step of one cell. All compiled code of the exact sweep is in this
+file because numba's cache only notices changes of the file that a compiled function is in.
 """
 
 from __future__ import annotations
@@ -452,42 +450,38 @@ class _Room(NamedTuple):
 
 
 @_helper
-def _gaussian_quartic(columns: FloatArray, n_cells: int, room: _Room) -> tuple[float, float]:
-    """Write the quartic of a row whose terms are squared differences; return alpha and beta.
+def _write_quartic(
+    rows: Rows, n_cells: int, own_weight: float, own_residual: float, room: _Room
+) -> tuple[float, float]:
+    """Write the quartic of a row; return alpha and beta.
 
-    A residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
+    Of squared differences a residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
+    Of products it changes by ``v'a``, that of the row with itself by ``2 v'value + |v|^2``. The
+    latter counts half because the row's other pairs are in the objective twice.
     """
-    sums, products = room.sums, room.products
+    is_difference, sums, products = rows.cell == GAUSSIAN, room.sums, room.products
     weight, residual = 0.0, 0.0
     for j in range(room.weights.shape[0]):
         weight += room.weights[j]
         residual += room.weighted[j]
     for m in range(n_cells):
         p, x = room.cells[m], room.values[m]
-        room.cubic[m] = 4.0 * (weight * x - sums[p])
-        room.linear[m] = 4.0 * (residual * x - _dot(room.weighted, columns[p]))
+        pull = _dot(room.weighted, rows.columns[p])
+        if is_difference:
+            room.cubic[m] = 4.0 * (weight * x - sums[p])
+            room.linear[m] = 4.0 * (residual * x - pull)
+        else:
+            room.cubic[m] = 2.0 * own_weight * x
+            room.linear[m] = 2.0 * (pull + own_weight * own_residual * x)
         for o in range(n_cells):
             q, z = room.cells[o], room.values[o]
-            room.square[m, o] = 8.0 * (x * (weight * z - sums[q]) - sums[p] * z + products[p, q])
-    return weight, 2.0 * residual
-
-
-@_helper
-def _product_quartic(
-    columns: FloatArray, n_cells: int, own_weight: float, own_residual: float, room: _Room
-) -> tuple[float, float]:
-    """Write the quartic of a row whose terms are products; return alpha and beta.
-
-    A residual changes by ``v'a``, that of the row with itself by ``2 v'value + |v|^2``. The latter
-    counts half because the row's other pairs are in the objective twice.
-    """
-    for m in range(n_cells):
-        p, x = room.cells[m], room.values[m]
-        room.cubic[m] = 2.0 * own_weight * x
-        room.linear[m] = 2.0 * (_dot(room.weighted, columns[p]) + own_weight * own_residual * x)
-        for o in range(n_cells):
-            q, z = room.cells[o], room.values[o]
-            room.square[m, o] = 2.0 * room.products[p, q] + 4.0 * own_weight * x * z
+            if is_difference:
+                square = 8.0 * (x * (weight * z - sums[q]) - sums[p] * z + products[p, q])
+            else:
+                square = 2.0 * products[p, q] + 4.0 * own_weight * x * z
+            room.square[m, o] = square
+    if is_difference:
+        return weight, 2.0 * residual
     return 0.5 * own_weight, own_weight * own_residual
 
 
@@ -724,10 +718,7 @@ def _minimise_row(
         _write_sums(rows.columns, room.cells, n_cells, room.weights, room)
     for j in range(n):
         room.weighted[j] = room.weights[j] * residuals[j]
-    if rows.cell == GAUSSIAN:
-        alpha, beta = _gaussian_quartic(rows.columns, n_cells, room)
-    else:
-        alpha, beta = _product_quartic(rows.columns, n_cells, own_weight, own_residual, room)
+    alpha, beta = _write_quartic(rows, n_cells, own_weight, own_residual, room)
     _minimise_quartic(alpha, beta, n_cells, room)
     for m in range(n_cells):
         values[room.cells[m]] = room.values[m]
