@@ -218,44 +218,34 @@ def impute(
         start = reference_table(rows.X, rows.kernel, reference, "impute", rows.sample_weight)
         weight = DIRECT_ETA * rows.dual.C if eta is None else eta
         found = impute_directly(rows, start, eta=weight, stop=stop, callback=callback)
-        dual_coef, intercept = rows.dual.shaped(found.dual_coef, found.intercept)
+        machine = *rows.dual.shaped(found.dual_coef, found.intercept), rows.dual.classes
         return ImputationResult(
-            X=found.X,
-            dual_coef=dual_coef,
-            intercept=intercept,
-            classes=rows.dual.classes,
-            kernel=rows.kernel,
-            status=found.status,
-            trace=found.trace,
+            found.X,
+            *machine,
+            rows.kernel,
+            found.status,
+            found.trace,
             stage_one=None,
             stage_two=None,
         )
-    learned = _learn(rows, options, stop)
+    one = _learn(rows, options, stop)
     # Stage II: cell by cell exactly, or by the released descent where there is one.
     if variant == "released" and isinstance(rows.kernel, Gaussian):
         from kernimpute.methods import released
 
-        recovered = released.stage_two(rows.X, learned.target, callback=callback)
+        two = released.stage_two(rows.X, one.target, callback=callback)
     else:
         from kernimpute.methods.recover import recover_features
 
         # A target of `released` has no bounds; beyond these all sums are equally out of reach.
-        target = np.clip(learned.target, -FARTHEST, FARTHEST)
-        recovered = recover_features(rows.X, target, kernel=rows.kernel, callback=callback)
-    first, second = learned.status, recovered.status
+        target = np.clip(one.target, -FARTHEST, FARTHEST)
+        two = recover_features(rows.X, target, kernel=rows.kernel, callback=callback)
     # NOT_PSD and RAISED say more than a Stage II that converged.
-    says_more = not first.success or (second.success and first is not Status.CONVERGED)
-    return ImputationResult(
-        X=recovered.X,
-        dual_coef=learned.dual_coef,
-        intercept=learned.intercept,
-        classes=learned.classes,
-        kernel=rows.kernel,
-        status=first if says_more else second,
-        trace=Trace(learned.trace.records + recovered.trace.records),
-        stage_one=learned,
-        stage_two=recovered,
-    )
+    says_more = two.status.success and one.status is not Status.CONVERGED
+    status = one.status if says_more or not one.status.success else two.status
+    trace = Trace(one.trace.records + two.trace.records)
+    machine = one.dual_coef, one.intercept, one.classes
+    return ImputationResult(two.X, *machine, rows.kernel, status, trace, one, two)
 
 
 def learn_kernel(

@@ -640,10 +640,6 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
         np.empty(n_features),
         np.empty((n_features, n_features)),
     )
-    # Under uniform weights the sums over rows change by one row at a time, and serve all rows.
-    uniform = weights.shape[0] == 1 and (rows.cell == GAUSSIAN or rows.cell == PRODUCT)
-    if uniform:
-        _write_sums(rows.columns, np.arange(n_features), n_features, weights[0], room)
     values = np.empty(n_features)
     for i in range(n):
         n_missing = 0
@@ -652,12 +648,8 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
             n_missing += missing[i, p]
         if n_missing == 0:
             continue
-        if uniform:
-            _count_row(values, -1.0, room.sums, room.products)
         row_weights = weights[min(i, weights.shape[0] - 1)]
-        _minimise_row(rows, i, values, missing[i], target[i], row_weights, uniform, room)
-        if uniform:
-            _count_row(values, 1.0, room.sums, room.products)
+        _minimise_row(rows, i, values, missing[i], target[i], row_weights, room)
         for p in range(n_features):
             if missing[i, p]:
                 rows.columns[p, i] = values[p]
@@ -673,7 +665,6 @@ def _minimise_row(
     missing: BoolArray,
     target: FloatArray,
     weights: FloatArray,
-    uniform: bool,
     room: _Room,
 ) -> None:
     """Minimise over the missing cells of one row, whose values are overwritten."""
@@ -714,10 +705,7 @@ def _minimise_row(
                 own_residual += values[p] - value
         return
     # 3. Numeric cells, all together.
-    if not uniform:
-        _write_sums(rows.columns, room.cells, n_cells, room.weights, room)
-    for j in range(n):
-        room.weighted[j] = room.weights[j] * residuals[j]
+    _write_sums(rows.columns, n_cells, room)
     alpha, beta = _write_quartic(rows, n_cells, own_weight, own_residual, room)
     _minimise_quartic(alpha, beta, n_cells, room)
     for m in range(n_cells):
@@ -725,28 +713,20 @@ def _minimise_row(
 
 
 @_helper
-def _write_sums(
-    columns: FloatArray, cells: IntArray, n_cells: int, weights: FloatArray, room: _Room
-) -> None:
-    """Write the weighted sums of some columns and of the products of two."""
+def _write_sums(columns: FloatArray, n_cells: int, room: _Room) -> None:
+    """Write the weighted sums of the cells' columns and of their products, and the residuals."""
+    n = room.weights.shape[0]
     for m in range(n_cells):
-        p = cells[m]
-        room.sums[p] = _dot(weights, columns[p])
-        for j in range(weights.shape[0]):
-            room.weighted[j] = weights[j] * columns[p, j]
+        p = room.cells[m]
+        room.sums[p] = _dot(room.weights, columns[p])
+        for j in range(n):
+            room.weighted[j] = room.weights[j] * columns[p, j]
         for o in range(m + 1):
-            q = cells[o]
+            q = room.cells[o]
             room.products[p, q] = _dot(room.weighted, columns[q])
             room.products[q, p] = room.products[p, q]
-
-
-@_helper
-def _count_row(values: FloatArray, sign: float, sums: FloatArray, products: FloatArray) -> None:
-    """Add a row to the sums of the columns and of their products, or take it away."""
-    for p in range(values.shape[0]):
-        sums[p] += sign * values[p]
-        for q in range(values.shape[0]):
-            products[p, q] += sign * values[p] * values[q]
+    for j in range(n):
+        room.weighted[j] = room.weights[j] * room.residuals[j]
 
 
 @_helper
