@@ -1,8 +1,6 @@
 """`impute` and `learn_kernel` keep their promises for every variant."""
 
-import copy
 import math
-import pickle
 import re
 
 import numpy as np
@@ -85,21 +83,6 @@ def test_nothing_missing_returns_the_table_and_scikit_learns_machine(variant, we
     machine = SVC(C=1.5, gamma=2.0, tol=1e-10).fit(X, y, sample_weight=weights)
     decision = result.kernel(X, result.X) @ result.dual_coef + result.intercept
     np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
-def test_results_can_be_pickled_and_copied(variant, copied):
-    X, y = table(n_classes=3)
-    result = impute(X, np.array(["a", "b", "c"])[y], variant=variant, **QUICK[variant])
-    again = copied(result)
-    assert again is not result
-    assert (again.status, again.kernel) == (result.status, result.kernel)
-    for name in ("X", "dual_coef", "intercept", "classes"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
-    if variant != "direct":
-        np.testing.assert_array_equal(again.stage_one.K, result.stage_one.K)
-        assert again.stage_two.trace.notes == result.stage_two.trace.notes
 
 
 # Labels and tasks.

@@ -195,7 +195,11 @@ def progress_text(record: Record) -> str:
     >>> from kernimpute.core.status import Record
     >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
     'Stage I: round 7, objective 12.5, gap 0.002'
+    >>> progress_text(Record(iteration=0, stage="Stage II", note="compiling"))
+    'Stage II: compiling'
     """
+    if record.note:
+        return f"{record.stage}: {record.note}"
     if record.note == "compiling":
         return f"{record.stage}: {record.note}"
     parts = [f"{record.stage or 'solving'}: round {record.iteration}"]

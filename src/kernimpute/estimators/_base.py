@@ -36,7 +36,7 @@ from kernimpute.core.rows import (
     imputer_eta,
     number_of_machines,
 )
-from kernimpute.core.status import Callback, Record, Status
+from kernimpute.core.status import COMPILING, Callback, Record, Status
 from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
 from kernimpute.estimators._saving import Persistent
 from kernimpute.estimators._subsets import (
@@ -54,8 +54,12 @@ from kernimpute.estimators._subsets import (
     stratified_subsets,
 )
 from kernimpute.joint.fills import JointReference, fit_joint
-from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
-from kernimpute.methods.new_rows import fill_from_similar
+from kernimpute.joint.reference import (
+    FittedImputer,
+    fill_from_similar,
+    reference_table,
+    typical_row,
+)
 from kernimpute.table.code import (
     EncodedTable,
     TableCode,
@@ -676,6 +680,9 @@ class KernelImputation(Persistent, BaseEstimator):
         name = type(self).__name__
 
         def show(record: Record) -> None:
+            if record.note == COMPILING:
+                print(f"[{name}] {record.stage}: {COMPILING}", file=sys.stderr)
+                return
             print(
                 f"[{name}] {record.stage}: round {record.iteration}, objective "
                 f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",

@@ -16,7 +16,7 @@ from typing import Any
 
 from kernimpute.core.files import replacing
 from kernimpute.core.kernels import KERNELS
-from kernimpute.table.stored import as_given, as_stored
+from kernimpute.table.columns import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent", "load", "save", "trusted_types"]
 
@@ -38,15 +38,13 @@ _TRUSTED = (
     *(f"kernimpute.estimators._predictor.{name}" for name in ("Scores", "SoftmaxMap")),
     "kernimpute.estimators._regressor.KernelImputationRegressor",
     "kernimpute.estimators._subsets.Machine",
-    "kernimpute.joint.fills.JointReference",
-    "kernimpute.joint.factors.Factors",
+    *(f"kernimpute.joint.fills.{name}" for name in ("Correction", "JointReference", "Remainder")),
+    "kernimpute.joint.gaussian.Factors",
     "kernimpute.joint.gaussian.Normal",
-    "kernimpute.joint.remainder.Correction",
-    "kernimpute.joint.remainder.Remainder",
     *(f"kernimpute.joint.ridge.{name}" for name in ("KernelRidge", "MixedKernel", "Rows")),
     "kernimpute.table.code.TableCode",
     "kernimpute.table.columns.Column",
-    "kernimpute.table.stored.StoredValue",
+    "kernimpute.table.columns.StoredValue",
     # A fitted SimpleImputer holds it, and `reference` may be one.
     "numpy.dtype",
     # What the guide puts around a support vector machine, for probabilities.
