@@ -10,8 +10,6 @@ ESTIMATORS = [
     KernelImputer(),
     KernelImputationClassifier(),
     KernelImputationRegressor(),
-    KernelImputationClassifier(machine="svm"),
-    KernelImputationRegressor(machine="svm"),
     KernelImputer(use_labels="own"),
     KernelImputer(guidance="anchored"),
     KernelImputer(

@@ -86,14 +86,6 @@ def test_cells_are_drawn_with_their_weights():
     np.testing.assert_allclose(gone, weights / weights.sum(), atol=0.015)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_constant_columns_and_columns_of_gaps_are_taken(mechanism):
-    X = table()
-    X[:, 0], X[:, 1] = 4.0, np.nan
-    _, observed = amputed(mechanism, X, 0.4)
-    assert (~observed).sum() == round(X.size * 0.4)
-
-
 def test_rates_out_of_reach_are_refused():
     X = table(own_gaps=105)
     with pytest.raises(ValueError, match=r"must be between 0\.250.*and 1\.000.*; got 0\.2\.$"):

@@ -26,14 +26,6 @@ def test_a_split_is_a_partition_by_floor_cuts(n_rows):
     assert [len(part) for part in split[:2]] == [n_rows * 4 // 10, n_rows * 3 // 10]
 
 
-def test_splits_follow_table_and_repetition_not_the_options():
-    first, same, other, table = (
-        split_rows(name, 100, repetition, "hashed", None).train.tolist()
-        for name, repetition in (("pima", 0), ("pima[zeros=missing]", 0), ("pima", 1), ("heart", 0))
-    )
-    assert first == same and first != other and first != table
-
-
 @pytest.mark.parametrize("repetition", [0, 9])
 @pytest.mark.parametrize("rate", [0.1, 0.8])
 def test_australian_is_as_the_authors_have_it(rate, repetition, data_dir):

@@ -11,8 +11,7 @@ import pytest
 from experiments.published import CLASSIFICATION
 from experiments.statistics import in_order, readings
 from experiments.tables import make_tables, write_tables
-from experiments.tables.fills import fill_errors
-from experiments.tables.grid import Entry, Table, latex, markdown
+from experiments.tables.grid import Table, markdown
 from tests.experiments.made_records import COMMITTED, METHODS, classification_records, committed
 
 CONFIG = SimpleNamespace(name="classification", kind="classification", repetitions=10)
@@ -95,19 +94,3 @@ def test_methods_are_ranked_and_those_with_gaps_marked():
     assert block[0][0] == "anchored + logistic"
     assert [row[2].text for row in block if row[0] == "NewImp + SVM"][0].endswith("†")
     assert any(note.startswith("Nemenyi's critical difference of the 11") for note in ranks.notes)
-
-
-def test_the_same_filled_values_are_shown_once():
-    methods = (("mean+svc", 0.7), ("mean+logistic", 0.8))
-    records = in_order(classification_records(methods=methods))
-    for rows, n_methods in ((records, 2), (records.assign(mae=0.1), 1)):
-        assert fill_errors(rows).index.get_level_values("method").nunique() == n_methods
-
-
-def test_what_latex_reads_as_commands_is_escaped():
-    entry = Entry("x_1", bold=True, bullet=True)
-    table = Table("t", "50 % & more", ("a_b",), (((entry,),),), ("±",))
-    text = latex(table)
-    for part in (r"\textbf{x\_1} $\bullet$ \\", r"50 \% \& more", r"a\_b \\"):
-        assert part in text
-    assert "**x_1** •" in markdown(table)
