@@ -180,6 +180,10 @@ def test_indicators_are_appended_for_the_columns_with_gaps_in_fit(table):
         assert filled[f"missingindicator_{name}"].tolist() == frame[name].isna().tolist()
     plain = KernelImputer().fit_transform(frame, y)
     pd.testing.assert_frame_equal(filled[frame.columns], plain)
+    np.testing.assert_array_equal(imputer.filled_, frame.isna())
+    X = np.array([[1, -1], [2, 5], [-1, 7], [3, 9]])
+    weighted = KernelImputer(missing_values=-1).fit(X, sample_weight=[0, 1, 1, 1])
+    np.testing.assert_array_equal(weighted.filled_, X == -1)
 
 
 def test_a_table_of_nothing_has_no_column_left_unless_they_are_kept():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ from kernimpute.estimators._base import (
 from kernimpute.estimators._subsets import Labels
 from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable, TableCode
+from kernimpute.table.columns import observed_in_table
 from kernimpute.table.frames import as_library, is_frame, like, with_columns
 
 
@@ -126,6 +128,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Number of columns in fit.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
+    filled_ : ndarray of bool of shape (n_samples, n_features)
+        The gaps of the training table, which `fit_transform` fills; a column without any observed
+        value is one gap, whether it is kept or not.
     status_ : Status
         How the fit ended.
     n_iter_ : int
@@ -368,21 +373,24 @@ class KernelImputer(TransformerMixin, KernelImputation):
             If the reference is not "joint", `n_draws` or `random_state` is out of its range, or
             as in `transform`.
         """
-        joint = self._joint("sample")
+        self._joint("sample")
         owner = f"{type(self).__name__}.sample"
         n_draws = check_integer(owner, "n_draws", n_draws, 1)
         validate_parameter_constraints(
             {"random_state": ["random_state"]}, {"random_state": random_state}, owner
         )
-        generator = np.random.default_rng(seed_of(random_state))
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
-        matrix = self._matrix(rows.matrix)
-        draws = (joint.sample(matrix, generator) for _ in range(n_draws))
-        return [
-            self._output(table, frame, rows, self._coding.codes(drawn, rows.matrix))
-            for drawn in draws
-        ]
+        drawn = self._drawn(rows, n_draws, random_state)
+        return [self._output(table, frame, rows, codes) for codes in drawn]
+
+    def _drawn(self, rows: EncodedTable, n_draws: int, random_state: Any) -> Iterator[FloatArray]:
+        """Yield numbers and codes with draws of the joint normal at their gaps."""
+        if n_draws:
+            joint, generator = self._joint("draws"), np.random.default_rng(seed_of(random_state))
+            matrix = self._matrix(rows.matrix)
+            for _ in range(n_draws):
+                yield self._coding.codes(joint.sample(matrix, generator), rows.matrix)
 
     def standard_deviation(self, X: Any) -> Any:
         """Return how far the true values of the gaps may lie from their fills.
@@ -468,6 +476,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
         has_gaps = ~fitted.rows.observed.all(axis=0)
         self._indicated = has_gaps & self._kept if self.add_indicator else np.zeros_like(has_gaps)
+        self.filled_ = ~observed_in_table(frame, self._markers())
         return fitted
 
     def _filled(self, fitted: FittedRows, rows: FloatArray) -> FloatArray:

@@ -22,13 +22,13 @@ import pandas as pd
 from pandas.api.types import is_float_dtype
 
 from kernimpute.core.arrays import BoolArray
-from kernimpute.core.checks import Task, check_choice, refusal
+from kernimpute.core.checks import Task, check_choice, check_integer, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import Unknown, unknown_cells
+from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
@@ -79,8 +79,13 @@ class FilledRows:
 
     table: pd.DataFrame  # the columns of the imputer
     cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
-    unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+    encoded: EncodedTable  # the rows before
     n_far: int = 0  # new rows with a number too far from the training range
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The categories that the imputer does not know."""
+        return self.encoded.unknown
 
     @property
     def counts(self) -> dict[Hashable, int]:
@@ -121,6 +126,8 @@ class TableImputation:
         Wall-clock time.
     n_classes : int or None
         Number of classes; None for a regression, and where labels are not used.
+    draws : tuple of DataFrame, default=()
+        Tables like `table` whose gaps are drawn at random, as many as `n_draws` asked for.
     """
 
     table: pd.DataFrame
@@ -137,6 +144,7 @@ class TableImputation:
     status: Status
     seconds: float
     n_classes: int | None
+    draws: tuple[pd.DataFrame, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -148,23 +156,23 @@ class TableImputation:
         """Number of cells filled."""
         return sum(self.filled.values())
 
-    def filled_cells(self, name: Hashable) -> BoolArray:
-        """Return where a column was filled.
+    def filled_cells(self, name: Hashable | None = None) -> Any:
+        """Return where the table, or one of its columns, was filled.
 
         Parameters
         ----------
-        name : hashable
-            A column of the table.
+        name : hashable or None, default=None
+            A column of the table; None for all.
 
         Returns
         -------
-        ndarray of bool of shape (n_rows,)
-            True where the cell was a gap and is none any more.
+        DataFrame of bool of shape (n_rows, n_columns), or ndarray of bool of shape (n_rows,)
+            True where a cell was a gap and is none any more; with the index and the columns of
+            `table`, or of the one column.
         """
-        if name not in self.filled:
-            return np.zeros(self.n_rows, dtype=bool)
-        position = [*self.table.columns].index(name)
-        return np.asarray(~self.observed[:, position])
+        cells = pd.DataFrame(~self.observed, self.table.index, self.table.columns)
+        cells.loc[:, [column not in self.filled for column in cells]] = False
+        return cells if name is None else cells[name].to_numpy()
 
 
 def impute_table(
@@ -177,6 +185,7 @@ def impute_table(
     missing_values: Sequence[object] = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     callback: Callback | None = None,
+    n_draws: int = 0,
     **parameters: Any,
 ) -> TableImputation:
     """Return a table with its gaps filled by a `KernelImputer`.
@@ -207,6 +216,9 @@ def impute_table(
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
+    n_draws : int, default=0
+        Completed tables to draw besides, in [0, inf), as `KernelImputer.sample` draws them, seeded
+        by `random_state`. They need ``reference="joint"``.
     **parameters : object
         Further parameters of `KernelImputer`: `guidance`, `reference`, `use_labels`, `kernel`,
         `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `feature_range`, `new_rows`,
@@ -248,6 +260,12 @@ def impute_table(
     0
     """
     start = time.perf_counter()
+    owner = "impute_table"
+    if (
+        check_integer(owner, "n_draws", n_draws, 0)
+        and parameters.get("reference", "joint") != "joint"
+    ):
+        raise ValueError(refusal(owner, "n_draws", "0 unless reference='joint'", n_draws))
     fitted = fit_table(
         table,
         target,
@@ -266,10 +284,14 @@ def impute_table(
     cautions = [*fitted.warnings, *cautions_of_rows(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
-    written = table[kept].copy()
-    for place, name in enumerate(kept):
-        if name in filled:
-            written.isetitem(place, rows.table[name])  # type: ignore[arg-type]
+
+    def written(features: pd.DataFrame) -> pd.DataFrame:
+        whole = table[kept].copy()
+        for place, name in enumerate(kept):
+            if name in filled:
+                whole.isetitem(place, features[name])  # type: ignore[arg-type]
+        return whole
+
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
     if status is Status.NOTHING_MISSING and any(
@@ -280,7 +302,7 @@ def impute_table(
     seconds = time.perf_counter() - start
     n_cells = len(table) * len(kept)
     imputation = TableImputation(
-        table=written,
+        table=written(rows.table),
         target=target,
         task=fitted.task,
         observed=fitted.observed[:, [at[name] for name in kept]],
@@ -306,6 +328,10 @@ def impute_table(
         status=status,
         seconds=seconds,
         n_classes=imputer.classes_.size if fitted.task == "classification" else None,
+        draws=tuple(
+            written(rows.encoded.decode(codes))
+            for codes in imputer._drawn(rows.encoded, n_draws, imputer.random_state)
+        ),
     )
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
@@ -434,7 +460,7 @@ def fill_rows(
         for column, observed in zip(columns, encoded.observed.T, strict=True)
         if column.kind != "empty" and not observed.all()
     }
-    return FilledRows(encoded.decode(codes), cells, encoded.unknown, n_far)
+    return FilledRows(encoded.decode(codes), cells, encoded, n_far)
 
 
 def cautions_of_rows(unknown: Sequence[Unknown], n_far: int = 0) -> list[str]:
