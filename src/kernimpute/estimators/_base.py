@@ -34,7 +34,6 @@ from kernimpute.core.rows import (
     anchor_weight,
     default_kernel,
     imputer_eta,
-    number_of_machines,
 )
 from kernimpute.core.status import Callback, Record, Status
 from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
@@ -43,9 +42,9 @@ from kernimpute.estimators._subsets import (
     Filling,
     Labels,
     Machine,
-    Settings,
     check_one_label,
     fill,
+    kept_subsets,
     mean_decision,
     no_labels,
     one_thread,
@@ -288,6 +287,10 @@ class KernelImputation(Persistent, BaseEstimator):
     _machines: tuple[Machine, ...]
     _predictors: tuple[Predictor, ...]
     _draw_seed: int | None
+    _eta_factor: float | None = None
+    """Default eta in units of C / (observed share) for each machine; None is an imputer's."""
+    _smooth_of_many = SMOOTH
+    """Part of the scaled gamma that gamma="auto" takes for more than two classes."""
     _of_frame = False
     """Whether the training table is a DataFrame."""
 
@@ -332,10 +335,8 @@ class KernelImputation(Persistent, BaseEstimator):
             "machine": self._predicts or self._has_svm,
             "average": averages,
         }
-        users = USED_BY
-        if averages:
-            users = {**dict.fromkeys(("guidance", "use_labels"), "svm"), **USED_BY}
-        for name, user in users.items():
+        of_svm = dict.fromkeys(("guidance", "use_labels"), "svm") if averages else {}
+        for name, user in {**of_svm, **USED_BY}.items():
             if in_use[user] or name not in known or getattr(self, name) == known[name].default:
                 continue
             unless, instead = "without guidance", "add guidance='direct' or leave it out"
@@ -386,7 +387,7 @@ class KernelImputation(Persistent, BaseEstimator):
             if y is not None:
                 check_one_label(y, name)
                 check_consistent_length(frame, y)
-            return table, frame, no_labels(frame, sample_weight, owner=name)
+            return table, frame, no_labels(len(frame), sample_weight, name)
         if y is None:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None."
@@ -463,16 +464,14 @@ class KernelImputation(Persistent, BaseEstimator):
         if given is None:
             return learn_code(frame, **options)
         if not isinstance(given, Mapping) and np.shape(given) == (2,):
+            checked_range(given, "feature_range", owner)
             # One range for all columns of numbers; a code without ranges says which these are.
-            bounds = checked_range(given, "feature_range", owner)
-            columns = learn_code(frame, **options).columns
-            numbers = [
-                column.name
-                for column in columns
+            given = {
+                column.name: given
+                for column in learn_code(frame, **options).columns
                 if not column.categorical
                 and (column.kind != "empty" or column.family in ("integer", "float"))
-            ]
-            return learn_code(frame, ranges=dict.fromkeys(numbers, bounds), **options)
+            }
         return learn_code(frame, ranges=_column_ranges(given, names, owner), **options)
 
     # ------------------------------------------------------------------ fitting
@@ -521,31 +520,30 @@ class KernelImputation(Persistent, BaseEstimator):
             kernel,
             reference,
             subsets,
-            Settings(
-                variant=self.guidance or "direct",
-                C=float(self.C),
-                eta=eta,
-                epsilon=float(getattr(self, "epsilon", 0.1)),
-                tol=self.tol,
-                max_iter=self.max_iter,
-            ),
+            {
+                "variant": self.guidance or "direct",
+                "C": float(self.C),
+                "eta": eta,
+                "epsilon": float(getattr(self, "epsilon", 0.1)),
+                "tol": self.tol,
+                "max_iter": self.max_iter,
+            },
             has_machines=self._predicts,
             n_jobs=self.n_jobs,
             callback=callback or self._printer(),
         )
         by_reference = isinstance(new_rows.filler, JointReference) or eta == math.inf
         if self.new_rows == "similar" or (self.new_rows == "auto" and not by_reference):
-            weights = labels.weights[filling.kept]
-            self._new_rows = replace(new_rows, training=filling.X[filling.kept], weights=weights)
+            kept = np.unique(np.concatenate([subsets[one] for one in kept_subsets(len(subsets))]))
+            self._new_rows = replace(
+                new_rows, training=filling.X[kept], weights=labels.weights[kept]
+            )
         self._machines = filling.machines
         self.kernel_ = kernel
         if eta is not None and self.guidance is not None:
             self.eta_ = eta
-        self.n_subsets_ = len(subsets)
-        self.n_iter_ = filling.n_iter
-        self.gap_ = filling.gap
-        self.trace_ = filling.trace
-        self.status_ = filling.status
+        self.n_subsets_, self.n_iter_, self.status_ = len(subsets), filling.n_iter, filling.status
+        self.gap_, self.trace_ = filling.gap, filling.trace
         # Rows of different subsets never meet.
         self.n_disjoint_pairs_ = sum(disjoint_pairs(rows.observed[some]) for some in subsets)
         anchor = None if isinstance(reference, str) else reference
@@ -583,13 +581,10 @@ class KernelImputation(Persistent, BaseEstimator):
         if isinstance(kernel, Kernel):
             return kernel.with_categorical(np.array(categorical, dtype=int), matrix.shape[1])
         if isinstance(gamma, str) or "gamma" not in KERNELS[kernel].__dataclass_fields__:
-            part = GAMMA_PARTS.get(gamma, self._auto_gamma_part(labels))
+            smooth = SMOOTH if labels.n_machines == 1 else self._smooth_of_many
+            part = GAMMA_PARTS.get(gamma, smooth)
             return default_kernel(kernel, matrix, categorical, labels.weights, part=part)
         return make_kernel(kernel, float(gamma), categorical)
-
-    def _auto_gamma_part(self, labels: Labels) -> float:
-        """Return the part of the scaled gamma that gamma="auto" takes."""
-        return SMOOTH
 
     def _eta_for(self, matrix: FloatArray, labels: Labels) -> float | None:
         """Return the weight of the anchor; None leaves it to guidance that finds its own."""
@@ -599,13 +594,9 @@ class KernelImputation(Persistent, BaseEstimator):
             return float(self.eta)
         if self.guidance != "direct":
             return None
-        n_machines = number_of_machines(None if labels.classes is None else labels.classes.size)
-        factor = ETA_PARTS[self.eta] * n_machines * self._eta_factor(labels)
+        factor = ETA_PARTS[self.eta] * labels.n_machines
+        factor *= self._eta_factor or imputer_eta(labels.task)
         return anchor_weight(float(self.C), matrix, factor, labels.weights)
-
-    def _eta_factor(self, labels: Labels) -> float:
-        """Return the default eta in units of C / (observed share), for each machine."""
-        return imputer_eta(labels.task)
 
     def _fitted_filler(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Filler:
         """Return what the reference learns from the training rows."""

@@ -11,20 +11,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.rows import (
-    CLASSIFIER_C,
-    CLASSIFIER_ETA,
-    SMOOTH,
-    SMOOTH_OF_MANY,
-    number_of_machines,
-)
+from kernimpute.core.rows import CLASSIFIER_C, CLASSIFIER_ETA, SMOOTH_OF_MANY
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
     PREDICTOR_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     KernelImputation,
 )
-from kernimpute.estimators._subsets import Labels
 
 __all__ = ["KernelImputationClassifier"]
 
@@ -165,6 +158,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     ['no', 'yes']
     """
 
+    _eta_factor, _smooth_of_many = CLASSIFIER_ETA, SMOOTH_OF_MANY
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PREDICTOR_CONSTRAINTS,
         **METHOD_CONSTRAINTS,
@@ -249,13 +243,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
         self._warn_of_fit(self._fit_frame(frame, labels).filling)
         return self
-
-    def _eta_factor(self, labels: Labels) -> float:
-        return CLASSIFIER_ETA
-
-    def _auto_gamma_part(self, labels: Labels) -> float:
-        n_classes = 0 if labels.classes is None else labels.classes.size
-        return SMOOTH if number_of_machines(n_classes) == 1 else SMOOTH_OF_MANY
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> FloatArray:
