@@ -25,19 +25,15 @@ from tests.estimators.problems import (
 
 SETTINGS = {
     "joint": KernelImputer(),
-    "joint, class means": KernelImputer(use_labels="posterior"),
     "joint, own class means": KernelImputer(use_labels="own", task="classification"),
     "joint, a quantity": KernelImputer(use_labels="own", task="regression"),
     "means": KernelImputer(reference="mean"),
     "imputer": KernelImputer(reference=KNNImputer(), add_indicator=True),
     "joint, guided": KernelImputer(guidance="direct"),
     "direct": KernelImputer(**GUIDED),
-    "direct, near its optimum": KernelImputer(**GUIDED, tol=1e-4, max_iter=2000),
     "regression": KernelImputer(**GUIDED, task="regression"),
     "anchored": KernelImputer(guidance="anchored", reference="mean"),
-    "laplacian": KernelImputer(**GUIDED, kernel="laplacian"),
     "polynomial": KernelImputer(**GUIDED, kernel="polynomial"),
-    "imputer, guided": KernelImputer(guidance="direct", reference=KNNImputer()),
     "subsets": KernelImputer(**GUIDED, subset_size=20, keep_empty_features=True),
 }
 

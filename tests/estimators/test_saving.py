@@ -26,14 +26,11 @@ from tests.estimators.problems import GUIDED, mixed_table, related_rows, same_bi
 
 ESTIMATORS = {
     "imputer": KernelImputer(),
-    "class means": KernelImputer(use_labels="own"),
-    "direct": KernelImputer(**GUIDED),
     "classifier": KernelImputationClassifier(),
     "regressor": KernelImputationRegressor(n_draws=2),
     "svm": KernelImputationClassifier(machine="svm"),
     "anchored": KernelImputer(guidance="anchored", max_iter=3),
     "subsets": KernelImputer(**GUIDED, subset_size=15, add_indicator=True),
-    "subsets classified": KernelImputationClassifier(machine="svm", subset_size=15),
     "reference imputer": KernelImputationClassifier(reference=KNNImputer()),
     "kernel": KernelImputer(
         guidance="direct", kernel=kernimpute.kernels.Laplacian(gamma=0.5), eta=np.inf

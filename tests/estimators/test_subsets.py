@@ -195,10 +195,7 @@ def by_fills(fitted, X, X_new):
         (KernelImputationClassifier(**{**TIGHT_SVM, "gamma": "scale"}), 2, by_decision),
         (KernelImputationClassifier(**TIGHT_SVM), 3, by_decision),
         (KernelImputationRegressor(**TIGHT_SVM), None, by_prediction),
-        *(
-            (KernelImputer(**TIGHT, new_rows=way), 2, by_fills)
-            for way in ("auto", "similar", "reference")
-        ),
+        *((KernelImputer(**TIGHT, new_rows=way), 2, by_fills) for way in ("similar", "reference")),
     ],
     ids=str,
 )
@@ -224,9 +221,7 @@ def test_a_weight_is_so_many_equal_rows_for_the_fills(gamma):
 @pytest.mark.parametrize(
     "options",
     [
-        {"new_rows": "auto"},
         {"new_rows": "similar"},
-        {"new_rows": "reference"},
         {"new_rows": "reference", "reference": KNNImputer(), "eta": np.inf},
     ],
     ids=str,

@@ -80,9 +80,9 @@ ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 """What a named eta takes of the default weight of the anchor."""
 
 _FITTED_AT_TIMES = (
-    *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
-    *("strength_", "_machines", "_predictors", "_draw_seed"),
-)
+    "kernel_ eta_ n_subsets_ n_disjoint_pairs_ gap_ trace_ classes_ strength_ "
+    "_machines _predictors _draw_seed"
+).split()
 """Attributes that only some fits leave, and the next fit removes."""
 
 FARTHEST = 1e6
@@ -155,9 +155,8 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     list of dict of str to list
         18 candidates with a linear kernel and 54 with a gaussian one, all with
         ``guidance="direct"``, which predictors take with ``machine="svm"`` only: six penalties C in
-        [1/16, 64], three widths gamma around "scale", and three anchors eta. The anchor inf, which
-        is the reference imputation without guidance by labels, stands first, so that `GridSearchCV`
-        prefers it among equal scores.
+        [1/16, 64], three gammas around "scale", three anchors eta. The first anchor, inf, is the
+        reference imputation, which `GridSearchCV` so prefers among equal scores.
 
     Raises
     ------
@@ -172,29 +171,19 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     72
     """
     if prefix and not prefix.endswith("__"):
-        must_be = "empty, or end with '__'"
-        raise ValueError(refusal("default_grid", "prefix", must_be, prefix))
-    shared: dict[str, list[Any]] = {
-        "guidance": ["direct"],
-        "C": [4.0**power for power in range(-2, 4)],
-        "eta": [math.inf, *ETA_PARTS],
-    }
-    grids: list[dict[str, list[Any]]] = [
-        {"kernel": ["linear"], **shared},
-        {"kernel": ["gaussian"], "gamma": [*GAMMA_PARTS], **shared},
+        raise ValueError(refusal("default_grid", "prefix", "empty, or end with '__'", prefix))
+    penalties, anchors = [4.0**power for power in range(-2, 4)], [math.inf, *ETA_PARTS]
+    shared: dict[str, list[Any]] = {"guidance": ["direct"], "C": penalties, "eta": anchors}
+    linear, gaussian = {"kernel": ["linear"]}, {"kernel": ["gaussian"], "gamma": [*GAMMA_PARTS]}
+    return [
+        {prefix + name: values for name, values in {**kind, **shared}.items()}
+        for kind in (linear, gaussian)
     ]
-    return [{prefix + name: values for name, values in grid.items()} for grid in grids]
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How the columns of a table enter the kernel.
-
-    A categorical column is one column of codes, for kernels with a term for them; a gap becomes
-    one category. Or it is one indicator for each category (a single one for two categories; at
-    most 50), which every kernel and every reference imputer takes; a gap may be filled with
-    frequencies.
-    """
+    """How categories enter the kernel: as codes, where it has a term for them, or as indicators."""
 
     code: TableCode
     uses_indicators: bool
@@ -254,8 +243,7 @@ class NewRows:
             return fill_from_similar(matrix, self.training, metric, self.weights)
         if isinstance(self.filler, np.ndarray):
             return np.where(np.isnan(matrix), self.filler, matrix)
-        filled = matrix.copy()
-        gappy = np.isnan(matrix).any(axis=1)
+        filled, gappy = matrix.copy(), np.isnan(matrix).any(axis=1)
         if not gappy.any():
             return filled
         if isinstance(self.filler, JointReference):
@@ -293,6 +281,11 @@ class KernelImputation(Persistent, BaseEstimator):
     """Part of the scaled gamma that gamma="auto" takes for more than two classes."""
     _of_frame = False
     """Whether the training table is a DataFrame."""
+
+    def _store(self, arguments: Mapping[str, Any]) -> None:
+        """Keep the arguments of `__init__` as they are, under their names."""
+        for name in self._get_param_names():
+            setattr(self, name, arguments[name])
 
     @property
     def _has_svm(self) -> bool:
@@ -380,7 +373,7 @@ class KernelImputation(Persistent, BaseEstimator):
     def _read_labelled(
         self, X: Any, y: Any, sample_weight: Any, *, task: str
     ) -> tuple[Any, Any, Labels]:
-        """Return the training table, its frame and its labels, or refuse to fit them."""
+        """Return the training table, its frame and its labels; refuse what cannot be fitted."""
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
         if not self._uses_labels:
@@ -487,8 +480,9 @@ class KernelImputation(Persistent, BaseEstimator):
         frame, labels = frame.iloc[counted], labels.of(counted)
         code = self._learn_code(frame)
         rows = self._coded(code, frame)
-        if len(frame) < len(every):
-            self._check_uncounted(code, every)
+        if len(frame) < len(every) and not self._predicts:
+            # The imputer returns rows of weight zero, too: refuse what it could not fill.
+            self._coded(code, every, self.handle_unknown)
         coding = self._coding_for(code)
         matrix = coding.matrix(rows.matrix)
         if self._has_svm:
@@ -564,9 +558,6 @@ class KernelImputation(Persistent, BaseEstimator):
         with one_thread():
             return tuple(run_all(fit_predictor, calls, self.n_jobs))
 
-    def _check_uncounted(self, code: TableCode, frame: Any) -> None:
-        """Refuse rows of weight zero that cannot be filled; only the imputer returns such rows."""
-
     def _coding_for(self, code: TableCode) -> Coding:
         """Return codes where the method has a term for them and a gap must become a category."""
         kind = KERNELS[self.kernel] if isinstance(self.kernel, str) else type(self.kernel)
@@ -628,7 +619,6 @@ class KernelImputation(Persistent, BaseEstimator):
         return self._new_rows.fill(matrix)
 
     def _seed(self) -> int:
-        """Return the seed of all that is random; None is 0, never the global generator."""
         return seed_of(self.random_state)
 
     def _check_memory(
@@ -724,15 +714,14 @@ def _coded_columns(chosen: Any, names: Sequence[Hashable], owner: str) -> tuple[
     if chosen is None or isinstance(chosen, str):
         return ()
     given = np.asarray(chosen)
-    refusal = (
-        f"The 'categorical_features' parameter of {owner} must be a mask over, or indices or "
-        f"names of, the {len(names)} columns. Got {chosen!r} instead."
-    )
-    if given.ndim != 1 or (given.dtype.kind == "b" and given.size != len(names)):
-        raise ValueError(refusal)
-    if given.dtype.kind == "b":
-        return tuple(name for name, is_chosen in zip(names, given, strict=True) if is_chosen)
-    return tuple(_column(item, names, "categorical_features", owner) for item in given.tolist())
+    is_mask = given.dtype.kind == "b"
+    if given.ndim != 1 or (is_mask and given.size != len(names)):
+        raise ValueError(
+            f"The 'categorical_features' parameter of {owner} must be a mask over, or indices or "
+            f"names of, the {len(names)} columns. Got {chosen!r} instead."
+        )
+    keys = np.flatnonzero(given) if is_mask else given
+    return tuple(_column(key, names, "categorical_features", owner) for key in keys.tolist())
 
 
 def _column(key: Any, names: Sequence[Hashable], parameter: str, owner: str) -> Hashable:
@@ -751,21 +740,18 @@ def _column_ranges(
     given: Any, names: Sequence[Hashable], owner: str
 ) -> dict[Hashable, tuple[float, float]]:
     """Return the ranges that a mapping, or an array with NaN where none, declares for columns."""
-    refusal = (
-        f"The 'feature_range' parameter of {owner} must be a pair, a mapping from columns to "
-        f"pairs, or an array of shape ({len(names)}, 2). Got {given!r} instead."
-    )
     if not isinstance(given, Mapping):
         pairs = np.asarray(given, dtype=float)
         if pairs.shape != (len(names), 2):
-            raise ValueError(refusal)
-        is_declared = ~np.isnan(pairs).all(axis=1)
-        given = {name: pairs[place] for place, name in enumerate(names) if is_declared[place]}
-    ranges: dict[Hashable, tuple[float, float]] = {}
-    for key, pair in given.items():
-        name = _column(key, names, "feature_range", owner)
-        ranges[name] = checked_range(pair, "feature_range", owner)
-    return ranges
+            raise ValueError(
+                f"The 'feature_range' parameter of {owner} must be a pair, a mapping from columns "
+                f"to pairs, or an array of shape ({len(names)}, 2). Got {given!r} instead."
+            )
+        given = {place: pair for place, pair in enumerate(pairs) if not np.isnan(pair).all()}
+    return {
+        _column(key, names, "feature_range", owner): checked_range(pair, "feature_range", owner)
+        for key, pair in given.items()
+    }
 
 
 # ------------------------------------------------------------------------------- measurements
