@@ -27,7 +27,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal
+from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal, unmasked
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.core.rows import (
     SMOOTH,
@@ -62,7 +62,7 @@ from kernimpute.table.code import (
     learn_code,
     unknown_cells,
 )
-from kernimpute.table.frames import check_names, is_frame, to_pandas
+from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_pandas
 
 __all__ = [
     "METHOD_CONSTRAINTS",
@@ -84,6 +84,9 @@ _FITTED_AT_TIMES = (
     "_machines _predictors _draw_seed"
 ).split()
 """Attributes that only some fits leave, and the next fit removes."""
+
+MANY_ROWS = 10_000
+"""More rows at once than these get a hint at subsets before they are guided by labels."""
 
 FARTHEST = 1e6
 """How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
@@ -352,6 +355,8 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return the table after scikit-learn's own checks, and as a DataFrame."""
+        check_in_memory(X, "X", type(self).__name__)
+        X = unmasked(X)
         if reset:
             self._of_frame = is_frame(X)
         if not is_frame(X):
@@ -376,6 +381,7 @@ class KernelImputation(Persistent, BaseEstimator):
         """Return the training table, its frame and its labels; refuse what cannot be fitted."""
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
+        check_in_memory(y, "y", name)
         if not self._uses_labels:
             if y is not None:
                 check_one_label(y, name)
@@ -383,7 +389,8 @@ class KernelImputation(Persistent, BaseEstimator):
             return table, frame, no_labels(len(frame), sample_weight, name)
         if y is None:
             raise ValueError(
-                f"This {name} estimator requires y to be passed, but the target y is None."
+                f"This {name} estimator requires y to be passed, but the target y is None: call "
+                "fit(X, y) with the label of each row."
             )
         class_weight = getattr(self, "class_weight", None)
         labels = read_labels(
@@ -490,6 +497,12 @@ class KernelImputation(Persistent, BaseEstimator):
             subsets = stratified_subsets(labels, self.subset_size, self._seed())
             if self._predicts or np.isnan(matrix).any():
                 self._check_memory(matrix.shape, subsets, kernel)
+                n_at_once = max(subset.size for subset in subsets)
+                if n_at_once > MANY_ROWS:
+                    self._warn(
+                        f"{n_at_once} rows at once take minutes, and twice the rows four times as "
+                        "long: subset_size=500 imputes by subsets, in seconds."
+                    )
         new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
         self._code, self._coding, self._new_rows = code, coding, new_rows
         if isinstance(new_rows.filler, JointReference):
@@ -554,7 +567,10 @@ class KernelImputation(Persistent, BaseEstimator):
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
         else:
             tables = [self._new_rows.fill(matrix)]
-        calls = [(filled, matrix, observed, labels, seed + k) for k, filled in enumerate(tables)]
+        calls = [
+            (filled, matrix, observed, labels, seed + draw, self._prefix())
+            for draw, filled in enumerate(tables)
+        ]
         with one_thread():
             return tuple(run_all(fit_predictor, calls, self.n_jobs))
 
@@ -598,6 +614,8 @@ class KernelImputation(Persistent, BaseEstimator):
                 return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
             seed = self._seed()
+            if self.verbose:
+                print(f"{self._prefix()}joint normal of {len(matrix)} rows", file=sys.stderr)
             # Its matrices are small: more threads of BLAS would wait for each other.
             with one_thread():
                 return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
@@ -649,20 +667,21 @@ class KernelImputation(Persistent, BaseEstimator):
 
     # ------------------------------------------------------------------ messages
 
+    def _prefix(self) -> str:
+        """Return how lines of progress begin; nothing where `verbose` does not ask for them."""
+        return f"[{type(self).__name__}] " if self.verbose else ""
+
     def _printer(self) -> Callback | None:
         """Return what prints each round on stderr, where `verbose` asks for it."""
-        if not self.verbose:
-            return None
-        name = type(self).__name__
 
         def show(record: Record) -> None:
             print(
-                f"[{name}] {record.stage}: round {record.iteration}, objective "
+                f"{self._prefix()}{record.stage}: round {record.iteration}, objective "
                 f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",
                 file=sys.stderr,
             )
 
-        return show
+        return show if self.verbose else None
 
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=3)

@@ -93,7 +93,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     n_jobs : int or None, default=None
         Subsets or draws fitted at the same time, as joblib counts. The result is the same.
     verbose : bool or int, default=False
-        Whether every round of a support vector machine's fit prints a line on stderr.
+        Whether every stage of a fit, and every round of guidance, prints a line on stderr.
 
     Attributes
     ----------
@@ -184,7 +184,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         self._store(locals())
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn to classify from labelled rows with gaps.
 
         Parameters
@@ -192,7 +194,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         X : table of shape (n_samples, n_features)
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,)
-            Their labels, complete, of two or more classes.
+            Their labels, complete, of two or more classes that recur: beyond 20, each class has
+            three rows on average. It must be given.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
             held-out predictions would see the copies of a row.

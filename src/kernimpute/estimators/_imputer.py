@@ -115,7 +115,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     n_jobs : int or None, default=None
         Subsets imputed at the same time, as joblib counts. The result is the same.
     verbose : bool or int, default=False
-        Whether every round prints a line on stderr.
+        Whether every stage of a fit, and every round of guidance, prints a line on stderr.
 
     Attributes
     ----------

@@ -18,13 +18,13 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import ThreadpoolController
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import (
     Task,
     check_sample_weight,
+    classes_recur,
     codes_and_weights,
     infer_task,
     plain_labels,
@@ -123,8 +123,8 @@ def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) 
         target = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"The 'y' parameter of {owner}.fit must hold numbers for a regression. "
-            f"Got {labels.dtype} values instead."
+            f"The 'y' parameter of {owner}.fit must hold numbers for a regression, with a point "
+            f"before decimals. Got text such as {str(labels.ravel()[0])!r} instead."
         ) from error
     refused = ~(np.abs(target) <= LARGEST_TARGET)
     if refused.any():
@@ -151,8 +151,19 @@ def _classes(
     labels: NDArray[np.generic], sample_weight: FloatArray, class_weight: ClassWeight, owner: str
 ) -> Labels:
     """Return classes by their codes, with the weights of their rows."""
-    check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
+    if labels.dtype.kind == "f" and (classes != np.rint(classes)).any():
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold classes. Got fractions, such as "
+            f"{float(classes[classes != np.rint(classes)][0])!r}, instead: continuous labels need "
+            "regression."
+        )
+    if not classes_recur(classes.size, labels.size):
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold classes that recur, three times on "
+            f"average. Got {classes.size} distinct values in {labels.size} rows instead: is y an "
+            "identifier, or a quantity, which needs regression?"
+        )
     if isinstance(class_weight, str):
         # Each class counts as much as the others, weights of rows included.
         totals = np.bincount(codes, weights=sample_weight, minlength=classes.size)
