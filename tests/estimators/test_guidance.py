@@ -280,6 +280,6 @@ def test_progress_tells_each_stage_and_a_large_table_gets_its_hint_first(capsys,
     monkeypatch.setattr("kernimpute.estimators._base.MANY_ROWS", 50)
     monkeypatch.setattr("kernimpute.estimators._base.fit_joint", None)
     for estimator in (KernelImputer(guidance="direct"), KernelImputationClassifier(machine="svm")):
-        with pytest.warns(UserWarning, match="60 rows at once take minutes.*subset_size=500"):
+        with pytest.warns(UserWarning, match="60 rows at once take long.*subset_size=500"):
             with pytest.raises(TypeError, match="not callable"):
                 estimator.fit(X, y)

@@ -61,22 +61,6 @@ def test_complete_subsets_do_not_say_that_nothing_was_missing():
     )
 
 
-@pytest.mark.parametrize(("backend", "n_jobs"), [("threading", 2), ("loky", None)])
-def test_jobs_and_backends_give_the_same_bits(backend, n_jobs):
-    X, y = problem()
-    target = np.nansum(X, axis=1)
-    expected = KernelImputer(**GUIDED, subset_size=50).fit_transform(X, y)
-    svm = KernelImputationRegressor(machine="svm", subset_size=50)
-    predicted = svm.fit(X, target).predict(X)
-    with joblib.parallel_config(backend=backend, n_jobs=2):
-        filled = KernelImputer(**GUIDED, subset_size=50, n_jobs=n_jobs).fit_transform(X, y)
-        regressor = KernelImputationRegressor(machine="svm", subset_size=50, n_jobs=n_jobs).fit(
-            X, target
-        )
-    assert np.array_equal(filled, expected)
-    assert np.array_equal(regressor.predict(X), predicted)
-
-
 OVERLAP = """
 from threading import Event, Thread
 import numpy, scipy.linalg

@@ -85,8 +85,8 @@ _FITTED_AT_TIMES = (
 ).split()
 """Attributes that only some fits leave, and the next fit removes."""
 
-MANY_ROWS = 10_000
-"""More rows at once than these get a hint at subsets before they are guided by labels."""
+MANY_ROWS, SUBSET_SIZE = 10_000, 500
+"""More rows at once than these get a hint, before the work, at subsets of such a size."""
 
 FARTHEST = 1e6
 """How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
@@ -500,8 +500,8 @@ class KernelImputation(Persistent, BaseEstimator):
                 n_at_once = max(subset.size for subset in subsets)
                 if n_at_once > MANY_ROWS:
                     self._warn(
-                        f"{n_at_once} rows at once take minutes, and twice the rows four times as "
-                        "long: subset_size=500 imputes by subsets, in seconds."
+                        f"{n_at_once} rows at once take long, and twice the rows four times as "
+                        f"long: subset_size={SUBSET_SIZE} imputes by subsets."
                     )
         new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
         self._code, self._coding, self._new_rows = code, coding, new_rows
@@ -652,7 +652,7 @@ class KernelImputation(Persistent, BaseEstimator):
         if need <= allowed:
             return
         # Memory is at most quadratic in the rows of a subset.
-        size = int(rows * math.sqrt(allowed / need) / 2)
+        size = min(SUBSET_SIZE, int(rows * math.sqrt(allowed / need) / 2))
         advice = (
             f"impute by subsets, such as subset_size={size}, or raise max_memory"
             if size >= SMALLEST_SUBSET
@@ -807,16 +807,8 @@ def estimated_memory(n_samples: int, n_columns: int, guidance: str, kernel: Kern
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
     """Return how many pairs of rows (n_samples, n_columns) share no observed cell."""
-    # Of two rows that share nothing, one has at most half of the columns.
-    n_observed = observed.sum(axis=1)
-    light = 2 * n_observed <= observed.shape[1]
     mask = observed.astype(np.float32)
-    few = mask[light]
-    ordered = within = 0
-    for first in range(0, few.shape[0], 1024):
-        disjoint = few[first : first + 1024] @ mask.T == 0.0
-        ordered += int(disjoint.sum())
-        within += int(disjoint[:, light].sum())
-    # A row of gaps shares nothing with itself, which is no pair; two light rows come twice.
-    itself = int((n_observed == 0).sum())
-    return ordered - within + (within - itself) // 2
+    blocks = (mask[first : first + 1024] for first in range(0, len(mask), 1024))
+    n_disjoint = sum(int((block @ mask.T == 0.0).sum()) for block in blocks)
+    # A row of gaps shares nothing with itself, which is no pair; each pair comes twice.
+    return (n_disjoint - int((~observed.any(axis=1)).sum())) // 2
