@@ -54,9 +54,10 @@ def test_probabilities_are_calibrated(classifier):
 
 def test_noise_is_not_turned_into_a_prediction(monkeypatch):
     n_new = 400
-    # For time: many fits.
-    monkeypatch.setattr(_predictor, "N_TREES", 20)
-    for seed in range(25):
+    # For time: fifty fits.
+    for name, few in (("N_TREES", 5), ("FOLDS", 2), ("LOGISTIC_C", (0.1, 1.0))):
+        monkeypatch.setattr(_predictor, name, few)
+    for seed in range(50):
         generator = np.random.default_rng(seed)
         X = amputed(generator.normal(size=(60 + n_new, 5)), 0.3, generator)
         y = generator.integers(0, 2, 60 + n_new)
