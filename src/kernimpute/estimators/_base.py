@@ -64,15 +64,6 @@ from kernimpute.table.code import (
 )
 from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_pandas
 
-__all__ = [
-    "METHOD_CONSTRAINTS",
-    "PREDICTOR_CONSTRAINTS",
-    "TABLE_CONSTRAINTS",
-    "KernelImputation",
-    "default_grid",
-]
-
-
 GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 """What a named gamma takes of the gamma that is scaled to the rows."""
 

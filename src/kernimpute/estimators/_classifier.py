@@ -19,8 +19,6 @@ from kernimpute.estimators._base import (
     KernelImputation,
 )
 
-__all__ = ["KernelImputationClassifier"]
-
 
 def _decides(classifier: KernelImputationClassifier) -> bool:
     # What is fitted says so, whatever the parameters have been set to since.

@@ -18,8 +18,6 @@ from kernimpute.estimators._base import (
     KernelImputation,
 )
 
-__all__ = ["KernelImputationRegressor"]
-
 
 class KernelImputationRegressor(RegressorMixin, KernelImputation):
     """Predict a quantity from rows with gaps, learnt from such rows.
