@@ -277,8 +277,8 @@ class KernelImputation(Persistent, BaseEstimator):
     """Whether the training table is a DataFrame."""
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
-        """Keep the arguments of `__init__` as they are, under their names."""
-        for name in self._get_param_names():
+        """Keep the arguments of `__init__`, its `locals()`, as they are under their names."""
+        for name in arguments.keys() - {"self"}:
             setattr(self, name, arguments[name])
 
     @property
