@@ -278,8 +278,9 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, as they are under their names."""
-        for name in arguments.keys() - {"self"}:
-            setattr(self, name, arguments[name])
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     @property
     def _has_svm(self) -> bool:
