@@ -493,7 +493,7 @@ class KernelImputation(Persistent, BaseEstimator):
                 if n_at_once > MANY_ROWS:
                     self._warn(
                         f"{n_at_once} rows at once take long, and twice the rows four times as "
-                        f"long: subset_size={SUBSET_SIZE} imputes by subsets."
+                        f"long: subset_size={SUBSET_SIZE} deals them out."
                     )
         new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
         self._code, self._coding, self._new_rows = code, coding, new_rows
@@ -646,7 +646,7 @@ class KernelImputation(Persistent, BaseEstimator):
         # Memory is at most quadratic in the rows of a subset.
         size = min(SUBSET_SIZE, int(rows * math.sqrt(allowed / need) / 2))
         advice = (
-            f"impute by subsets, such as subset_size={size}, or raise max_memory"
+            f"deal the rows out, such as by subset_size={size}, or raise max_memory"
             if size >= SMALLEST_SUBSET
             else "raise max_memory"
         )
