@@ -11,7 +11,6 @@ ESTIMATORS = [
     KernelImputationClassifier(),
     KernelImputationRegressor(),
     KernelImputer(use_labels="own"),
-    KernelImputer(guidance="anchored"),
     KernelImputer(
         guidance="direct",
         reference="mean",

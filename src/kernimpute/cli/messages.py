@@ -198,8 +198,6 @@ def progress_text(record: Record) -> str:
     >>> progress_text(Record(iteration=0, stage="Stage II", note="compiling"))
     'Stage II: compiling'
     """
-    if record.note:
-        return f"{record.stage}: {record.note}"
     if record.note == "compiling":
         return f"{record.stage}: {record.note}"
     parts = [f"{record.stage or 'solving'}: round {record.iteration}"]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import psutil
@@ -98,8 +98,23 @@ def codes_and_weights(values: FloatArray, weights: FloatArray) -> tuple[FloatArr
     return codes, np.bincount(places, weights, minlength=codes.size).astype(float)
 
 
+def unmasked(values: Any) -> Any:
+    """Return a masked array as a plain one with NaN at its gaps; all else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
+    if not mask.any():
+        return data
+    # A float holds no integer beyond 2^53 exactly, and no boolean.
+    is_small = data.dtype.kind in "iu" and float(np.abs(data.astype(float)).max()) < 2.0**53
+    plain = data.astype(float if is_small else data.dtype if data.dtype.kind == "f" else object)
+    plain[mask] = np.nan
+    return plain
+
+
 def as_floats(values: ArrayLike, owner: str, name: str, *, copy: bool = False) -> FloatArray:
     """Return numbers as floats; text, dates and ragged lists are refused."""
+    values = unmasked(values)
     try:
         dtype = np.asarray(values).dtype
         if dtype.kind not in "USVcmM":
@@ -187,7 +202,7 @@ MOST_CLASSES = 10
 
 def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
     """Return labels without gaps as an array of numbers, booleans or text, in their shape."""
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y))
     if labels.dtype.kind == "O":
         cells = labels.ravel().tolist()
         has_gaps = any(is_gap(label) for label in cells)
@@ -200,11 +215,12 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
     if has_gaps:
         raise ValueError(
             f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps "
-            "instead: rows without a label are filled as new rows, after a fit to the others."
+            "instead: leave out the rows without a label."
         )
     if labels.dtype.kind not in "biufUT":
         must_be = "made of numbers, booleans or text"
-        raise TypeError(refusal_in_words(owner, "y", must_be, str(labels.dtype)))
+        dates = ": make numbers of dates, such as days" if labels.dtype.kind in "mM" else ""
+        raise TypeError(refusal_in_words(owner, "y", must_be + dates, str(labels.dtype)))
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise ValueError(refusal_in_words(owner, "y", "finite", "an infinite value"))
     return labels
@@ -232,6 +248,11 @@ def task_of_numbers(labels: FloatArray) -> Task:
     distinct = np.unique(labels).size
     few = distinct <= MOST_CLASSES and 2 * distinct <= labels.size
     return "classification" if distinct <= 2 or few else "regression"
+
+
+def classes_recur(n_classes: int, n_labels: int) -> bool:
+    """Return whether labels can be classes: beyond 20 they have three rows on average."""
+    return n_classes <= 20 or n_labels >= 3 * n_classes
 
 
 def is_gap(label: object) -> bool:

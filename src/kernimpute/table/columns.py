@@ -550,6 +550,9 @@ def check_table(frame: pd.DataFrame) -> None:
     if not isinstance(frame, pd.DataFrame):
         library = type(frame).__module__.split(".")[0]
         remedy = ": pass its .to_pandas() instead" if hasattr(frame, "to_pandas") else ""
+        remedy = (
+            ": pass its .collect().to_pandas() instead" if hasattr(frame, "collect") else remedy
+        )
         raise TypeError(
             f"The table must be a pandas DataFrame. Got {library}.{type(frame).__name__}{remedy}."
         )
