@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,26 @@ import pandas as pd
 
 from kernimpute import __version__
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.kernels import Kernel
-from kernimpute.estimators.impute_table import TableImputation, kernel_text, method_text
-from kernimpute.report.page import PAGE, STYLE
+from kernimpute.estimators.impute_table import TableImputation, method_text
 from kernimpute.table.columns import counted
 
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<p class="soft">{kind}</p>
+<h1>{title}</h1>
+{body}
+<footer class="soft">Written by kernimpute {version}.</footer>
+</body>
+</html>
+"""
 MOST_ROWS = 60
 """Rows of a table in a report: columns of the user's table, or candidates."""
 MOST_DRAWN = 24
@@ -155,7 +171,8 @@ def _filled(imputation: TableImputation, name: Hashable, key: str) -> tuple[str,
     if is_number and name not in settings["categorical"]:
         numbers = values.to_numpy(dtype=float)
         seen, new = numbers[~gaps], numbers[gaps]
-        mean, deviation = seen.mean(), seen.std()
+        with np.errstate(over="ignore"):  # a deviation beyond the range of floats is shown as –
+            mean, deviation = seen.mean(), seen.std()
         off = np.abs(new - mean)
         near = 0.5 if (numbers == np.rint(numbers)).all() else 0.005 * deviation
         n_constant = int((off <= near).sum())
@@ -270,17 +287,18 @@ def write_comparison_report(
 def _verdict_of_comparison(result: Mapping[str, Any]) -> str:
     """Return the verdict, and what does it."""
     command, program = (result["recommendation"].get(how) for how in ("command", "code"))
-    stopped = (
-        '<p class="notice warning"><strong>Not complete.</strong> The comparison was stopped '
-        "before every candidate had all its folds. The verdict may change.</p>"
-    )
-    return (
-        f'<div class="verdict"><p>{_text(result["verdict"], 1000)}</p>'
-        + ("" if result["complete"] else stopped)
-        + (_code(command) if command else "")
-        + (_details("What is recommended, in Python", _code(program)) if program else "")
-        + "</div>"
-    )
+    parts = [f"<p>{_text(result['verdict'], 1000)}</p>"]
+    if not result["complete"]:
+        parts.append(
+            '<p class="notice warning"><strong>Not complete.</strong> The comparison was stopped '
+            "before every candidate had all its folds. The verdict may change.</p>"
+        )
+    if command:
+        parts.append(_code(command))
+    if program:
+        summary = "<summary>What is recommended, in Python</summary>"
+        parts.append(f"<details>{summary}{_code(program)}</details>")
+    return f'<div class="verdict">{"".join(parts)}</div>'
 
 
 def _candidates(result: Mapping[str, Any]) -> str:
@@ -394,7 +412,8 @@ def _facts_of_table(known: Mapping[str, Any]) -> str:
         f"difference.{_capped(len(gappy), 'columns with the most gaps')}"
         f"{_capped(len(classes), 'first classes', MOST_CATEGORIES)}"
         f"</p>{_table('Gaps by column', columns)}"
-        + _details("The most frequent patterns of gaps", _table("Patterns of gaps", patterns))
+        "<details><summary>The most frequent patterns of gaps</summary>"
+        f"{_table('Patterns of gaps', patterns)}</details>"
     )
 
 
@@ -439,7 +458,8 @@ def _methods_of_comparison(result: Mapping[str, Any]) -> str:
 def _write(path: Path | str, title: str, kind: str, *parts: str) -> None:
     """Write a page of parts that are HTML; title and kind are text."""
     body, title = "\n".join(parts), _text(title)
-    page = PAGE.format(title=title, kind=kind, body=body, style=STYLE, version=__version__)
+    style = files("kernimpute.report").joinpath("style.css").read_text(encoding="utf-8")
+    page = PAGE.format(title=title, kind=kind, body=body, style=style, version=__version__)
     Path(path).write_text(page, encoding="utf-8")
 
 
@@ -459,8 +479,6 @@ def _methods(said: str, settings: Mapping[str, Any], command: str, data_sha256: 
 def _setting(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return ", ".join(map(str, value)) or "none"
-    if isinstance(value, Kernel):
-        return kernel_text(value)
     return "default" if value is None else str(value)
 
 
@@ -498,15 +516,12 @@ def _messages(heading: str, lines: Sequence[str], kind: str = "notice") -> str:
     return f'<div class="{kind}"><strong>{heading}</strong><ul>{items}</ul></div>' if lines else ""
 
 
-def _details(summary: str, content: str) -> str:
-    """Return what a reader opens; print shows it."""
-    return f"<details><summary>{summary}</summary>{content}</details>"
-
-
 def _code(lines: str) -> str:
-    """Return a command or a program to copy; a program scrolls by itself."""
-    kind = ' class="wide" tabindex="0"' if "\n" in lines else ""
-    return f"<pre{kind}><code>{escape(lines)}</code></pre>"
+    """Return a command, which breaks between words, or a program, which scrolls by itself."""
+    if "\n" in lines:
+        return f'<pre class="wide" tabindex="0"><code>{escape(lines)}</code></pre>'
+    words = " ".join(f"<span>{escape(word)}</span>" for word in lines.split(" "))
+    return f"<pre><code>{words}</code></pre>"
 
 
 # ------------------------------------------------------------------------- text
@@ -603,18 +618,21 @@ def _strip(key: str, name: object, gaps: BoolArray, n_bars: int) -> str:
 def _histograms(observed: FloatArray, filled: FloatArray) -> str:
     """Return the shapes, 84 high, of observed numbers as an area and filled ones as a line."""
     both = np.concatenate([observed, filled])
-    if (both == np.rint(both)).all() and np.ptp(both) <= 20:
-        low, high = both.min(), both.max()
-        edges = np.arange(low - 0.5, high + 1)
+    # From 0 on, numbers that are large and close together still have edges between them.
+    least, both = both.min(), both - both.min()
+    if (both == np.rint(both)).all() and both.max() <= 20:
+        low, high = 0.0, both.max()
+        edges = np.arange(-0.5, high + 1)
     else:
-        low, high = np.quantile(observed, [0.005, 0.995])
+        low, high = np.quantile(both[: observed.size], [0.005, 0.995])
         edges = np.histogram_bin_edges(np.clip(both, low, high), 24)
     shares = [
-        np.histogram(np.clip(part, low, high), edges)[0] / part.size for part in (observed, filled)
+        np.histogram(np.clip(part, low, high), edges)[0] / part.size
+        for part in (both[: observed.size], both[observed.size :])
     ]
     tallest, box = max(share.max() for share in shares), 'y="2" height="62"'
-    first = ("≤ " if both.min() < low else "") + _number(low, 4)
-    last = ("≥ " if both.max() > high else "") + _number(high, 4)
+    first = ("≤ " if low > 0.0 else "") + _number(low + least, 4)
+    last = ("≥ " if both.max() > high else "") + _number(high + least, 4)
     return (
         _bars("observed", shares[0] / tallest, box)
         + _bars("outline", shares[1] / tallest, box)
@@ -626,7 +644,7 @@ def _histograms(observed: FloatArray, filled: FloatArray) -> str:
 def _share_bars(shares: Sequence[tuple[str, float, float]]) -> str:
     """Return the shapes, 20 high each, of (category, share of observed, of filled cells)."""
     return "".join(
-        f'<text class="ink" y="{y + 13}">{_text(category, 12)}</text>'
+        f'<text class="ink" y="{y + 13}">{_text(category, 11)}</text>'
         f'<rect class="observed" x="42%" y="{y + 3}" width="{34 * seen:.1f}%" height="6"/>'
         f'<rect class="filled" x="42%" y="{y + 10}" width="{34 * new:.1f}%" height="5"/>'
         f'<text x="100%" y="{y + 13}" text-anchor="end">{_percent(new)}</text>'
