@@ -287,18 +287,17 @@ def write_comparison_report(
 def _verdict_of_comparison(result: Mapping[str, Any]) -> str:
     """Return the verdict, and what does it."""
     command, program = (result["recommendation"].get(how) for how in ("command", "code"))
-    parts = [f"<p>{_text(result['verdict'], 1000)}</p>"]
-    if not result["complete"]:
-        parts.append(
-            '<p class="notice warning"><strong>Not complete.</strong> The comparison was stopped '
-            "before every candidate had all its folds. The verdict may change.</p>"
-        )
-    if command:
-        parts.append(_code(command))
-    if program:
-        summary = "<summary>What is recommended, in Python</summary>"
-        parts.append(f"<details>{summary}{_code(program)}</details>")
-    return f'<div class="verdict">{"".join(parts)}</div>'
+    stopped = (
+        '<p class="notice warning"><strong>Not complete.</strong> The comparison was stopped '
+        "before every candidate had all its folds. The verdict may change.</p>"
+    )
+    return (
+        f'<div class="verdict"><p>{_text(result["verdict"], 1000)}</p>'
+        + ("" if result["complete"] else stopped)
+        + (_code(command) if command else "")
+        + (_details("What is recommended, in Python", _code(program)) if program else "")
+        + "</div>"
+    )
 
 
 def _candidates(result: Mapping[str, Any]) -> str:
@@ -334,8 +333,9 @@ def _dot_plot(result: Mapping[str, Any]) -> str:
     ends = np.array([[row["lower"], row["upper"]] for row in rows] or [[0.0, 0.0]], dtype=float)
     # The axis shows most intervals whole: a few that are far off would press all others to 0.
     reach = max(2.0 * margin, 1.6 * float(np.quantile(np.abs(ends), 0.75)))
-    low = min(-1.5 * margin, max(float(ends.min()), -reach))
-    high = max(1.5 * margin, min(float(ends.max()), reach))
+    least = 1.5 * margin or 1e-6
+    low = min(-least, max(float(ends.min()), -reach))
+    high = max(least, min(float(ends.max()), reach))
 
     def x(value: float) -> str:
         # The axis is from 2 % to 98 %, and what lies beyond it is drawn at the edge.
@@ -412,8 +412,7 @@ def _facts_of_table(known: Mapping[str, Any]) -> str:
         f"difference.{_capped(len(gappy), 'columns with the most gaps')}"
         f"{_capped(len(classes), 'first classes', MOST_CATEGORIES)}"
         f"</p>{_table('Gaps by column', columns)}"
-        "<details><summary>The most frequent patterns of gaps</summary>"
-        f"{_table('Patterns of gaps', patterns)}</details>"
+        + _details("The most frequent patterns of gaps", _table("Patterns of gaps", patterns))
     )
 
 
@@ -516,6 +515,11 @@ def _messages(heading: str, lines: Sequence[str], kind: str = "notice") -> str:
     return f'<div class="{kind}"><strong>{heading}</strong><ul>{items}</ul></div>' if lines else ""
 
 
+def _details(summary: str, content: str) -> str:
+    """Return what a reader opens, and print shows."""
+    return f"<details><summary>{summary}</summary>{content}</details>"
+
+
 def _code(lines: str) -> str:
     """Return a command, which breaks between words, or a program, which scrolls by itself."""
     if "\n" in lines:
@@ -558,9 +562,10 @@ def _number(value: float | None, digits: int = 3) -> str:
     if value is None or not np.isfinite(value):
         return "–"
     size = abs(value)
+    is_count = isinstance(value, (int, np.integer))
     is_whole = size < 1e15 and (size >= 1000.0 or value == int(value))
-    form = ",.0f" if is_whole and size >= 1e4 else ".0f" if is_whole else f".{digits}g"
-    return f"{value:{form}}".replace("-", "−")
+    form = ".0f" if is_whole else f".{digits}g"
+    return f"{value:{',' if is_count or size >= 1e4 else ''}{form}}".replace("-", "−")
 
 
 def _aligned(values: Iterable[float | None], sign: str = "") -> list[str]:
