@@ -35,9 +35,11 @@ PAGE = """<!DOCTYPE html>
 {style}</style>
 </head>
 <body>
+<main>
 <p class="soft">{kind}</p>
 <h1>{title}</h1>
 {body}
+</main>
 <footer class="soft">Written by kernimpute {version}.</footer>
 </body>
 </html>
@@ -125,7 +127,7 @@ def _verdict_of_filling(imputation: TableImputation, n_constant: int, source: st
     elif n_constant > 0.5 * n_filled:
         caution = (
             f"{_percent(n_constant / n_filled)} of the fills equal the mean or the most frequent "
-            f"value of their column: the other columns say little of them. {caution}"
+            f"value of their column, so that they say nothing of their row. {caution}"
         )
     target = "COLUMN" if imputation.target is None else str(imputation.target)
     words = ["kernimpute", "compare", source or "TABLE.csv", "--target", target]
@@ -174,8 +176,8 @@ def _filled(imputation: TableImputation, name: Hashable, key: str) -> tuple[str,
         with np.errstate(over="ignore"):  # a deviation beyond the range of floats is shown as –
             mean, deviation = seen.mean(), seen.std()
         off = np.abs(new - mean)
-        near = 0.5 if (numbers == np.rint(numbers)).all() else 0.005 * deviation
-        n_constant = int((off <= near).sum())
+        is_whole = (numbers == np.rint(numbers)).all()
+        n_constant = int((new == np.rint(mean) if is_whole else off <= 0.005 * deviation).sum())
         distance = off.mean() / deviation if deviation > 0 else 0.0
         row = [*map(_number, (mean, new.mean(), deviation, new.std())), f"{distance:.2f}"]
         said = f"Mean: observed {row[0]}, filled {row[1]}. Standard deviation: {row[2]}, {row[3]}."
@@ -498,7 +500,7 @@ def _table(caption: str, columns: Mapping[str, Iterable[str]], kind: str = "") -
     )
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{caption}">'
-        f'<table class="{kind}"><caption><span>{caption}</span></caption>'
+        f"<table{kind and ' class=' + kind}><caption><span>{caption}</span></caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
