@@ -4,7 +4,9 @@ import json
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -18,31 +20,30 @@ ODD = "<b>&\"'日本_x" + "y" * 90
 
 
 class Page(HTMLParser):
-    """Collects tags, text and headings, and fails where a tag is closed that is not open."""
+    """A page's tags with their attributes and parents, and its text; no tag may stay open."""
 
     def __init__(self, path):
         super().__init__()
-        self.open, self.tags, self.text = [], [], ""
+        self.open, self.tags, self.text = [""], [], ""
         self.html = path.read_text(encoding="utf-8")
         self.feed(self.html)
         self.close()
-        assert self.open == []
+        assert self.open == [""]
         self.text = " ".join(self.text.split())
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs), self.open[-1] if self.open else ""))
-        if tag not in VOID:
-            self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
         self.tags.append((tag, dict(attrs), self.open[-1]))
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.text += data
+        self.text += data if self.open[-1] != "style" else ""
 
     def find(self, tag):
         return [attrs for name, attrs, _ in self.tags if name == tag]
@@ -50,13 +51,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def imputation():
-    frame = pd.DataFrame(
-        {
-            ODD: [1.0, 2.5, np.nan, 4.0, 4.0, np.nan],
-            "c": ["x & y", "<z>", None, "<z>", "<z>", None],
-            "y": ["<no>", "yes", "yes", "<no>", "yes", "<no>"],
-        }
-    )
+    columns = [1.0, 2.5, np.nan, 4.0, 4.0, np.nan], ["x & y", "<z>", None, "<z>", "<z>", None]
+    frame = pd.DataFrame({ODD: columns[0], "c": columns[1], "y": ["<no>", "yes"] * 3})
     return impute_table(frame, "y")
 
 
@@ -111,29 +107,22 @@ def page(request, tmp_path, imputation, comparison):
     return Page(path)
 
 
-# ------------------------------------------------------------------------- both pages
-
-
-def test_a_page_is_one_file_without_scripts_and_all_text_is_escaped(page):
+def test_a_page_is_one_escaped_file_without_scripts_with_the_verdict_on_top(page):
     tags = {tag for tag, *_ in page.tags}
     assert not tags & {"script", "link", "img", "iframe", "object", "b", "z", "t", "no", "it", "y"}
     named = {name for _, attrs, _ in page.tags for name in attrs}
     assert not [name for name in named if name.startswith("on") or name in ("src", "href")]
     assert not re.search(r"https?:|url\(|@import", page.html)
     assert "run <it>" in page.text
-    assert "<t>.csv" in page.text
     assert "ab12" in page.text
-
-
-def test_the_verdict_stands_before_everything_else(page):
-    assert page.tags[[tag for tag, *_ in page.tags].index("h1") + 1][1]["class"] == "verdict"
+    tags = [(tag, attrs.get("class")) for tag, attrs, _ in page.tags]
+    assert tags[tags.index(("h1", None)) + 1] == ("div", "verdict")
 
 
 def test_a_figure_has_a_title_and_a_description_and_is_an_image(page):
     ids = [attrs["id"] for attrs in page.find("title")[1:] + page.find("desc")]
     assert len(ids) == len(set(ids))
     figures = re.findall(r'<svg role="img".*?</svg>(?=</figure>|</td>)', page.html)
-    assert figures
     for figure in figures:
         root = ElementTree.fromstring(figure)
         assert [child.tag for child in root[:2]] == ["title", "desc"]
@@ -141,31 +130,23 @@ def test_a_figure_has_a_title_and_a_description_and_is_an_image(page):
         assert root.get("aria-labelledby") == f"{root[0].get('id')} {root[1].get('id')}"
     assert len(figures) == len([1 for attrs in page.find("svg") if "role" in attrs])
     # Nothing inside needs more room than a telephone has: letters keep their size of 11.5 px.
-    labels = [
-        text.text for figure in figures for text in ElementTree.fromstring(figure).iter("text")
-    ]
+    labels = map(unescape, re.findall(r"<text[^>]*>([^<]*)", page.html))
     assert 2 < max(map(len, labels)) <= 50
 
 
 def test_tables_have_headers_with_scope_a_caption_and_their_own_scrolling(page):
-    assert page.find("table")
     assert {attrs.get("scope") for attrs in page.find("th")} == {"col", "row"}
-    assert len(page.find("caption")) == len(page.find("table"))
-    for tag, _, parent in page.tags:
-        assert tag != "table" or parent == "div"
+    assert {parent for tag, _, parent in page.tags if tag == "table"} == {"div"}
     scrolling = [attrs for attrs in page.find("div") if attrs.get("class") == "wide"]
-    assert len(scrolling) == len(page.find("table"))
+    assert len(scrolling) == len(page.find("caption")) == len(page.find("table"))
     assert all(attrs["tabindex"] == "0" and attrs["aria-label"] for attrs in scrolling)
 
 
 def test_the_style_prints_scrolls_and_knows_the_dark(page):
     for rule in (
         'name="viewport" content="width=device-width',
-        "size: A4",
-        "h1, h2, summary, figcaption, caption { break-after: avoid; }",
-        "break-inside: avoid",
+        "h1, h2, h2 + p, summary, figcaption, caption { break-after: avoid; }",
         ".wide { overflow-x: auto;",
-        "overflow-wrap: anywhere",
         "@media screen and (prefers-color-scheme: dark)",
     ):
         assert rule in page.html
@@ -174,7 +155,8 @@ def test_the_style_prints_scrolls_and_knows_the_dark(page):
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
 def test_colours_stand_out(mode):
     """By WCAG 2.2: 4.5 to 1 for text, 3 to 1 for what figures are made of."""
-    block = html.STYLE.split(":root {")[mode + 1].split("}")[0]
+    style = files("kernimpute.report").joinpath("style.css").read_text(encoding="utf-8")
+    block = style.split(":root {")[mode + 1].split("}")[0]
     colours = dict(re.findall(r"--(\w+): #(\w{6})", block))
 
     def luminance(name):
@@ -182,16 +164,11 @@ def test_colours_stand_out(mode):
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return linear @ [0.2126, 0.7152, 0.0722]
 
-    for name, back, least in (
-        *((name, back, 4.5) for name in ("ink", "soft") for back in ("back", "panel")),
-        *((name, "back", 4.5) for name in ("blue", "orange")),
-        *(("grey", back, 3.0) for back in ("back", "panel")),
-    ):
+    on_both = [(name, back) for name in ("ink", "soft", "grey") for back in ("back", "panel")]
+    for name, back in [*on_both, ("blue", "back"), ("orange", "back")]:
         darker, lighter = sorted([luminance(name), luminance(back)])
+        least = 3.0 if name == "grey" else 4.5
         assert (lighter + 0.05) / (darker + 0.05) >= least, (name, back)
-
-
-# ------------------------------------------------------------------------- a filled table
 
 
 def test_the_report_says_what_was_done_and_what_comes_next(tmp_path, imputation):
@@ -201,10 +178,8 @@ def test_the_report_says_what_was_done_and_what_comes_next(tmp_path, imputation)
         "4 of 18 cells (22 %) in 2 columns were filled from what the columns say of each other",
         "kernimpute compare t.csv --target y",
         "4 of 6 rows (67 %) were complete",
-        "2 filled, 33 % of its cells",
         "Without a gap: y.",
-        "random seed 0",
-        "0 were left missing",
+        "random seed 0), and 0 were left missing",
         "The label (y) was neither used nor filled.",
         "scikit-learn",
     ):
@@ -212,28 +187,21 @@ def test_the_report_says_what_was_done_and_what_comes_next(tmp_path, imputation)
 
 
 @pytest.mark.parametrize(
-    ("cells", "categorical", "expected", "n_constant"),
+    ("cells", "expected", "n_constant"),
     [
-        ([1.0, 2.5, 4.5, 4.0, 2.0, 4.0], (), ["3", "3", "1.37", "1", "0.73"], 0),
-        ([1, 2, 4, 5, 3, 3], (), ["3", "3", "1.58", "0", "0.00"], 2),
-        ([1, 1, 2, 3, 1, 1], ("x",), ["1 50\u00a0%", "1 100\u00a0%", "–", "–", "–"], 2),
-        ([*"aaab", "b", "b"], (), ["a 75\u00a0%", "a 0\u00a0%", "–", "–", "–"], 0),
-        ([*"abcdefgha", "a"], (), ["a 12\u00a0%", "a 100\u00a0%", "–", "–", "–"], 2),
+        ([1.0, 2.5, 4.5, 4.0, 2.0, 4.0], "3 3 1.37 1 0.73", 0),
+        ([0, 1, 0, 1, 0, 1], "0.5 0.5 0.5 0.5 1.00", 1),
+        ([10**18 + k for k in range(6)], "1e+18 1e+18 0 0 0.00", 2),
+        ([*"aaab", "b", "b"], "a 75\u00a0% a 0\u00a0% – – –", 0),
+        ([*"abcdefgha", "a"], "a 12\u00a0% a 100\u00a0% – – –", 2),
+        (pd.Categorical([1, 1, 2, 3, 1, 1]), "1 50\u00a0% 1 100\u00a0% – – –", 2),
     ],
 )
-def test_observed_and_filled_cells_are_compared(
-    imputation, cells, categorical, expected, n_constant
-):
-    observed = np.arange(len(cells))[:, None] < len(cells) - 2
-    changed = replace(
-        imputation,
-        table=pd.DataFrame({"x": cells}),
-        observed=observed,
-        filled={"x": 2},
-        settings={"categorical": categorical},
-    )
+def test_observed_and_filled_cells_are_compared(imputation, cells, expected, n_constant):
+    table, observed = pd.DataFrame({"x": cells}), np.arange(len(cells))[:, None] < len(cells) - 2
+    changed = replace(imputation, table=table, observed=observed, filled={"x": 2})
     figure, row, constant = html._filled(changed, "x", "key")
-    assert row[2:-1] == expected
+    assert " ".join(row[2:-1]) == expected
     assert constant == n_constant
     assert ("all others" in figure) == (len(set(cells)) > html.MOST_CATEGORIES)
 
@@ -253,8 +221,7 @@ def test_the_most_important_caution_comes_first(tmp_path, given, said):
     write_report(tmp_path / "r.html", impute_table(frame, "y", **given))
     text = Page(tmp_path / "r.html").text
     assert said in text[: text.index("Where the gaps were")]
-    for solver in ("objective", "Stage I"):
-        assert solver not in text
+    assert "Stage I" not in text
 
 
 def test_a_table_without_gaps_has_a_report_too(tmp_path):
@@ -270,33 +237,22 @@ def test_a_report_stays_small_and_says_what_it_leaves_out(tmp_path, imputation):
     columns = {f"column_{k}_{'x' * 60}": rng.normal(size=9_000) for k in range(60)}
     columns |= {f"code_{k}_{'x' * 60}": rng.integers(0, 300, 9_000).astype(str) for k in range(40)}
     observed = rng.random((9_000, 100)) < 0.8
-    names = [*columns]
-    large = replace(
-        imputation,
-        table=pd.DataFrame(columns),
-        observed=observed,
-        filled=dict(zip(names, (~observed).sum(axis=0).tolist(), strict=True)),
-    )
+    filled = dict(zip(columns, (~observed).sum(axis=0).tolist(), strict=True))
+    table = pd.DataFrame(columns)
+    large = replace(imputation, table=table, observed=observed, filled=filled)
     write_report(tmp_path / "r.html", large)
     assert (tmp_path / "r.html").stat().st_size < 150_000
     text = Page(tmp_path / "r.html").text
     assert "Shown are the 60 columns with the most gaps, of 100." in text
     assert "Shown are the 24 columns with the most fills, of 100." in text
-    assert "each bar stands for 100 rows" in text
-
-
-# ------------------------------------------------------------------------- a comparison
 
 
 def test_a_comparison_says_what_was_found_and_how(tmp_path, comparison):
     write_comparison_report(tmp_path / "r.html", comparison)
     page = Page(tmp_path / "r.html")
     for said in (
-        "kernimpute fit t.csv -t y",
         "model = ( 1 < 2)",
-        "−0.900",
         "+0.012 to +0.048",
-        "<it>",
         "not tested",
         "Learners against “means, linear”",
         "5-fold cross-validation, repeated 3 times, with random seed 7",
@@ -307,10 +263,10 @@ def test_a_comparison_says_what_was_found_and_how(tmp_path, comparison):
     assert "Not complete" not in page.text
     comparison["complete"] = False
     comparison["effects"] = comparison["facts"]["fill_errors"] = []
+    comparison["settings"]["margin"] = 0.0
     write_comparison_report(tmp_path / "r.html", comparison)
     text = Page(tmp_path / "r.html").text
     assert text.index("Not complete.") < text.index("Candidates")
-    assert "Errors of fills" not in text
 
 
 def test_a_dot_plot_marks_findings_by_shape_and_keeps_far_intervals_at_its_edge(comparison):
@@ -321,32 +277,20 @@ def test_a_dot_plot_marks_findings_by_shape_and_keeps_far_intervals_at_its_edge(
         shapes[group.get("class")] = (mark[0].tag, line.get("x1"), mark.get("x"), line.get("x2"))
     assert [shape[0] for shape in shapes.values()] == ["path", "circle", "circle", "rect"]
     assert shapes["worse"][1] == "0.00%"
-    places = [float(place.rstrip("%")) for _, *three in shapes.values() for place in three]
-    assert 0.0 <= min(places) <= max(places) <= 100.0
     left, middle, right = (float(place.rstrip("%")) for place in shapes["better"][1:])
     assert middle == pytest.approx((left + right) / 2.0, abs=0.01)
-    zone = root.find("rect")
-    zero = float(zone.get("x").rstrip("%")) + float(zone.get("width").rstrip("%")) / 2.0
-    assert float(root.findall("line")[-1].get("x1").rstrip("%")) == pytest.approx(zero, abs=0.02)
-
-
-# ------------------------------------------------------------------------- text
 
 
 @pytest.mark.parametrize(
     ("write", "value", "expected"),
     [
-        (html._number, None, "–"),
         (html._number, np.nan, "–"),
         (html._number, -1234567, "−1,234,567"),
         (html._number, 1911.4, "1911"),
+        (html._number, 1911, "1,911"),
         (html._number, 0.012345, "0.0123"),
-        (html._percent, 0.0, "0\u00a0%"),
         (html._percent, 0.9996, "99.9\u00a0%"),
-        (html._percent, 0.00052, "0.05\u00a0%"),
         (html._aligned, [0.0312, None, -0.2], ["0.031", "–", "−0.200"]),
-        (html._aligned, [1234.5, 3.0], ["1,234", "3"]),
-        (html._aligned, [0.00012, 0.0], ["0.000120", "0.000000"]),
         (html._named, "a_b & CamelCase", "a_<wbr>b &amp; Camel<wbr>Case"),
         (html._joined, [*"abcdefghij"], "a, b, c, d, e, f, g, h and 2 more"),
         (html._text, "日本" * 30, "日本" * 19 + "日…"),

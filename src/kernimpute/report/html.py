@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,28 @@ import pandas as pd
 
 from kernimpute import __version__
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.kernels import Kernel
-from kernimpute.estimators.impute_table import TableImputation, kernel_text, method_text
-from kernimpute.report.page import PAGE, STYLE
+from kernimpute.estimators.impute_table import TableImputation, method_text
 from kernimpute.table.columns import counted
 
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+<p class="soft">{kind}</p>
+<h1>{title}</h1>
+{body}
+</main>
+<footer class="soft">Written by kernimpute {version}.</footer>
+</body>
+</html>
+"""
 MOST_ROWS = 60
 """Rows of a table in a report: columns of the user's table, or candidates."""
 MOST_DRAWN = 24
@@ -109,7 +127,7 @@ def _verdict_of_filling(imputation: TableImputation, n_constant: int, source: st
     elif n_constant > 0.5 * n_filled:
         caution = (
             f"{_percent(n_constant / n_filled)} of the fills equal the mean or the most frequent "
-            f"value of their column: the other columns say little of them. {caution}"
+            f"value of their column, so that they say nothing of their row. {caution}"
         )
     target = "COLUMN" if imputation.target is None else str(imputation.target)
     words = ["kernimpute", "compare", source or "TABLE.csv", "--target", target]
@@ -155,10 +173,11 @@ def _filled(imputation: TableImputation, name: Hashable, key: str) -> tuple[str,
     if is_number and name not in settings["categorical"]:
         numbers = values.to_numpy(dtype=float)
         seen, new = numbers[~gaps], numbers[gaps]
-        mean, deviation = seen.mean(), seen.std()
+        with np.errstate(over="ignore"):  # a deviation beyond the range of floats is shown as –
+            mean, deviation = seen.mean(), seen.std()
         off = np.abs(new - mean)
-        near = 0.5 if (numbers == np.rint(numbers)).all() else 0.005 * deviation
-        n_constant = int((off <= near).sum())
+        is_whole = (numbers == np.rint(numbers)).all()
+        n_constant = int((new == np.rint(mean) if is_whole else off <= 0.005 * deviation).sum())
         distance = off.mean() / deviation if deviation > 0 else 0.0
         row = [*map(_number, (mean, new.mean(), deviation, new.std())), f"{distance:.2f}"]
         said = f"Mean: observed {row[0]}, filled {row[1]}. Standard deviation: {row[2]}, {row[3]}."
@@ -316,8 +335,9 @@ def _dot_plot(result: Mapping[str, Any]) -> str:
     ends = np.array([[row["lower"], row["upper"]] for row in rows] or [[0.0, 0.0]], dtype=float)
     # The axis shows most intervals whole: a few that are far off would press all others to 0.
     reach = max(2.0 * margin, 1.6 * float(np.quantile(np.abs(ends), 0.75)))
-    low = min(-1.5 * margin, max(float(ends.min()), -reach))
-    high = max(1.5 * margin, min(float(ends.max()), reach))
+    least = 1.5 * margin or 1e-6
+    low = min(-least, max(float(ends.min()), -reach))
+    high = max(least, min(float(ends.max()), reach))
 
     def x(value: float) -> str:
         # The axis is from 2 % to 98 %, and what lies beyond it is drawn at the edge.
@@ -439,7 +459,8 @@ def _methods_of_comparison(result: Mapping[str, Any]) -> str:
 def _write(path: Path | str, title: str, kind: str, *parts: str) -> None:
     """Write a page of parts that are HTML; title and kind are text."""
     body, title = "\n".join(parts), _text(title)
-    page = PAGE.format(title=title, kind=kind, body=body, style=STYLE, version=__version__)
+    style = files("kernimpute.report").joinpath("style.css").read_text(encoding="utf-8")
+    page = PAGE.format(title=title, kind=kind, body=body, style=style, version=__version__)
     Path(path).write_text(page, encoding="utf-8")
 
 
@@ -459,8 +480,6 @@ def _methods(said: str, settings: Mapping[str, Any], command: str, data_sha256: 
 def _setting(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return ", ".join(map(str, value)) or "none"
-    if isinstance(value, Kernel):
-        return kernel_text(value)
     return "default" if value is None else str(value)
 
 
@@ -481,7 +500,7 @@ def _table(caption: str, columns: Mapping[str, Iterable[str]], kind: str = "") -
     )
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{caption}">'
-        f'<table class="{kind}"><caption><span>{caption}</span></caption>'
+        f"<table{kind and ' class=' + kind}><caption><span>{caption}</span></caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -499,14 +518,16 @@ def _messages(heading: str, lines: Sequence[str], kind: str = "notice") -> str:
 
 
 def _details(summary: str, content: str) -> str:
-    """Return what a reader opens; print shows it."""
+    """Return what a reader opens, and print shows."""
     return f"<details><summary>{summary}</summary>{content}</details>"
 
 
 def _code(lines: str) -> str:
-    """Return a command or a program to copy; a program scrolls by itself."""
-    kind = ' class="wide" tabindex="0"' if "\n" in lines else ""
-    return f"<pre{kind}><code>{escape(lines)}</code></pre>"
+    """Return a command, which breaks between words, or a program, which scrolls by itself."""
+    if "\n" in lines:
+        return f'<pre class="wide" tabindex="0"><code>{escape(lines)}</code></pre>'
+    words = " ".join(f"<span>{escape(word)}</span>" for word in lines.split(" "))
+    return f"<pre><code>{words}</code></pre>"
 
 
 # ------------------------------------------------------------------------- text
@@ -543,9 +564,10 @@ def _number(value: float | None, digits: int = 3) -> str:
     if value is None or not np.isfinite(value):
         return "–"
     size = abs(value)
+    is_count = isinstance(value, (int, np.integer))
     is_whole = size < 1e15 and (size >= 1000.0 or value == int(value))
-    form = ",.0f" if is_whole and size >= 1e4 else ".0f" if is_whole else f".{digits}g"
-    return f"{value:{form}}".replace("-", "−")
+    form = ".0f" if is_whole else f".{digits}g"
+    return f"{value:{',' if is_count or size >= 1e4 else ''}{form}}".replace("-", "−")
 
 
 def _aligned(values: Iterable[float | None], sign: str = "") -> list[str]:
@@ -603,18 +625,21 @@ def _strip(key: str, name: object, gaps: BoolArray, n_bars: int) -> str:
 def _histograms(observed: FloatArray, filled: FloatArray) -> str:
     """Return the shapes, 84 high, of observed numbers as an area and filled ones as a line."""
     both = np.concatenate([observed, filled])
-    if (both == np.rint(both)).all() and np.ptp(both) <= 20:
-        low, high = both.min(), both.max()
-        edges = np.arange(low - 0.5, high + 1)
+    # From 0 on, numbers that are large and close together still have edges between them.
+    least, both = both.min(), both - both.min()
+    if (both == np.rint(both)).all() and both.max() <= 20:
+        low, high = 0.0, both.max()
+        edges = np.arange(-0.5, high + 1)
     else:
-        low, high = np.quantile(observed, [0.005, 0.995])
+        low, high = np.quantile(both[: observed.size], [0.005, 0.995])
         edges = np.histogram_bin_edges(np.clip(both, low, high), 24)
     shares = [
-        np.histogram(np.clip(part, low, high), edges)[0] / part.size for part in (observed, filled)
+        np.histogram(np.clip(part, low, high), edges)[0] / part.size
+        for part in (both[: observed.size], both[observed.size :])
     ]
     tallest, box = max(share.max() for share in shares), 'y="2" height="62"'
-    first = ("≤ " if both.min() < low else "") + _number(low, 4)
-    last = ("≥ " if both.max() > high else "") + _number(high, 4)
+    first = ("≤ " if low > 0.0 else "") + _number(low + least, 4)
+    last = ("≥ " if both.max() > high else "") + _number(high + least, 4)
     return (
         _bars("observed", shares[0] / tallest, box)
         + _bars("outline", shares[1] / tallest, box)
@@ -626,7 +651,7 @@ def _histograms(observed: FloatArray, filled: FloatArray) -> str:
 def _share_bars(shares: Sequence[tuple[str, float, float]]) -> str:
     """Return the shapes, 20 high each, of (category, share of observed, of filled cells)."""
     return "".join(
-        f'<text class="ink" y="{y + 13}">{_text(category, 12)}</text>'
+        f'<text class="ink" y="{y + 13}">{_text(category, 11)}</text>'
         f'<rect class="observed" x="42%" y="{y + 3}" width="{34 * seen:.1f}%" height="6"/>'
         f'<rect class="filled" x="42%" y="{y + 10}" width="{34 * new:.1f}%" height="5"/>'
         f'<text x="100%" y="{y + 13}" text-anchor="end">{_percent(new)}</text>'
