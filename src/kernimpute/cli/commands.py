@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -229,30 +228,14 @@ def _impute_stream(
             callback=progress.rows,
             **roles | method,
         )
-    cautions = _without_half_unused(done.warnings, markers)
     return Summary(
         facts=done.facts,
         outputs=[output],
         n_rows=done.n_rows,
         notes=done.notes,
-        warnings=[*cautions, *progress.warnings_but(TableWarning)],
+        warnings=[*done.warnings, *progress.warnings_but(TableWarning)],
         filled=done.filled,
     )
-
-
-def _without_half_unused(
-    cautions: Iterable[str], markers: Mapping[str, Sequence[object]]
-) -> list[str]:
-    """Drop the caution on a missing value as text where it occurs as a number, and vice versa."""
-    from kernimpute.table.columns import marker_values
-
-    left = list(cautions)
-    for text in {one: None for own in markers.values() for one in own if isinstance(one, str)}:
-        unused = [f" the missing value {value!r}" for value in marker_values(text)]
-        found = [caution for end in unused for caution in left if caution.endswith(end)]
-        for caution in found[1:] if len(found) == len(unused) else found:
-            left.remove(caution)
-    return left
 
 
 # ------------------------------------------------------------------------- fit

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import datetime
 import gzip
+import importlib.util
 import io
 import json
 import os
@@ -70,12 +71,12 @@ _EXTENSIONS = (
 _ONE_OF = ".csv, .tsv, .jsonl (each also with .gz or .zst), .xlsx, .parquet, .feather"
 _MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\x03\x04": ".xlsx", b"{": ".jsonl"}
 """How files of these kinds begin; standard input without such a beginning is CSV."""
-_TO_PARQUET = "python -c \"import pandas; pandas.read_{}('{{0}}').to_parquet('{{1}}.parquet')\""
-_CONVERSIONS = {
+_PANDAS_READERS = {
     **{".dta": "stata", ".sas7bdat": "sas", ".xpt": "sas", ".sav": "spss", ".json": "json"},
     **{".pkl": "pickle", ".orc": "orc", ".h5": "hdf"},
 }
-_CONVERSIONS = {end: _TO_PARQUET.format(name) for end, name in _CONVERSIONS.items()} | {
+_TO_PARQUET = "python -c \"import pandas; pandas.read_{}('{{0}}').to_parquet('{{1}}.parquet')\""
+_CONVERSIONS = {end: _TO_PARQUET.format(name) for end, name in _PANDAS_READERS.items()} | {
     **dict.fromkeys((".xls", ".ods"), "soffice --headless --convert-to xlsx {0}"),
     **dict.fromkeys((".db", ".sqlite"), "sqlite3 -csv -header {0} 'SELECT * FROM t' > {1}.csv"),
     ".rds": "Rscript -e \"write.csv(readRDS('{0}'), '{1}.csv', row.names = FALSE)\"",
@@ -250,7 +251,10 @@ def _decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, str]:
         ) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise RefusedError(f"{source} is not text: it holds a zero byte on line {line}.")
+        raise RefusedError(
+            f"{source} is not text: it holds a zero byte on line {line}. If it is UTF-16, say "
+            "--encoding utf-16-le or utf-16-be."
+        )
     return text, used
 
 
@@ -284,9 +288,8 @@ def _sheet(data: bytes, source: str, decimal: str) -> TextTable:
             sheets = pd.read_excel(
                 io.BytesIO(data), sheet_name=None, keep_default_na=False, engine="openpyxl", **given
             )
-    except (
-        Exception
-    ) as error:  # Of the archive, of XML or of a sheet: openpyxl has none of its own.
+    # Of the archive, of XML or of a sheet: openpyxl has no error of its own.
+    except Exception as error:
         raise RefusedError(f"{source} is not an Excel file that can be read: {error}.") from error
     names = [name for name, sheet in sheets.items() if sheet.size]
     if not names:
@@ -349,12 +352,8 @@ def _arrow_values(file: TableFile, reading: Reading, unused: set[str]) -> TextVa
 
 def check_excel(path: object) -> None:
     """Refuse Excel files where what reads and writes them is not installed."""
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError as error:
-        raise RefusedError(
-            f"{path}: Excel files need openpyxl: pip install 'kernimpute[excel]'"
-        ) from error
+    if importlib.util.find_spec("openpyxl") is None:
+        raise RefusedError(f"{path}: Excel files need `pip install 'kernimpute[excel]'`.")
 
 
 @contextlib.contextmanager
@@ -453,7 +452,7 @@ def write_table(
         for name in filled.columns
     ]
     if kind == ".xlsx":
-        path.write_bytes(_excel(zip(*columns, strict=True), path))
+        path.write_bytes(_excel(zip(*columns, strict=True)))
         return
     if kind == ".jsonl":
         header, *rows = zip(*columns, strict=True)
@@ -527,32 +526,23 @@ def _plain_values(values: pd.Series) -> list[Any]:
     ]
 
 
-def _excel(rows: Iterable[tuple[Any, ...]], path: Path) -> bytes:
+def _excel(rows: Iterable[tuple[Any, ...]]) -> bytes:
     """Return an Excel file of one sheet."""
     from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
-
-    def cell(value: Any) -> Any:
-        is_time = isinstance(value, (datetime.date, datetime.time))
-        if value is None or isinstance(value, (int, float)):
-            return value
-        if is_time and getattr(value, "tzinfo", None) is None:
-            return value
-        text = WriteOnlyCell(sheet, str(value))
-        # Else "=1+1" would become a formula.
-        text.data_type = "s"
-        return text
-
-    try:
-        for row in rows:
-            sheet.append([cell(value) for value in row])
-    except IllegalCharacterError as error:
-        raise RefusedError(f"{error}: a text with control characters fits no sheet.") from error
-    data = io.BytesIO()
+    book, data = Workbook(), io.BytesIO()
+    own = (int, float, datetime.date, datetime.time, type(None))
+    for row, values in enumerate(rows, start=1):
+        for column, value in enumerate(values, start=1):
+            is_own = isinstance(value, own) and getattr(value, "tzinfo", None) is None
+            try:
+                cell = book.active.cell(row, column, value if is_own else str(value))
+            except IllegalCharacterError as error:
+                raise RefusedError(f"A sheet cannot hold control characters: {value!r}.") from error
+            if not is_own:
+                # Else "=1+1" would become a formula.
+                cell.data_type = "s"
     book.save(data)
     return data.getvalue()
 

@@ -466,7 +466,10 @@ def _beside(
     if not isinstance(cells, TextTable):
         cells = _with_columns(cells, predicted)
         return replace(file, cells=cells), pd.concat([frame, predicted], axis=1)
-    texts = predicted.map(lambda value: f"{value:.8g}" if isinstance(value, float) else str(value))
+    mark = cells.style.decimal
+    texts = predicted.map(
+        lambda value: f"{value:.8g}".replace(".", mark) if isinstance(value, float) else str(value)
+    )
     more = tuple(map(str, texts.columns))
     own = None if cells.values is None else _wider(cells.values, predicted)
     header = (*cells.header, *more)

@@ -234,33 +234,23 @@ def write_text(columns: Sequence[Sequence[str]], style: TextStyle) -> str:
 
 
 class Markers:
-    """The texts that are gaps, and those that are data, by column; and which of them occur."""
+    """The texts that are gaps, and those that are data, by column."""
 
     def __init__(self, reading: Reading, names: Sequence[str]) -> None:
-        self._missing = by_column(reading.missing_values, names)
+        self.missing = by_column(reading.missing_values, names)
         self._kept = by_column(reading.keep_values, names)
-        self._reading, self._names = reading, names
-        self._found: set[str] = set()
+        self.unused = {one: f"the missing value {one!r}" for one in reading.missing_values}
+        self.unused |= {one: f"the text to keep {one!r}" for one in reading.keep_values}
 
     def gaps(self, name: str, texts: Texts, *, keep: bool) -> BoolArray:
         """Return which cells are gaps; texts to keep are none if `keep`, in columns of text."""
-        missing, kept = self._missing.get(name, {}), self._kept.get(name, {}) if keep else {}
+        missing, kept = self.missing[name], self._kept[name] if keep else {}
         gaps, found = text_gaps(texts, missing, kept)
-        self._found |= {missing[text] for text in found}
-        self._found |= {kept[text] for text in kept if (~gaps & (texts == text)).any()}
+        used = [missing[text] for text in found]
+        used += [kept[text] for text in kept if (~gaps & (texts == text)).any()]
+        for one in used:
+            self.unused.pop(one, None)
         return gaps
-
-    def unused(self) -> list[str]:
-        """Return a caution for each text that no cell holds."""
-        cautions = []
-        for what, given in (
-            ("the missing value", self._reading.missing_values),
-            ("the text to keep", self._reading.keep_values),
-        ):
-            for one in given:
-                if one not in self._found:
-                    cautions.append(f"no cell holds {what} {one!r}")
-        return cautions
 
 
 def by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -275,7 +265,7 @@ def by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, dict[str,
         # Of the columns a and a=b, "a=b=0" is about the latter.
         owner = max(owners, key=len, default=None)
         for name in texts if owner is None else [owner]:
-            texts[name][one.removeprefix(f"{owner}=").strip()] = one
+            texts[name][one[0 if owner is None else len(owner) + 1 :].strip()] = one
     return texts
 
 
@@ -296,8 +286,7 @@ def infer_values(
     columns: dict[str, pd.Series] = {}
     decimals: dict[str, int | None] = {}
     cautions, notes, codes = list(table.cautions), list(table.notes), []
-    used = [name for name in table.names if name not in unused]
-    markers = Markers(reading, used)
+    markers = Markers(reading, table.names)
     for place, name in enumerate(table.names):
         texts = _stripped(table.cells(place))
         if name in unused:
@@ -319,36 +308,30 @@ def infer_values(
             if is_code and not is_forced and n_numeric == n_present:
                 codes.append(name)
             words = pd.unique(texts[gaps & (texts != "")]).tolist()
-            if words:
-                said = f"taken for gaps in the text column {name!r}: {listed(words)}"
-                doubtful = _like_codes(words, pd.unique(texts[~gaps]).tolist())
-                if doubtful is None:
-                    notes.append(said)
-                else:
-                    cautions.append(
-                        f"{said}, though {doubtful!r} looks like a code of this column: "
-                        f"--keep-values '{name}={doubtful}' keeps it"
-                    )
+            said = f"taken for gaps in the text column {name!r}: {listed(words)}"
+            unnamed = [word for word in words if word not in markers.missing[name]]
+            code = _like_codes(unnamed, pd.unique(texts[~gaps]).tolist())
+            if code is not None:
+                remedy = f"--keep-values '{name}={code}' keeps it"
+                cautions.append(f"{said}, though {code!r} is like its other values: {remedy}")
+            elif words:
+                notes.append(said)
             if not is_forced:
                 cautions.extend(_doubts(name, texts[~gaps], 0 if is_code else n_numeric))
             continue
-        bad = np.flatnonzero(~gaps & ~np.isfinite(numbers))
-        if bad.size:
-            share = (n_present - bad.size) / n_present
-            raise RefusedError(
-                f"{table.where(bad[0], name)}: "
-                + _unreadable(name, texts[bad[0]], share, table.style.decimal)
-            )
+        for row in np.flatnonzero(~gaps & ~np.isfinite(numbers))[:1]:
+            share = np.isfinite(numbers[~gaps]).mean()
+            problem = _unreadable(name, texts[row], share, table.style.decimal)
+            raise RefusedError(f"{table.where(row, name)}: {problem}")
         columns[name], decimals[name] = _number_series(plain, gaps, numbers)
-        if padded and decimals[name] == 0:
+        for row in padded[:1] if decimals[name] == 0 else ():
             cautions.append(
-                f"{table.where(padded[0], name)}: {texts[padded[0]]!r} has a leading zero and is "
-                f"read as a number, as most of the column's cells are: --categorical '{name}' if "
-                "these are codes"
+                f"{table.where(row, name)}: {texts[row]!r} has a leading zero and is read as a "
+                f"number, like the other cells: --categorical '{name}' if these are codes"
             )
     if codes:
         notes.append("read as codes, because they have leading zeros: " + ", ".join(codes))
-    cautions += markers.unused()
+    cautions += [f"no cell holds {what}" for what in markers.unused.values()]
     return TextValues(pd.DataFrame(columns), decimals, tuple(notes), tuple(cautions))
 
 
@@ -358,7 +341,7 @@ def read_values_as(
     """Return the values of a text table by the known kinds of its columns; others stay text."""
     columns: dict[str, pd.Series] = {}
     own_decimals: dict[str, int | None] = {}
-    markers = Markers(reading, list(kinds))
+    markers = Markers(reading, table.names)
     for place, name in enumerate(table.names):
         texts = _stripped(table.cells(place))
         kind = kinds.get(name)
@@ -374,12 +357,10 @@ def read_values_as(
             continue
         plain = _with_points(texts, table.style.decimal)
         numbers = _as_numbers(plain)
-        bad = np.flatnonzero(~gaps & ~np.isfinite(numbers))
-        if bad.size:
+        for row in np.flatnonzero(~gaps & ~np.isfinite(numbers))[:1]:
             raise RefusedError(
-                f"{table.where(bad[0], name)}: {texts[bad[0]]!r} is not "
-                "a finite number, and the column held numbers in the table that the model was "
-                "fitted to."
+                f"{table.where(row, name)}: {texts[row]!r} is not a finite number, and the column "
+                "held numbers in the table that the model was fitted to."
             )
         values, own = _number_series(plain, gaps, numbers)
         known = decimals.get(name)
@@ -484,13 +465,13 @@ def _doubts(name: str, present: Texts, n_numeric: int) -> Iterator[str]:
 
 def _unreadable(name: str, text: str, share: float, decimal: str) -> str:
     """Return what is wrong with a cell that is no number in a column of numbers."""
-    is_comma_number = _COMMA_NUMBER.fullmatch(text if decimal == "." else text.translate(_SWAPPED))
-    if is_comma_number and decimal == ".":
+    has_mark = _COMMA_NUMBER.fullmatch(text if decimal == "." else text.translate(_SWAPPED))
+    if has_mark and decimal == ".":
         problem = (
             "has a comma, in a column of numbers: write decimals with a point and thousands "
             "without a comma, or pass --decimal ',' if it is a decimal comma"
         )
-    elif is_comma_number:
+    elif has_mark:
         problem = "has a point, in a column of numbers with decimal commas: write it without"
     else:
         # Rounded down: what is not everything must not read as 100 %.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _temporary: set[Path] = set()
 """Files and folders that are not in place yet."""
 _last_acts: list[Callable[[], object]] = []
@@ -26,23 +28,34 @@ def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
     )
     _temporary.update(temporary)
     try:
-        yield temporary
+        with _final_names(dict(zip(temporary, paths, strict=True))):
+            yield temporary
         for place, final in zip(temporary, finals, strict=True):
             if final.exists():
                 shutil.copymode(final, place)
         with _putting:
             for place, final in zip(temporary, finals, strict=True):
                 os.replace(place, final)
-    except OSError as error:
-        # The caller knows only the final path.
-        for place, path in zip(temporary, paths, strict=True):
-            if error.filename is not None and os.fspath(error.filename) == str(place):
-                error.filename = str(path)
-        raise
     finally:
         for place in temporary:
             place.unlink(missing_ok=True)
         _temporary.difference_update(temporary)
+
+
+@contextlib.contextmanager
+def _final_names(places: dict[Path, Path]) -> Iterator[None]:
+    """Have errors name final paths, which the caller knows, for temporary ones or none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None and error.errno in _FULL:
+            # Few writers say where: it is the file that was begun last.
+            error.filename = str(([*filter(Path.exists, places)] or [*places])[-1])
+            error.strerror = os.strerror(error.errno)
+        for place, path in places.items():
+            if str(error.filename).startswith(str(place)):
+                error.filename = str(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -54,7 +67,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     _temporary.add(temporary)
     temporary.mkdir()
     try:
-        yield temporary
+        with _final_names({temporary: path}):
+            yield temporary
         with _putting:
             # No system call replaces a folder that is not empty.
             if final.exists():

@@ -28,6 +28,7 @@ from kernimpute.table.columns import (
     Column,
     GapValues,
     TableError,
+    as_number,
     counted,
     family_of,
     markers_of,
@@ -669,16 +670,18 @@ def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
 
 
 def unused_markers(table: pd.DataFrame, missing_values: GapValues) -> list[str]:
-    """Return a caution for each missing value that no cell holds."""
+    """Return a caution for each missing value that no cell holds; text and its number are one."""
     before = observed_in_table(table)
     owners: dict[object, dict[Hashable, list[object]]] = {}
     for name in table.columns:
         for marker in markers_of(missing_values, name):
             if isinstance(marker, (str, int, float)):
-                owners.setdefault(marker, {})[name] = [marker]
+                number = as_number(marker) if isinstance(marker, str) else None
+                key = marker if number is None else number
+                owners.setdefault(key, {}).setdefault(name, []).append(marker)
     return [
-        f"no cell holds the missing value {marker!r}"
-        for marker, of in owners.items()
+        f"no cell holds the missing value {next(iter(of.values()))[0]!r}"
+        for of in owners.values()
         if (observed_in_table(table, of) == before).all()
     ]
 

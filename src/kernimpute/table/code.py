@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,6 @@ from kernimpute.table.columns import (
     GapValues,
     TableError,
     Whole,
-    as_number,
     check_column_names,
     check_table,
     column_codes,
@@ -504,12 +503,13 @@ def _cautions(
             continue
         n_categories = len(column.values)
         has_many = n_categories > _MANY_CATEGORIES
-        if has_many and _are_quantities(column.values):
-            quantities.append(f"{column.name} ({n_categories} such as {column.values[0]!r})")
-        is_text = has_many and column.family in ("text", "object") and column.name not in named
-        numbers = [value for value in column.values if is_text and _spells_number(value)]
-        if 2 * len(numbers) > n_categories:
-            texts.append(f"{column.name} ({len(numbers)} of {n_categories} such as {numbers[0]!r})")
+        spelled = _spelled_numbers(column.values) if has_many else None
+        such = f"{column.name} ({n_categories} such as {column.values[0]!r})"
+        if spelled == "with a unit":
+            quantities.append(such)
+        is_text = column.family in ("text", "object") and column.name not in named
+        if spelled == "bare" and is_text:
+            texts.append(such)
             continue
         if has_many and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
@@ -532,22 +532,14 @@ def _cautions(
     return tuple(f"{what}: {', '.join(names)}" for what, names in found.items() if names)
 
 
-def _spells_number(value: object) -> bool:
-    """Return whether a value is text that spells a number, without leading zeros."""
-    return (
-        isinstance(value, str)
-        and not re.match(r"[+-]?0\d", value.strip())
-        and as_number(value.strip()) is not None
-    )
-
-
-def _are_quantities(categories: Sequence[object]) -> bool:
-    """Return whether nearly all are numbers, most of them with the same unit."""
+def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "bare", None]:
+    """Return which numbers nearly all categories are, most of them with the same unit, or most."""
     sample = categories[:: -(-len(categories) // _MOST_CHECKED)]
     read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in sample]
     matches = [match for match in read if match]
     units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
     n_bare = units.pop("", 0)
-    return (
-        len(units) == 1 and units.total() > n_bare and len(matches) >= _NUMBER_SHARE * len(sample)
-    )
+    if 2 * n_bare > len(sample):
+        return "bare"
+    have_unit = len(units) == 1 and units.total() > n_bare
+    return "with a unit" if have_unit and len(matches) >= _NUMBER_SHARE * len(sample) else None
