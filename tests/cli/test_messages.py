@@ -7,6 +7,7 @@ import pytest
 
 from kernimpute.cli.messages import Progress, in_options
 from kernimpute.core.status import Record
+from tests.cli.test_commands import RUNS
 
 
 @pytest.mark.parametrize(
@@ -80,13 +81,6 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
         assert progress.callback(Record(iteration=1, gap=0.5, stage="Stage I")) is False
     line = "\r\x1b[KStage I: round 1, gap 0.5\r\x1b[K"
     assert stderr.getvalue() == (line if is_terminal and not quiet else "")
-
-
-RUNS = {
-    "impute": ["t.csv", "-t", "y", "-o", "o.csv"],
-    "fit": ["t.csv", "-t", "y", "-o", "o.skops"],
-    "apply": ["m.skops", "t.csv", "-o", "o.csv"],
-}
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError, OSError, SystemExit])
