@@ -31,12 +31,6 @@ def test_exactly_the_share_is_missing_and_own_gaps_stay(mechanism, rate, own_gap
     assert not observed[np.isnan(X)].any()
 
 
-def test_inherent_removes_nothing():
-    X = table(own_gaps=30)
-    _, observed = amputed("inherent", X, 30 / X.size)
-    np.testing.assert_array_equal(observed, ~np.isnan(X))
-
-
 def test_under_mcar_every_cell_is_as_likely():
     X = table(n=6, d=5)
     n_draws, rate = 4000, 0.4

@@ -67,11 +67,6 @@ def test_no_more_moons_lose_a_cell_than_there_are(tmp_path):
         load(tmp_path, MOONS.replace("n_samples: 40", "n_samples: 1"))
 
 
-def test_a_file_without_keys_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="must hold keys and values"):
-        load(tmp_path, "- a\n")
-
-
 def test_limits_leave_units_out_with_a_reason():
     unit = {"dataset": "heart", "missing_rate": 0.4, "repetition": 3}
     for limits, to in (

@@ -22,7 +22,7 @@ def test_a_figure_of_the_committed_records_is_a_column_wide(name, tmp_path):
         assert picture.shape[1] == round(WIDTH * 150)
         # Something is drawn on the white.
         assert (picture[..., :3].min(axis=2) < 0.5).mean() > 0.003
-    if name == "pca":
+    if name == "moons":
         again = write_figures(config, records, tmp_path / "again")
         assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
 

@@ -1,6 +1,5 @@
 """Problems: the authors' splits and masks where there are any, reproducible ones for all else."""
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -55,15 +54,6 @@ def test_other_rates_and_mechanisms_take_the_authors_rows_with_our_masks(data_di
         np.testing.assert_array_equal(problem.train.truth, theirs.train.truth)
         assert gaps(problem.train).sum() == round(276 * 14 * other.missing_rate)
         assert not np.array_equal(gaps(problem.train), gaps(theirs.train))
-
-
-def test_what_the_authors_lack_is_refused(data_dir, tmp_path):
-    with pytest.raises(ValueError, match=r"must be in 0 \.\.\. 9; got 10\.$"):
-        split_rows("australian", 690, 10, "authors", data_dir)
-    shutil.copy(data_dir / "australian_splits.npz", tmp_path)
-    for folder in (None, tmp_path):
-        with pytest.raises(FileNotFoundError, match="beside australian.csv.*or be replaced by"):
-            split_rows("australian", 690, 0, "authors", folder)
 
 
 @pytest.mark.parametrize("mechanism", ["mcar", "mar", "mnar"])

@@ -31,16 +31,16 @@ from tests.experiments.small_problem import small_problem
 
 C, GAMMA = 2.0, 0.5
 PROBLEM = small_problem(held_out="amputed")
-LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=60)
+LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=50)
 
 NAMES = """
-mean+svc mean+svc_near mean+logistic mean+mlp mean+hgb mean+indicators+logistic
-class_mean+svc_near knn[k=3]+svc_near iterative+logistic iterative_label+svc_near
+mean+svc_near mean+mlp mean+hgb mean+indicators+logistic
+class_mean+svc_near knn[k=3]+svc_near iterative_label+svc_near
 missforest+logistic joint+logistic kernel_imputer+logistic kernel_imputer[subsets=2]+svc_near
 direct+own direct+refit direct+indicators+logistic direct[labels=shuffled]+refit
 direct[eta=select]+refit anchored+own expected+refit paper[max_iter=5]+own
 appendix[perturbation=no,max_iter=5]+own released[max_iter=5]+own K_o+refit
-hgb hgb+indicators gaussian karma genrbf geom expected_kernel
+hgb+indicators gaussian karma genrbf geom expected_kernel
 kernel_classifier kernel_classifier[C=1,smooth=0.5]
 """.split()
 

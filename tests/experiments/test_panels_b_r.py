@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.panel_b.summary import mean_ranks
-from experiments.panel_r.run import LEARNERS
 from experiments.panel_r.summary import ratios
 from experiments.panel_runs import read
 from experiments.tables.grid import markdown
@@ -99,19 +98,6 @@ def test_a_run_resumes_and_says_which_tables_are_absent(small, panel, tmp_path):
     absent = "wine" if panel == "panel_r" else "horse"
     said, _ = call("--method", "means", "--table", absent)
     assert f"Left out, because they are not there: {absent}." in said and "0 runs to do" in said
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_a_learner_predicts_a_quantity_in_its_own_units(learner):
-    Z = np.random.default_rng(0).normal(size=(60, 2))
-    y = 1000.0 + 50.0 * Z[:, 0]
-    rows = np.arange(60)
-    folds = [
-        ([Z[rows % 5 != k], Z[rows % 5 == k]], y[rows % 5 != k], rows[rows % 5 == k])
-        for k in range(5)
-    ]
-    (found,) = LEARNERS[learner]([Z, Z], y, folds)
-    assert np.abs(found - y).mean() < 10.0
 
 
 def test_ranks_and_ratios_are_of_means_by_table_on_common_folds():

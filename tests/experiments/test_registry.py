@@ -11,7 +11,6 @@ from experiments.registry import (
     paper_name,
     parts_of,
     uses_labels,
-    without_option,
 )
 
 
@@ -43,12 +42,6 @@ def test_a_name_says(method, parts, family, paper, label):
     assert paper_name(method) == paper
     if label is not None:
         assert label_of(method) == label
-
-
-def test_an_option_is_left_out():
-    assert without_option("kernel_imputer[subsets=5]+mlp", "subsets") == "kernel_imputer+mlp"
-    assert without_option("direct[eta=1,subsets=5]+svc", "subsets") == "direct[eta=1]+svc"
-    assert without_option("mean+mlp", "subsets") == "mean+mlp"
 
 
 def test_methods_of_a_config_have_labels_of_their_own():

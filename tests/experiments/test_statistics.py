@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from experiments.ranks import average_ranks, critical_difference
-from experiments.statistics import CELL, paired_test, signed_rank_p, versus
+from experiments.statistics import CELL, paired_test, signed_rank_p
 
 
 def laid_out(values: dict[str, list[list[float]]]) -> pd.DataFrame:
@@ -64,15 +64,6 @@ def test_ranks_share_ties_and_sum_to_the_same():
     ranks = average_ranks(wide)
     assert ranks["rank"].to_dict() == {"a": 1.25, "b": 1.75, "c": 3.0}
     assert ranks["complete"].all()
-
-
-def test_versus_counts_the_cells():
-    better = [[0.9, 0.91, 0.9, 0.92], [0.8, 0.81, 0.8, 0.8]]
-    base = [[0.8, 0.8, 0.8, 0.81], [0.8, 0.8, 0.81, 0.8]]
-    row = versus(laid_out({"base": base, "other": better}), "base").loc["other"]
-    assert (row["cells"], row["higher"], row["lower"]) == (2, 1, 0)
-    assert (row["better"], row["worse"]) == (1, 0)
-    assert row["difference"] == pytest.approx(np.mean(np.subtract(better, base)))
 
 
 def test_the_critical_difference_is_demsars():

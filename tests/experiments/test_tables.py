@@ -51,17 +51,6 @@ def test_accuracy_is_the_mean_and_stands_beside_the_papers():
     assert len(lines_of(table, "heart", "Ours", "published")) == 1
 
 
-def test_fewer_repetitions_are_counted_in_brackets_and_one_has_no_deviation():
-    few, one = (
-        make_tables(CONFIG, classification_records((0.2, 0.6), THREE, n))[0] for n in (4, 1)
-    )
-    (line,) = lines_of(few, "heart", "MI", "plain")
-    assert line.count(" (4)") == line.count("±") == 2
-    assert "**" not in markdown(few)
-    (line,) = lines_of(one, "heart", "MI", "plain")
-    assert "±" not in line
-
-
 @pytest.mark.parametrize(("level", "bullets"), [(0.8, 16), (0.95, 0)])
 def test_the_best_is_bold_once_a_cell_and_marked_where_it_stands_alone(level, bullets):
     # NewImp has three repetitions: it is never bold, but whoever it beats doesn't stand alone.

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -434,13 +435,18 @@ _limits: list[Any] = []
 """The limits of all who are inside `one_thread`; the first alone found BLAS as it was."""
 
 
+@cache
+def _blas() -> Any:
+    """Return the libraries of BLAS, all loaded before the first call; a search takes 3 ms."""
+    # Not those of OpenMP, because its threads are each thread's own.
+    return ThreadpoolController().select(user_api="blas")
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Give BLAS one thread until the last who is inside leaves, in whichever order they do."""
     with _limits_lock:
-        # Only those of BLAS: the threads of OpenMP are each thread's own.
-        libraries = ThreadpoolController().select(user_api="blas")
-        _limits.append(libraries.limit(limits=1).__enter__())
+        _limits.append(_blas().limit(limits=1).__enter__())
     try:
         yield
     finally:

@@ -79,14 +79,6 @@ def test_every_round_meets_the_conditions_of_its_quadratic_program(C, gamma):
         assert (slack[can_fall] <= tolerance).all()
 
 
-def test_the_positive_part_is_positive_and_nearest():
-    kernels = GEOMKernels(gappy(9, share=0.7)[0], 8.0)
-    assert np.linalg.eigvalsh(kernels.K)[0] < -0.1
-    assert np.linalg.eigvalsh(kernels.K_positive)[0] >= -1e-10
-    # A projection on a cone is orthogonal to what it cuts off.
-    assert abs(np.vdot(kernels.K_positive, kernels.K - kernels.K_positive)) <= 1e-8
-
-
 def test_rows_without_observed_cells_take_part_in_nothing():
     X, y = gappy(14)
     empty = np.full((3, 5), np.nan)

@@ -12,7 +12,6 @@ from experiments.baselines.newimp import (  # noqa: E402
     NewImpImputer,
     flow_velocity,
     move_cells,
-    velocity_of_new_rows,
 )
 
 
@@ -37,17 +36,6 @@ def test_the_velocity_is_the_mean_over_rows_written_as_two_loops():
             expected[i] += (K * score - weight * K * (x - z) / bandwidth**2) / len(rows)
     found = flow_velocity(tensor(points), tensor(rows), tensor(scores), bandwidth, weight)
     np.testing.assert_allclose(found.numpy(), expected, rtol=0.0, atol=1e-14)
-
-
-def test_a_new_row_moves_as_if_it_were_one_of_the_rows():
-    rng = np.random.default_rng(6)
-    rows, points = tensor(rng.normal(size=(6, 3))), tensor(rng.normal(size=(2, 3)))
-    scores, own = tensor(rng.normal(size=(6, 3))), tensor(rng.normal(size=(2, 3)))
-    found = velocity_of_new_rows(points, own, rows, scores, 0.9, 1.5)
-    for i in range(2):
-        joined, both = torch.vstack([rows, points[i]]), torch.vstack([scores, own[i]])
-        expected = flow_velocity(joined, joined, both, 0.9, 1.5)
-        np.testing.assert_allclose(found[i], expected[-1], rtol=0.0, atol=1e-14)
 
 
 def test_under_a_gaussians_exact_score_cells_go_to_the_conditional_mean():
