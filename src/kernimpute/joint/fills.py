@@ -264,7 +264,9 @@ def fit_joint(
     heavy, weights = counted_rows(weights)
     # 1. Standard units.
     centre, scale = _centre_and_scale(X[heavy], weights)
-    is_used = numeric | ~_is_rare(X[heavy])
+    # Indicators that say the same in all rows but a few are left out.
+    ones, known = (X[heavy] == 1.0).sum(axis=0), (~np.isnan(X[heavy])).sum(axis=0)
+    is_used = numeric | (np.minimum(ones, known - ones) >= FEWEST_OF_CATEGORY)
     # A law needs a column.
     used = np.flatnonzero(is_used if is_used.any() else ~is_used)
     gaps = np.isnan(X[heavy][:, used]).sum(axis=1)
@@ -381,13 +383,6 @@ def counted_rows(weights: FloatArray) -> tuple[IntArray, FloatArray]:
     shares = shares[rows]
     total = min(max(float(weights.max()) * float(shares.sum()), float(rows.size)), 1.0 / LIGHTEST)
     return rows, shares * (total / shares.sum())
-
-
-def _is_rare(X: FloatArray) -> BoolArray:
-    """Return which indicators say the same in all rows but a few, of shape (n_columns,)."""
-    known = ~np.isnan(X)
-    ones = (X == 1.0).sum(axis=0)
-    return np.asarray(np.minimum(ones, known.sum(axis=0) - ones) < FEWEST_OF_CATEGORY)
 
 
 def _some(n_rows: int, most: int, generator: np.random.Generator) -> IntArray:

@@ -423,18 +423,16 @@ def check_starts(
 ) -> list[tuple[str, FloatArray | None]]:
     """Return the starts as names, each with its table where one is given."""
     listed = AUTO if isinstance(starts, str) and starts == "auto" else starts
-    must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
-    if isinstance(listed, str) or not isinstance(listed, Sequence) or not listed:
+    is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
+    if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
+        must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
         raise ValueError(refusal(owner, "starts", must_be, starts))
-    checked: list[tuple[str, FloatArray | None]] = []
-    for place, start in enumerate(listed):
-        if not isinstance(start, str):
-            checked.append((f"given table {place}", _check_table(problem, start, place, owner)))
-        elif start in STARTS:
-            checked.append((start, None))
-        else:
-            raise ValueError(refusal(owner, "starts", must_be, starts))
-    return checked
+    return [
+        (each, None)
+        if isinstance(each, str)
+        else (f"given table {place}", _check_table(problem, each, place, owner))
+        for place, each in enumerate(listed)
+    ]
 
 
 def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: str) -> FloatArray:
@@ -459,17 +457,8 @@ def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: 
 # ----------------------------------------------------------------------------------- the starts
 
 
-def _half(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
-    """Return the table with 0.5 or the most frequent code in its gaps."""
-    return _filled(problem, lambda known: 0.5)
-
-
-def _mean(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
-    """Return the table with the column mean or the most frequent code in its gaps."""
-    return _filled(problem, lambda known: float(known.mean()) if known.size else 0.5)
-
-
 def _filled(problem: RecoveryProblem, typical: Callable[[FloatArray], float]) -> FloatArray:
+    """Return the table with a typical number or the most frequent code in its gaps."""
     table = problem.X.copy()
     for column, codes in enumerate(problem.codes):
         known = problem.observed[:, column]
@@ -548,8 +537,8 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
 
 
 STARTS: dict[str, Callable[[RecoveryProblem, np.random.Generator], FloatArray]] = {
-    "half": _half,
-    "mean": _mean,
+    "half": lambda problem, _: _filled(problem, lambda known: 0.5),
+    "mean": lambda problem, _: _filled(problem, lambda known: known.mean() if known.size else 0.5),
     "random": _random,
     "spectral": _spectral,
 }
