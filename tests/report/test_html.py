@@ -155,7 +155,7 @@ def test_the_style_prints_scrolls_and_knows_the_dark(page):
 @pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
 def test_colours_stand_out(mode):
     """By WCAG 2.2: 4.5 to 1 for text, 3 to 1 for what figures are made of."""
-    style = files("kernimpute.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = files("kernimpute.report").joinpath("page.html").read_text(encoding="utf-8")
     block = style.split(":root {")[mode + 1].split("}")[0]
     colours = dict(re.findall(r"--(\w+): #(\w{6})", block))
 
@@ -255,7 +255,7 @@ def test_a_comparison_says_what_was_found_and_how(tmp_path, comparison):
         "+0.012 to +0.048",
         "not tested",
         "Learners against “means, linear”",
-        "5-fold cross-validation, repeated 3 times, with random seed 7",
+        "3 × 5-fold cross-validation with random seed 7",
         "Nadeau and Bengio, 2003",
         "numpy 2.0",
     ):

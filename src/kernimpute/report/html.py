@@ -15,6 +15,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -25,25 +26,6 @@ from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.estimators.impute_table import TableImputation, method_text
 from kernimpute.table.columns import counted
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-<p class="soft">{kind}</p>
-<h1>{title}</h1>
-{body}
-</main>
-<footer class="soft">Written by kernimpute {version}.</footer>
-</body>
-</html>
-"""
 MOST_ROWS = 60
 """Rows of a table in a report: columns of the user's table, or candidates."""
 MOST_DRAWN = 24
@@ -131,8 +113,7 @@ def _verdict_of_filling(imputation: TableImputation, n_constant: int, source: st
         )
     target = "COLUMN" if imputation.target is None else str(imputation.target)
     words = ["kernimpute", "compare", source or "TABLE.csv", "--target", target]
-    for unused in (*settings["ignore"], *settings["drop"]):
-        words += ["--ignore", str(unused)]
+    words += [f"--ignore={name}" for name in (*settings["ignore"], *settings["drop"])]
     return (
         f'<div class="verdict"><p>{_text(first, 400)}</p><p>{_text(caution, 600)}</p><p>Does '
         "filling help a model that predicts a column? Compare it with not filling, and with other "
@@ -272,7 +253,8 @@ def write_comparison_report(
         The command line that compared.
     """
     settings, known = result["settings"], result["facts"]
-    others = {k: value for k, value in settings.items() if k not in ("versions", "data_sha256")}
+    told = ("versions", "data_sha256", "candidates")
+    others = {name: value for name, value in settings.items() if name not in told}
     _write(
         path,
         f"Comparison: {Path(source).name}" if source else "Comparison",
@@ -438,8 +420,8 @@ def _methods_of_comparison(result: Mapping[str, Any]) -> str:
     return (
         f"{len(result['table'])} candidates were compared on {_number(known['n_rows'])} rows and "
         f"{counted(known['n_columns'], 'column')} with {_number(known['n_gaps'])} missing cells, "
-        f"by {settings['folds']}-fold cross-validation, repeated {settings['repeats']} times, with "
-        f"random seed {settings['seed']}"
+        f"by {settings['repeats']} × {settings['folds']}-fold cross-validation with random seed "
+        f"{settings['seed']}"
         f"{'; rows of one group were never parted' if settings['grouped'] else ''}. All candidates "
         "had the same folds. Filling, scaling, tuning and every choice used the training rows of a "
         f"fold only. The primary score was {_SCORES[settings['primary']]}. Differences have 95 % "
@@ -458,10 +440,10 @@ def _methods_of_comparison(result: Mapping[str, Any]) -> str:
 
 def _write(path: Path | str, title: str, kind: str, *parts: str) -> None:
     """Write a page of parts that are HTML; title and kind are text."""
-    body, title = "\n".join(parts), _text(title)
-    style = files("kernimpute.report").joinpath("style.css").read_text(encoding="utf-8")
-    page = PAGE.format(title=title, kind=kind, body=body, style=style, version=__version__)
-    Path(path).write_text(page, encoding="utf-8")
+    page = files("kernimpute.report").joinpath("page.html").read_text(encoding="utf-8")
+    content = {"title": _text(title), "kind": kind, "body": "\n".join(parts)}
+    written = Template(page).substitute(content, version=__version__)
+    Path(path).write_text(written, encoding="utf-8")
 
 
 def _methods(said: str, settings: Mapping[str, Any], command: str, data_sha256: str) -> str:
