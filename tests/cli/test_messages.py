@@ -83,6 +83,17 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
     assert stderr.getvalue() == (line if is_terminal and not quiet else "")
 
 
+@pytest.mark.parametrize("command", ["impute", "fit"])
+def test_a_large_table_gets_its_hint_before_the_work(program, table, monkeypatch, command):
+    monkeypatch.setattr("kernimpute.cli.messages._MANY_ROWS", {True: 20, False: 39})
+    given = (command, *RUNS[command], "--force")
+    assert "note: 40 rows are fitted at once: as a Parquet file it would" in program(*given)[2]
+    guided = (*given, "--guidance", "direct")
+    assert "note: 40 rows are fitted at once: --subset-size 500 takes" in program(*guided)[2]
+    for more in ("--quiet", "--subset-size=20"):
+        assert "note:" not in program(*guided, more)[2]
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError, OSError, SystemExit])
 @pytest.mark.parametrize("command", RUNS)
 def test_a_summary_that_fails_is_no_failure(fitted, program, monkeypatch, command, error):
