@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.impute import KNNImputer
 from sklearn.svm import SVC
 
 from kernimpute import VARIANTS, Status, impute, learn_kernel
@@ -153,16 +152,6 @@ def test_categorical_cells_get_codes_of_their_column(variant):
     )
     assert np.isin(result.X[:, 5], [0.0, 10.0, 20.0]).all()
     assert result.kernel.categorical == (5,)
-
-
-@pytest.mark.parametrize("variant", OURS)
-def test_a_reference_may_be_a_table_or_a_fitted_imputer(variant):
-    X, y = table()
-    imputer = KNNImputer().fit(X)
-    options = {"variant": variant, "kernel": Gaussian(1.0)}
-    by_imputer = impute(X, y, reference=imputer, **options)
-    by_table = impute(X, y, reference=imputer.transform(X), **options)
-    np.testing.assert_array_equal(by_imputer.X, by_table.X)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +35,9 @@ from scipy.spatial.distance import cdist
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint.gaussian import (
-    Factors,
     Law,
     drawn_classes,
     factors_of_means,
-    fit_factors,
-    fit_normal,
     normal_of_means,
     principal_factors,
     rows_times,
@@ -287,7 +283,7 @@ def fit_joint(
     )
     # 3. All cells.
     if math.isfinite(strength):
-        normal = _fit(Z, strength, weights, classes, normal, FIT_ROUNDS)
+        normal = normal.fitted(Z, strength, weights, classes, TOL, FIT_ROUNDS)
     # 4. The remainder.
     remainder = Remainder()
     if len(X) <= MOST_REMAINDER_ROWS and Z.shape[1] <= MOST_DENSE_COLUMNS:
@@ -295,22 +291,6 @@ def fit_joint(
     if math.isinf(strength) and not remainder.second:
         notes = (MEANS_NOTE,)
     return JointReference(centre, scale, groups, numeric, used, normal, strength, remainder, notes)
-
-
-def _fit(
-    Z: FloatArray,
-    strength: float,
-    weights: FloatArray,
-    classes: IntArray | None,
-    start: Law,
-    rounds: int,
-) -> Law:
-    """Return the law of rows in standard units, of the kind of its start."""
-    fit: Any = fit_factors if isinstance(start, Factors) else fit_normal
-    law: Law = fit(
-        Z, strength, weights=weights, classes=classes, start=start, tol=TOL, max_iter=rounds
-    )
-    return law
 
 
 def _choose(
@@ -349,7 +329,7 @@ def _choose(
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
     start = principal_factors(gappy, n_classes) if is_low_rank else normal
     for strength in STRENGTHS:
-        normal = _fit(gappy, strength, weights, classes, start, CHOICE_ROUNDS)
+        normal = start.fitted(gappy, strength, weights, classes, TOL, CHOICE_ROUNDS)
         if not is_low_rank:
             # EM cannot leave loadings of zero, where a strong prior leads.
             start = normal

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,7 @@ def rows_times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _Law(ABC):
+class Law(ABC):
     """A normal law for each class, all with one covariance; rows are (n_rows, n_columns)."""
 
     means: FloatArray  # (n_classes, n_columns)
@@ -116,6 +116,22 @@ class _Law(ABC):
     @abstractmethod
     def variances(self, Z: FloatArray, details: Any) -> FloatArray:
         """Return the conditional variances of the gaps within a class, 0 at observed cells."""
+
+    @abstractmethod
+    def fitted(
+        self,
+        Z: FloatArray,
+        strength: float,
+        weights: FloatArray,
+        classes: IntArray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 30,
+    ) -> Self:
+        """Return the law of rows in standard units, by EM that starts from this one.
+
+        `classes` has the codes 0, 1, … of the rows' classes, -1 where there is no label. EM stops
+        when a round moves the filled cells by at most `tol` in the root mean square.
+        """
 
     @abstractmethod
     def draw(self, Z: FloatArray, generator: np.random.Generator) -> FloatArray:
@@ -136,7 +152,7 @@ class _Law(ABC):
 
 
 @dataclass(frozen=True)
-class Normal(_Law):
+class Normal(Law):
     """A law with any covariance."""
 
     covariance: FloatArray  # (n_columns, n_columns)
@@ -144,7 +160,7 @@ class Normal(_Law):
     def expect(
         self, Z: FloatArray, posterior: FloatArray | None = None
     ) -> tuple[list[FloatArray], FloatArray, list[tuple[GapGroup, FloatArray]]]:
-        """Return what `_Law.expect` does, and the covariances of each group's patterns of gaps."""
+        """Return what `Law.expect` does, and the covariances of each group's patterns of gaps."""
         missing = np.isnan(Z)
         precision = np.asarray(np.linalg.inv(self.covariance))
         groups = [
@@ -184,9 +200,33 @@ class Normal(_Law):
             drawn[group.cells] += (root @ noise)[..., 0]
         return drawn
 
+    def fitted(
+        self,
+        Z: FloatArray,
+        strength: float,
+        weights: FloatArray,
+        classes: IntArray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 30,
+    ) -> Normal:
+        """Return the fit that starts from this law."""
+        missing = np.isnan(Z)
+        normal, before = self, None
+        for _ in range(max_iter):
+            # 1. E-step.
+            fills, posterior, groups = normal.expect(Z)
+            posterior = with_labels(posterior, classes)
+            # 2. M-step.
+            normal = _maximise(fills, posterior, groups, weights, strength)
+            now = mixed_fill(fills, posterior)[missing]
+            if before is not None and _movement(now, before) <= tol:
+                break
+            before = now
+        return normal
+
 
 @dataclass(frozen=True)
-class Factors(_Law):
+class Factors(Law):
     """A law whose covariance is low rank plus diagonal."""
 
     loadings: FloatArray  # (n_columns, n_factors): W
@@ -195,7 +235,7 @@ class Factors(_Law):
     def expect(
         self, Z: FloatArray, posterior: FloatArray | None = None
     ) -> tuple[list[FloatArray], FloatArray, tuple[list[FloatArray], FloatArray]]:
-        """Return what `_Law.expect` does, and the factors' means for each class and covariances."""
+        """Return what `Law.expect` does, and the factors' means for each class and covariances."""
         observed = ~np.isnan(Z)
         n_factors = self.loadings.shape[1]
         scaled = self.loadings / self.noise[:, None]
@@ -235,8 +275,49 @@ class Factors(_Law):
         drawn += generator.standard_normal(Z.shape) * np.sqrt(self.noise)
         return np.where(np.isnan(Z), drawn, Z)
 
-
-Law = Normal | Factors
+    def fitted(
+        self,
+        Z: FloatArray,
+        strength: float,
+        weights: FloatArray,
+        classes: IntArray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 30,
+    ) -> Factors:
+        """Return the fit that starts from this law."""
+        n_rows, n_columns = Z.shape
+        observed = ~np.isnan(Z)
+        known = np.where(observed, Z, 0.0)
+        counts = observed * weights[:, None]
+        totals = counts.sum(axis=0)
+        law, before = self, None
+        pseudo = MEAN_ROWS if len(self.means) > 1 else 0.0
+        for _ in range(max_iter):
+            # 1. E-step.
+            fills, posterior, (factors, spread) = law.expect(Z)
+            posterior = with_labels(posterior, classes)
+            now = mixed_fill(fills, posterior)
+            if before is not None and _movement(now, before) <= tol:
+                break
+            before = now
+            # 2. M-step. The deviations and factors are those under the classes' odds.
+            own = mixed_fill(factors, posterior)
+            deviation = np.where(observed, known - posterior @ law.means, 0.0)
+            squares = (spread + own[:, :, None] * own[:, None, :]).reshape(n_rows, -1)
+            n_factors = own.shape[1]
+            gram = (counts.T @ squares).reshape(n_columns, n_factors, n_factors)
+            gram += strength * np.eye(n_factors)
+            slope = (counts * deviation).T @ own
+            loadings = np.asarray(np.linalg.solve(gram, slope[..., None])[..., 0])
+            left = (counts * deviation**2).sum(axis=0) - (loadings * slope).sum(axis=1)
+            noise = (np.maximum(left, 0.0) + strength) / (totals + strength)
+            unexplained = counts * (known - own @ loadings.T)
+            common = unexplained.sum(axis=0) / np.maximum(totals, 1e-300)
+            sums = posterior.T @ unexplained + pseudo * common
+            sizes = posterior.T @ counts + pseudo
+            mean = sums / np.maximum(sizes, 1e-300)
+            law = Factors(mean, weights @ posterior / weights.sum(), loadings, noise)
+        return law
 
 
 def class_posterior(distances: FloatArray, shares: FloatArray) -> FloatArray:
@@ -271,41 +352,6 @@ def drawn_classes(posterior: FloatArray, generator: np.random.Generator) -> IntA
     return np.asarray(above.sum(axis=1))
 
 
-def fit_normal(
-    Z: FloatArray,
-    strength: float,
-    *,
-    weights: FloatArray | None = None,
-    classes: IntArray | None = None,
-    start: Normal | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 30,
-) -> Normal:
-    """Return the normal law of rows in standard units, by EM from unit covariance about 0.
-
-    `classes` has the codes 0, 1, … of the rows' classes, -1 where there is no label. EM stops when
-    a round moves the filled cells by at most `tol` in the root mean square.
-    """
-    n_rows, n_columns = Z.shape
-    missing = np.isnan(Z)
-    weights = np.ones(n_rows) if weights is None else weights
-    if start is None:
-        n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
-        start = normal_of_means(n_columns, n_classes)
-    normal, before = start, None
-    for _ in range(max_iter):
-        # 1. E-step.
-        fills, posterior, groups = normal.expect(Z)
-        posterior = with_labels(posterior, classes)
-        # 2. M-step.
-        normal = _maximise(fills, posterior, groups, weights, strength)
-        now = mixed_fill(fills, posterior)[missing]
-        if before is not None and _movement(now, before) <= tol:
-            break
-        before = now
-    return normal
-
-
 def _maximise(
     fills: list[FloatArray],
     posterior: FloatArray,
@@ -335,53 +381,6 @@ def _maximise(
     scatter += pseudo * (means - common).T @ (means - common)
     covariance = (scatter + strength * np.eye(n_columns)) / (total + strength)
     return Normal(means, totals / total, 0.5 * (covariance + covariance.T))
-
-
-def fit_factors(
-    Z: FloatArray,
-    strength: float,
-    *,
-    weights: FloatArray | None = None,
-    classes: IntArray | None = None,
-    start: Factors,
-    tol: float = 1e-3,
-    max_iter: int = 30,
-) -> Factors:
-    """Return the law of low rank plus diagonal; parameters as `fit_normal`'s."""
-    n_rows, n_columns = Z.shape
-    weights = np.ones(n_rows) if weights is None else weights
-    observed = ~np.isnan(Z)
-    known = np.where(observed, Z, 0.0)
-    counts = observed * weights[:, None]
-    totals = counts.sum(axis=0)
-    law, before = start, None
-    pseudo = MEAN_ROWS if len(start.means) > 1 else 0.0
-    for _ in range(max_iter):
-        # 1. E-step.
-        fills, posterior, (factors, spread) = law.expect(Z)
-        posterior = with_labels(posterior, classes)
-        now = mixed_fill(fills, posterior)
-        if before is not None and _movement(now, before) <= tol:
-            break
-        before = now
-        # 2. M-step. The deviations and factors are those under the classes' odds.
-        own = mixed_fill(factors, posterior)
-        deviation = np.where(observed, known - posterior @ law.means, 0.0)
-        squares = (spread + own[:, :, None] * own[:, None, :]).reshape(n_rows, -1)
-        n_factors = own.shape[1]
-        gram = (counts.T @ squares).reshape(n_columns, n_factors, n_factors)
-        gram += strength * np.eye(n_factors)
-        slope = (counts * deviation).T @ own
-        loadings = np.asarray(np.linalg.solve(gram, slope[..., None])[..., 0])
-        left = (counts * deviation**2).sum(axis=0) - (loadings * slope).sum(axis=1)
-        noise = (np.maximum(left, 0.0) + strength) / (totals + strength)
-        unexplained = counts * (known - own @ loadings.T)
-        common = unexplained.sum(axis=0) / np.maximum(totals, 1e-300)
-        sums = posterior.T @ unexplained + pseudo * common
-        sizes = posterior.T @ counts + pseudo
-        mean = sums / np.maximum(sizes, 1e-300)
-        law = Factors(mean, weights @ posterior / weights.sum(), loadings, noise)
-    return law
 
 
 def normal_of_means(n_columns: int, n_classes: int = 1) -> Normal:
