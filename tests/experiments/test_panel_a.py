@@ -16,10 +16,7 @@ from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import problem_of, read_table, unrounded
 from experiments.panel_a.run import MEASURED, errors_of
 from experiments.panel_a.summary import (
-    chosen_elsewhere,
     compare,
-    geometric_mean,
-    ratios,
     tables,
     wide,
 )
@@ -174,31 +171,10 @@ def test_a_run_resumes_and_a_method_can_be_replaced(small, tmp_path, monkeypatch
     assert len(rows) == 4 + 2 and (rows["accuracy"] > 0.5).all()
 
 
-PLACES = [(table, place) for table in ("crx", "australian", "wine") for place in (0, 1)]
-
-
 def row(table, rate, repetition, method, **measured):
     """Return a row as a run leaves it."""
     axes = {"table": table, "mechanism": "mcar", "rate": rate, "repetition": repetition}
     return {**axes, "method": method, **measured}
-
-
-def made_fills(**errors):
-    """Return rows of fills: for each method the errors of three tables, two repetitions each."""
-    rows = []
-    for method, values in errors.items():
-        for (table, repetition), error in zip(PLACES, values, strict=True):
-            wrong, n = (np.nan, 0) if table == "wine" else (error / 10, 50)
-            measured = {"error": error, "wrong": wrong, "n_categories": n}
-            rows.append(row(table, 0.2, repetition, method, **measured))
-    return pd.DataFrame(rows)
-
-
-def test_ratios_are_of_means_over_common_repetitions_and_sources_count_once():
-    rows = made_fills(first=[1, 1, 1, 3, 2, np.nan], means=[2, 2, 2, 2, 1, 7])
-    found = ratios(wide(rows, "error"), "first", "means")
-    assert found.to_dict() == {("australian", "mcar", 0.2): 0.75, ("wine", "mcar", 0.2): 2.0}
-    assert geometric_mean(found) == pytest.approx(1.5**0.5)
 
 
 def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
@@ -221,14 +197,6 @@ def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
     assert found.error == pytest.approx(np.std([2, -1, 1, 2, 3, 4, 5], ddof=1) / 7**0.5)
     turned = compare(wide(rows, "v"), "first", "second", sign=-1)
     assert (turned.mean, turned.up, turned.down) == (-found.mean, 1, 6)
-
-
-def test_the_simple_rival_is_chosen_on_the_other_repetitions():
-    rows = made_fills(first=[1, 1, 9, 1, 1, 1], second=[2, 2, 2, 2, 2, 0])
-    chosen = chosen_elsewhere(wide(rows, "error"), ["first", "second"])
-    by_place = {(place[1], place[4]): method for place, method in chosen.items()}
-    names = ["first", "first", "first", "second", "second", "first"]
-    assert by_place == dict(zip(PLACES, names, strict=True))
 
 
 def test_the_committed_tables_are_those_of_the_committed_rows():

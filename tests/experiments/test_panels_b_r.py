@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments.panel_b.summary import mean_ranks
-from experiments.panel_r.summary import ratios
 from experiments.panel_runs import read
 from experiments.tables.grid import markdown
 
@@ -98,23 +96,6 @@ def test_a_run_resumes_and_says_which_tables_are_absent(small, panel, tmp_path):
     absent = "wine" if panel == "panel_r" else "horse"
     said, _ = call("--method", "means", "--table", absent)
     assert f"Left out, because they are not there: {absent}." in said and "0 runs to do" in said
-
-
-def test_ranks_and_ratios_are_of_means_by_table_on_common_folds():
-    index = pd.MultiIndex.from_product([["s", "t"], [0, 1]], names=["source", "repetition"])
-    readings = pd.DataFrame(
-        {
-            "means + RidgeCV": [1.0, 3.0, 2.0, 2.0],
-            "first": [1.0, 2.0, 3.0, 3.0],
-            "second": [0.5, np.nan, 1.0, np.nan],
-        },
-        index=index,
-    )
-    assert ratios(readings, "first").to_dict() == {"s": 0.75, "t": 1.5}
-    assert ratios(readings, "second").to_dict() == {"s": 0.5, "t": 0.5}
-    # Gains in s: 0, 0.5, 0.5; in t: 0, -1, 1
-    ranks = mean_ranks(readings, -1, "means + RidgeCV")
-    assert ranks.to_dict() == {"means + RidgeCV": 2.5, "first": 2.25, "second": 1.25}
 
 
 @pytest.mark.parametrize("panel", PANELS)

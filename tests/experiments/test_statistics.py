@@ -1,26 +1,11 @@
 """Means, tests and ranks against scipy, closed forms and hand-made cases."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from experiments.ranks import average_ranks, critical_difference
-from experiments.statistics import CELL, paired_test, signed_rank_p
-
-
-def laid_out(values: dict[str, list[list[float]]]) -> pd.DataFrame:
-    """Return readings by method, a list a cell."""
-    n_repetitions = len(next(iter(values.values()))[0])
-    index = pd.MultiIndex.from_tuples(
-        [
-            (f"cell{cell}", "mcar", 0.2, "complete", "paper", "authors", repetition)
-            for cell in range(len(next(iter(values.values()))))
-            for repetition in range(n_repetitions)
-        ],
-        names=[*CELL, "repetition"],
-    )
-    return pd.DataFrame({name: np.ravel(cells) for name, cells in values.items()}, index=index)
+from experiments.ranks import critical_difference
+from experiments.statistics import paired_test, signed_rank_p
 
 
 def test_the_paired_test_is_scipys_on_the_common_repetitions():
@@ -57,13 +42,6 @@ def test_degenerate_pairs_need_no_variance():
 @pytest.mark.parametrize("differences", [[0, 2, -1, 1, 3], [1, 1, -2, 4], [0.5, 2, -3], [-1] * 15])
 def test_the_test_of_signed_ranks_is_scipys(differences):
     assert signed_rank_p(differences) == pytest.approx(stats.wilcoxon(differences).pvalue)
-
-
-def test_ranks_share_ties_and_sum_to_the_same():
-    wide = laid_out({"a": [[3.0], [3.0]], "b": [[2.0], [3.0]], "c": [[1.0], [1.0]]})
-    ranks = average_ranks(wide)
-    assert ranks["rank"].to_dict() == {"a": 1.25, "b": 1.75, "c": 3.0}
-    assert ranks["complete"].all()
 
 
 def test_the_critical_difference_is_demsars():

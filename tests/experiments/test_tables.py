@@ -12,7 +12,7 @@ from experiments.published import CLASSIFICATION
 from experiments.statistics import in_order, readings
 from experiments.tables import make_tables, write_tables
 from experiments.tables.grid import Table, markdown
-from tests.experiments.made_records import COMMITTED, METHODS, classification_records, committed
+from tests.experiments.made_records import COMMITTED, classification_records, committed
 
 CONFIG = SimpleNamespace(name="classification", kind="classification", repetitions=10)
 THREE = (("mean+svc", 0.8), ("direct+svc", 0.81), ("knn+svc", 0.79))
@@ -74,12 +74,3 @@ def test_failed_and_skipped_cells_are_shown_with_their_reason():
         (line,) = lines_of(table, "heart", "GEOM", rule)
         assert line.count(" failed |") == 4
     assert "GEOM: 40 of 160 runs failed: Too long." in table.notes
-
-
-def test_methods_are_ranked_and_those_with_gaps_marked():
-    _, ranks, _ = usual_tables()
-    (block,) = ranks.blocks
-    assert len(block) == len(METHODS)
-    assert block[0][0] == "anchored + logistic"
-    assert [row[2].text for row in block if row[0] == "NewImp + SVM"][0].endswith("†")
-    assert any(note.startswith("Nemenyi's critical difference of the 11") for note in ranks.notes)

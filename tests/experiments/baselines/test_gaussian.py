@@ -1,7 +1,5 @@
 """Gaussians with gaps: scipy's densities and maximum, scikit-learn's discriminant analysis."""
 
-import itertools
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,7 +10,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from experiments.baselines import gaussian
 from experiments.baselines.gaussian import (
     GaussianClassifier,
-    conditional_gaussians,
     fit_gaussian,
     spread,
 )
@@ -41,30 +38,6 @@ def observed_log_density(row, mean, covariance):
 
 def likelihood(X, mean, covariance):
     return sum(observed_log_density(row, mean, covariance) for row in X)
-
-
-@pytest.fixture
-def covariance():
-    factor = np.random.default_rng(3).normal(size=(4, 4))
-    return factor @ factor.T + 0.3 * np.eye(4)
-
-
-def test_conditionals_are_those_of_the_joint_precision(covariance):
-    # With L the precision of all cells: mean_g - L_gg^-1 L_go (x_o - mean_o), covariance L_gg^-1.
-    mean = np.array([1.0, -2.0, 0.5, 3.0])
-    masks = np.array(list(itertools.product([True, False], repeat=4)))
-    X = np.where(masks, np.random.default_rng(0).normal(size=masks.shape), np.nan)
-    means, covariances, pattern = conditional_gaussians(X, mean, covariance)
-    precision = np.linalg.inv(covariance)
-    for row, mask in enumerate(masks):
-        gaps = ~mask
-        inner = np.linalg.inv(precision[np.ix_(gaps, gaps)])
-        shift = inner @ precision[np.ix_(gaps, mask)] @ (X[row, mask] - mean[mask])
-        expected = np.zeros((4, 4))
-        expected[np.ix_(gaps, gaps)] = inner
-        assert_allclose(means[row, gaps], mean[gaps] - shift, atol=1e-12)
-        assert_array_equal(means[row, mask], X[row, mask])
-        assert_allclose(covariances[pattern[row]], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("prior_rows", [0.0, 2.5])
