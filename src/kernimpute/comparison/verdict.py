@@ -61,7 +61,7 @@ from kernimpute.core.checks import (
 from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import TableError, counted, listed, observed_in_table
-from kernimpute.table.frames import to_pandas
+from kernimpute.table.frames import check_in_memory, to_pandas
 from kernimpute.table.roles import table_labels
 
 GAPS_TELL = 0.01
@@ -437,13 +437,15 @@ def _prepared(
     missing_values: Sequence[object],
 ) -> tuple[Data, list[str]]:
     """Return the rows that have a label, numbers as floats, and cautions on what was left out."""
+    for name, value in (("X", X), ("y", y)):
+        check_in_memory(value, name, "compare")
     given = to_pandas(X).reset_index(drop=True)
-    name: Hashable = "y"
+    label: Hashable = "y"
     if isinstance(y, str):
         if y not in given.columns:
             must_be = f"the labels, or a column of X, which has {listed(given.columns)}"
             raise ValueError(refusal("compare", "y", must_be, y))
-        name, labels = y, given.pop(y)
+        label, labels = y, given.pop(y)
     else:
         labels = pd.Series(np.asarray(y) if not isinstance(y, pd.Series) else y.array, name="y")
     lengths = {"y": len(labels)} | ({} if groups is None else {"groups": len(np.asarray(groups))})
@@ -451,7 +453,7 @@ def _prepared(
         if length != len(given):
             must_be = f"of length {len(given)}, one for each row of X"
             raise ValueError(refusal_in_words("compare", whose, must_be, f"{length} values"))
-    column = labels.to_frame(name)
+    column = labels.to_frame(label)
     labelled = observed_in_table(column, missing_values)[:, 0]
     read = table_labels(column, labelled, task)
     cautions = list(read.cautions)
@@ -466,7 +468,7 @@ def _prepared(
         rare = classes[counts < FEWEST_OF_CLASS]
         if classes.size - rare.size < 2:
             raise TableError(
-                f"The label column {name!r} must have two classes of at least {FEWEST_OF_CLASS} "
+                f"The label column {label!r} must have two classes of at least {FEWEST_OF_CLASS} "
                 f"rows. Got {classes.size - rare.size}."
             )
         if rare.size:
