@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import math
 import platform
@@ -18,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -131,17 +132,9 @@ class Comparison:
             With the keys ``verdict``, ``recommendation``, ``table``, ``effects``, ``facts``,
             ``settings``, ``cautions``, ``folds`` and ``complete``.
         """
-        return {
-            "verdict": self.verdict,
-            "recommendation": self.recommendation,
-            "table": self.rows,
-            "effects": self.effects,
-            "facts": self.facts,
-            "settings": self.settings,
-            "cautions": list(self.cautions),
-            "folds": self.folds,
-            "complete": self.complete,
-        }
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain: dict[str, Any] = _plain(values | {"table": values.pop("rows")})
+        return plain
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON.
@@ -151,7 +144,7 @@ class Comparison:
         str
             JSON; `compare` takes a file that holds it as ``resume``.
         """
-        return json.dumps(_without_nan(self.to_dict()), indent=1)
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def to_markdown(self) -> str:
         """Return the verdict and the candidates as Markdown.
@@ -176,26 +169,24 @@ class Comparison:
         scores = SCORES[self.settings["task"]]
         cells = [["candidate", *scores, "difference", "95 % interval", "finding", "seconds"]]
         for row in self.rows:
-            if row["error"]:
-                cells.append([row["candidate"], *["–"] * (len(scores) + 2), row["error"], "–"])
-                continue
-            between = (
-                f"{row['lower']:+.3f} to {row['upper']:+.3f}" if row["lower"] is not None else ""
-            )
-            difference = f"{row['difference']:+.3f}" if row["difference"] is not None else ""
-            values = ["–" if row[one] is None else f"{row[one]:.3f}" for one in scores]
+            ends = [_shown(row[one], "+.3f") for one in ("lower", "upper")]
             cells.append(
                 [
-                    *(row["candidate"], *values, difference, between, row["finding"]),
-                    f"{row['seconds']:.2f}",
+                    row["candidate"],
+                    *(_shown(row[one], ".3f") for one in scores),
+                    _shown(row["difference"], "+.3f"),
+                    " to ".join(ends) if any(ends) else "",
+                    row["error"] or row["finding"],
+                    _shown(row["seconds"], ".2f"),
                 ]
             )
         return cells
 
     def _repr_html_(self) -> str:
         """Show the verdict and the candidates in a notebook."""
-        table = pd.DataFrame(self.cells()[1:], columns=self.cells()[0])
-        return f"<p><strong>{_escaped(self.verdict)}</strong></p>" + table.to_html(index=False)
+        head, *rows = self.cells()
+        table = pd.DataFrame(rows, columns=head).to_html(index=False)
+        return f"<p><strong>{html.escape(self.verdict)}</strong></p>{table}"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the differences to the simplest candidate with their intervals.
@@ -543,12 +534,12 @@ def _sampled(data: Data, max_rows: int, folds: int, seed: int) -> tuple[Data, li
         some = order[: max(folds, int((np.cumsum(sizes[order]) <= max_rows).sum()))]
         rows = np.flatnonzero(np.isin(data.groups, some))
     rows = np.sort(rows)
-    sample = Data(
-        data.table.iloc[rows].reset_index(drop=True),
-        data.given.iloc[rows].reset_index(drop=True),
-        data.y[rows],
-        data.task,
-        None if data.groups is None else data.groups[rows],
+    sample = replace(
+        data,
+        table=data.table.iloc[rows].reset_index(drop=True),
+        given=data.given.iloc[rows].reset_index(drop=True),
+        y=data.y[rows],
+        groups=None if data.groups is None else data.groups[rows],
     )
     return sample, [
         f"{len(rows)} of {n_rows} rows are compared, drawn at random: max_rows={max_rows}"
@@ -633,19 +624,20 @@ def judge(
     facts = facts | {"fill_errors": mean_fill_errors(folds, table)}
     n_folds = settings["folds"] * settings["repeats"]
     complete = len(folds) == n_folds
-    if len(folds) < FEWEST_FOLDS:
-        return Comparison(
-            verdict=f"No verdict yet: {len(folds)} of {n_folds} folds are finished.",
-            recommendation=_recommended("incomplete", None),
-            rows=[_row(one, folds, settings) for one in candidates],
-            effects=[],
-            facts=facts,
-            settings=settings,
-            folds=folds,
-            cautions=cautions,
-            complete=False,
-        )
     rows = {one.name: _row(one, folds, settings) for one in candidates}
+    found = Comparison(
+        verdict=f"No verdict yet: {len(folds)} of {n_folds} folds are finished.",
+        recommendation=_recommended("incomplete", None),
+        rows=[*rows.values()],
+        effects=[],
+        facts=facts,
+        settings=settings,
+        folds=folds,
+        cautions=cautions,
+        complete=complete,
+    )
+    if len(folds) < FEWEST_FOLDS:
+        return found
     failed = [name for name, row in rows.items() if row["error"]]
     cautions += tuple(f"{name} failed: {rows[name]['error']}" for name in failed)
     base = settings["baseline"]
@@ -669,16 +661,12 @@ def judge(
     sentence = _sentence(choice, facts, settings, rows)
     if not complete:
         sentence = f"Not complete, {len(folds)} of {n_folds} folds: {sentence}"
-    return Comparison(
+    return replace(
+        found,
         verdict=sentence,
         recommendation=_recommended(choice.kind, choice.candidate),
-        rows=[*rows.values()],
         effects=choice.effects,
-        facts=facts,
-        settings=settings,
-        folds=folds,
         cautions=cautions,
-        complete=complete,
     )
 
 
@@ -700,7 +688,7 @@ def _row(
         **dict.fromkeys(("difference", "lower", "upper", "p", "p_holm")),
         "finding": "baseline" if candidate.name == settings["baseline"] else "",
         "n_folds": len(own),
-        "error": errors[0] if errors else "",
+        "error": " ".join(errors[0].split()) if errors else "",
     }
 
 
@@ -791,14 +779,10 @@ def _recommended(kind: str, candidate: Candidate | None) -> dict[str, Any]:
     """Return the recommendation, with Python that makes the estimator."""
     found: dict[str, Any] = dict.fromkeys(("candidate", "filling", "learner", "code", "command"))
     if candidate is not None:
-        found |= {
-            "candidate": candidate.name,
-            "filling": candidate.filling,
-            "learner": candidate.learner,
-            "code": python_of(candidate.estimator)
-            if hasattr(candidate.estimator, "get_params")
-            else None,
-        }
+        found["candidate"] = candidate.name
+        found |= {"filling": candidate.filling, "learner": candidate.learner}
+        if hasattr(candidate.estimator, "get_params"):
+            found["code"] = python_of(candidate.estimator)
     return {"kind": kind} | found
 
 
@@ -861,17 +845,17 @@ def _under(choice: _Choice, task: str) -> str:
 # ------------------------------------------------------------------------- text
 
 
-def _without_nan(value: Any) -> Any:
-    """Return plain values with None in place of what JSON lacks."""
-    if isinstance(value, Mapping):
-        return {str(name): _without_nan(one) for name, one in value.items()}
+def _shown(value: float | None, form: str) -> str:
+    """Return a number as text, and nothing for none."""
+    return "" if value is None else f"{value:{form}}"
+
+
+def _plain(value: Any) -> Any:
+    """Return values as Python's own, with None in place of numbers that are not finite."""
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_nan(one) for one in value]
+        return [_plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _escaped(text: str) -> str:
-    """Return text for HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
