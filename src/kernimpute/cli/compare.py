@@ -267,6 +267,8 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
         if facts[name]:
             value = facts[name]
             lines.append((what, ", ".join(value) if isinstance(value, list) else f"{value} pairs"))
+    if facts["n_copies"]:
+        lines.append(("copies", f"{facts['n_copies']} rows repeat another one"))
     if facts["rare_categories"]:
         lines.append(("rare categories", f"{len(facts['rare_categories'])} of fewer than 10 rows"))
     return lines
