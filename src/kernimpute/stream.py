@@ -48,7 +48,13 @@ from kernimpute.estimators.impute_table import (
     size_text,
 )
 from kernimpute.table.code import Unknown
-from kernimpute.table.columns import TableError, check_column_names, listed, observed_in_table
+from kernimpute.table.columns import (
+    GapValues,
+    TableError,
+    check_column_names,
+    listed,
+    observed_in_table,
+)
 from kernimpute.table.frames import as_frame, with_filled_columns
 from kernimpute.table.parquet import (
     BLOCK_ROWS,
@@ -120,7 +126,7 @@ def impute_parquet(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     max_fit_rows: int = SAMPLE_ROWS,
     batch_rows: int = BLOCK_ROWS,
@@ -330,7 +336,7 @@ def impute_dask(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     max_fit_rows: int = SAMPLE_ROWS,
     **parameters: Any,
@@ -435,7 +441,7 @@ def _sampled(
     n_rows: int,
     most: int,
     seed: int,
-    missing_values: Sequence[object],
+    missing_values: GapValues,
     task: str,
 ) -> NDArray[np.intp]:
     """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
@@ -455,7 +461,7 @@ def _observing(
     sample: pd.DataFrame,
     names: Iterable[Hashable],
     labels: pd.DataFrame | None,
-    missing_values: Sequence[object],
+    missing_values: GapValues,
 ) -> NDArray[np.intp]:
     """Return the first rows, labelled if labels are used, that observe what a sample does not."""
     n_seen = np.count_nonzero(observed_in_table(sample, missing_values), axis=0)

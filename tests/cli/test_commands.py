@@ -219,7 +219,7 @@ GUIDE = ["--guidance", "direct"]
     ("arguments", "message"),
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
-        ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
+        ([*HERE[:4], "o.xls"], "o.xls: the extension must be one of .csv, .tsv"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),

@@ -5,7 +5,6 @@ The library is imported by the commands themselves, so that `--help` need not wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -31,6 +30,10 @@ def impute(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
+    keep_values: options.KeepValues = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     guidance: options.Guidance = None,
     reference: options.Reference = None,
     seed: options.Seed = None,
@@ -69,7 +72,8 @@ def impute(
     limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
     chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
     method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
-    markers = missing_values or []
+    texts = tuple(missing_values or ()), tuple(keep_values or ())
+    reading = options.Reading(delimiter, decimal, encoding, *texts)
 
     from kernimpute.cli.files import streams
 
@@ -77,7 +81,7 @@ def impute(
     needed = [option for option, value in in_memory.items() if value is not None]
     if not needed and streams(table, output, scheduler):
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
-        done = _impute_stream(table, target, output, columns, markers, quiet, method)
+        done = _impute_stream(table, target, output, columns, reading, quiet, method)
     elif scheduler is not None or table.is_dir():
         what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
         raise RefusedError(
@@ -89,7 +93,7 @@ def impute(
         method |= {"task": task.value, "n_draws": draws or 0}
         beside = {"report": report, "mask": mask}
         done = _impute_in_memory(
-            table, target, output, columns, markers, read_as, method, beside, force, quiet
+            table, target, output, columns, reading, read_as, method, beside, force, quiet
         )
     print_done(done, quiet=quiet, as_json=as_json)
 
@@ -99,7 +103,7 @@ def _impute_in_memory(
     target: str | None,
     output: Path,
     columns: Columns,
-    missing_values: list[str],
+    reading: options.Reading,
     read_as: str,
     method: dict[str, Any],
     beside: dict[str, Path | None],
@@ -115,10 +119,10 @@ def _impute_in_memory(
         check_storable,
         open_table,
         read_with_roles,
+        replacing_outputs,
         table_extension,
         write_table,
     )
-    from kernimpute.core.files import replacing
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
 
@@ -133,10 +137,10 @@ def _impute_in_memory(
             outputs.append(path)
     if mask is not None:
         table_extension(mask)
-    file = open_table(table)
+    file = open_table(table, reading)
     for path in outputs:
         check_new_file(path, force=force)
-    values, roles = read_with_roles(file, target, read_as, columns, missing_values)
+    values, roles = read_with_roles(file, target, read_as, columns, reading)
     check_storable(output, file, values.frame, roles["drop"])
     with Progress(quiet=quiet) as progress, refusals():
         progress.hint(len(values.frame), method)
@@ -150,17 +154,19 @@ def _impute_in_memory(
         warnings=tuple(dict.fromkeys([*values.cautions, *imputation.warnings, *others])),
     )
     cells = {name: imputation.filled_cells(name) for name in imputation.filled}
-    with replacing(*outputs) as temporary:
+    with replacing_outputs(*outputs) as temporary:
         place = dict(zip(outputs, temporary, strict=True))
         for path, filled in zip(
             [output, *draws], [imputation.table, *imputation.draws], strict=True
         ):
             write_table(place[path], extension, file, filled, cells, values.decimals)
         if report is not None:
-            write_report(place[report], imputation, source=str(table))
+            write_report(place[report], imputation, source=file.source)
         if mask is not None:
             frame = imputation.filled_cells().reset_index(drop=True)
-            whole = TableFile(mask, pa.Table.from_pandas(frame, preserve_index=False))
+            whole = TableFile(
+                str(mask), ".parquet", pa.Table.from_pandas(frame, preserve_index=False)
+            )
             write_table(place[mask], table_extension(mask), whole, frame, {}, {})
     return Summary(
         facts=imputation.facts,
@@ -174,6 +180,8 @@ def _impute_in_memory(
 
 def _numbered(path: Path, extension: str, number: int) -> Path:
     """Return the file of a draw: out.1.csv for out.csv."""
+    if path == Path("-"):
+        raise RefusedError("--draws writes files beside --output, which must be one.")
     stem, given = path.name[: -len(extension)], path.name[-len(extension) :]
     return path.with_name(f"{stem}.{number}{given}")
 
@@ -183,50 +191,39 @@ def _impute_stream(
     target: str | None,
     output: Path,
     columns: Columns,
-    missing_values: list[str],
+    reading: options.Reading,
     quiet: bool,
     method: dict[str, Any],
 ) -> Summary:
     """Fill a Parquet file, or a folder of such, block by block."""
-    from kernimpute.cli.files import check_stream_output, column_roles
+    from kernimpute.cli.files import check_stream_output, codes, column_roles, missing_by_column
     from kernimpute.estimators.impute_table import TableWarning
     from kernimpute.stream import impute_parquet
-    from kernimpute.table.columns import marker_values
     from kernimpute.table.parquet import ParquetSource
 
     check_stream_output(table, output, force=method["force"])
     with Progress(quiet=quiet) as progress, refusals(ImportError, OSError):
-        roles = column_roles(ParquetSource(table).names, target, columns)
+        source = ParquetSource(table)
+        markers = missing_by_column(reading.missing_values, source.names)
+        roles = column_roles(source.names, target, columns)
+        if roles.pop("auto"):
+            roles["categorical"] += codes(source.first(), target, roles, markers)
         done = impute_parquet(
             table,
             output,
             target,
-            missing_values=[value for text in missing_values for value in marker_values(text)],
+            missing_values=markers,
             callback=progress.rows,
             **roles | method,
         )
-    cautions = _without_half_unused(done.warnings, missing_values)
     return Summary(
         facts=done.facts,
         outputs=[output],
         n_rows=done.n_rows,
         notes=done.notes,
-        warnings=[*cautions, *progress.warnings_but(TableWarning)],
+        warnings=[*done.warnings, *progress.warnings_but(TableWarning)],
         filled=done.filled,
     )
-
-
-def _without_half_unused(cautions: Iterable[str], missing_values: Iterable[str]) -> list[str]:
-    """Drop the caution on a missing value as text where it occurs as a number, and vice versa."""
-    from kernimpute.table.columns import marker_values
-
-    left = list(cautions)
-    for text in missing_values:
-        unused = [f" the missing value {value!r}" for value in marker_values(text)]
-        found = [caution for end in unused for caution in left if caution.endswith(end)]
-        for caution in found[1:] if len(found) == len(unused) else found:
-            left.remove(caution)
-    return left
 
 
 # ------------------------------------------------------------------------- fit
@@ -241,6 +238,10 @@ def fit(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     missing_values: options.MissingValues = None,
+    keep_values: options.KeepValues = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     guidance: options.Guidance = None,
     reference: options.Reference = None,
     seed: options.Seed = None,
@@ -276,7 +277,9 @@ def fit(
 
     from kernimpute.cli.models import fit_model
 
-    given = (table, output, target, task.value, columns, missing_values or [], method)
+    texts = tuple(missing_values or ()), tuple(keep_values or ())
+    reading = options.Reading(delimiter, decimal, encoding, *texts)
+    given = (table, output, target, task.value, columns, reading, method)
     done = fit_model(*given, predict=predict, force=force, quiet=quiet)
     print_done(done, quiet=quiet, as_json=as_json)
 
@@ -289,6 +292,9 @@ def predict(
     new: options.NewRows,
     output: options.PredictedTable,
     unknown: options.Unknown = options.UnknownName.KEEP,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -303,7 +309,8 @@ def predict(
     """
     from kernimpute.cli.models import predict_by_model
 
-    done = predict_by_model(model, new, output, unknown.value, trust, force, quiet)
+    reading = options.Reading(delimiter, decimal, encoding)
+    done = predict_by_model(model, new, output, reading, unknown.value, trust, force, quiet)
     print_done(done, quiet=quiet, as_json=as_json)
 
 
@@ -315,6 +322,9 @@ def apply(
     new: options.NewRows,
     output: options.FilledTable,
     unknown: options.Unknown = options.UnknownName.KEEP,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -330,7 +340,8 @@ def apply(
     """
     from kernimpute.cli.models import apply_model
 
-    done = apply_model(model, new, output, unknown.value, trust, force, quiet)
+    reading = options.Reading(delimiter, decimal, encoding)
+    done = apply_model(model, new, output, reading, unknown.value, trust, force, quiet)
     print_done(done, quiet=quiet, as_json=as_json)
 
 

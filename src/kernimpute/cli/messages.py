@@ -237,7 +237,7 @@ class Summary:
         if self.filled:
             lines.extend(["", *_columns(self.filled, self.n_rows), ""])
         lines.extend(f"note: {note}" for note in self.notes)
-        lines.extend(f"wrote {path}" for path in self.outputs)
+        lines.extend(f"wrote {path}" for path in self.outputs if path != Path("-"))
         return "\n".join(lines)
 
     def as_json(self) -> str:
@@ -273,7 +273,9 @@ def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
         for caution in done.warnings:
             typer.echo(f"warning: {caution}", err=True)
         if as_json or not quiet:
-            typer.echo(done.as_json() if as_json else done.as_text())
+            # Standard output is for the table alone, where it is written there.
+            is_taken = Path("-") in done.outputs
+            typer.echo(done.as_json() if as_json else done.as_text(), err=is_taken)
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError, SystemExit, KeyboardInterrupt):

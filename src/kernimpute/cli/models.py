@@ -22,14 +22,17 @@ from kernimpute.cli.files import (
     check_storable,
     check_stream_output,
     is_table_name,
+    missing_by_column,
     open_table,
     read_as_fitted,
     read_with_roles,
+    replacing_outputs,
     streams,
     table_extension,
     write_table,
 )
 from kernimpute.cli.messages import Progress, RefusedError, Summary, refusals
+from kernimpute.cli.options import Reading
 from kernimpute.cli.text import TextTable
 from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators import (
@@ -54,7 +57,7 @@ from kernimpute.estimators.impute_table import (
 )
 from kernimpute.stream import Found, checked_output, transform_parquet
 from kernimpute.table.code import TableCode
-from kernimpute.table.columns import Column, listed, marker_values
+from kernimpute.table.columns import Column, listed
 from kernimpute.table.frames import as_frame
 from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, opened
 from kernimpute.table.roles import table_labels
@@ -75,7 +78,9 @@ class Model:
     target: str | None = None
     ignored: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
-    missing_values: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = ()  # With the next two, as in `options.Reading`.
+    keep_values: tuple[str, ...] = ()
+    decimal: str | None = None
     # With how many decimals the columns of numbers were written; those in full are not listed.
     decimals: Mapping[str, int] = field(default_factory=dict)
     version: str = ""
@@ -141,8 +146,13 @@ def read_model(path: Path, *, trust: bool) -> Model:
     if parts["imputer"] is not loaded:
         return Model(**parts)
     given = loaded.missing_values
-    markers = given if isinstance(given, (list, tuple)) else [given]
-    texts = [str(one) for one in markers if isinstance(one, (str, int, float)) and one == one]
+    by_name = given if isinstance(given, dict) else {"": given}
+    texts = [
+        f"{name}={one}" if name else str(one)
+        for name, markers in by_name.items()
+        for one in (markers if isinstance(markers, (list, tuple)) else [markers])
+        if isinstance(one, (str, int, float)) and one == one
+    ]
     return Model(loaded, missing_values=tuple(texts))
 
 
@@ -163,7 +173,7 @@ def fit_model(
     target: str | None,
     task: str,
     columns: Columns,
-    missing_values: Sequence[str],
+    reading: Reading,
     method: Mapping[str, Any],
     *,
     predict: bool,
@@ -174,12 +184,12 @@ def fit_model(
     path = model_path(output)
     if path.absolute() == table.absolute():
         raise RefusedError(f"{path}: the model must be a file of its own.")
-    file = open_table(table)
+    file = open_table(table, reading)
     check_new_file(path, force=force)
     is_guided = "guidance" in method
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = task if is_guided or predict else "classification"
-    values, roles = read_with_roles(file, target, read_as, columns, missing_values)
+    values, roles = read_with_roles(file, target, read_as, columns, reading)
     # Without guidance the imputer has no use for the task, and says so.
     given = task if is_guided or not predict else "auto"
     with Progress(quiet=quiet) as progress, refusals():
@@ -198,7 +208,9 @@ def fit_model(
         target=target,
         ignored=(*map(str, fitted.roles.ignored), *map(str, fitted.unseen)),
         dropped=tuple(map(str, fitted.roles.dropped)),
-        missing_values=tuple(missing_values),
+        missing_values=reading.missing_values,
+        keep_values=reading.keep_values,
+        decimal=reading.decimal,
         decimals={
             name: digits
             for name, digits in values.decimals.items()
@@ -256,17 +268,25 @@ def _task_text(predictor: Predictor) -> str:
 
 
 def apply_model(
-    path: Path, new: Path, output: Path, unknown: str, trust: bool, force: bool, quiet: bool
+    path: Path,
+    new: Path,
+    output: Path,
+    reading: Reading,
+    unknown: str,
+    trust: bool,
+    force: bool,
+    quiet: bool,
 ) -> Summary:
     """Fill the gaps of new rows by a model, and write them."""
     model = read_model(path, trust=trust)
+    reading = _as_fitted(reading, model)
     if streams(new, output):
         return _apply_blocks(path, model, new, output, unknown, force=force, quiet=quiet)
     extension = table_extension(output)
-    file = open_table(new)
+    file = open_table(new, reading)
     check_new_file(output, force=force)
     dropped = _check_columns(model, new, file.names)
-    values = read_as_fitted(file, model.kinds, model.decimals, model.missing_values)
+    values = read_as_fitted(file, model.kinds, model.decimals, reading)
     check_storable(output, file, values.frame, dropped)
     start = time.perf_counter()
     with Progress(quiet=quiet) as progress, refusals():
@@ -281,7 +301,7 @@ def apply_model(
     seconds = time.perf_counter() - start
     n_rows, n_columns = table.shape
     ignored = [name for name in model.ignored if name in table.columns]
-    with replacing(output) as (temporary,):
+    with replacing_outputs(output) as (temporary,):
         write_table(temporary, extension, file, table, rows.cells, values.decimals)
     return Summary(
         facts=[
@@ -338,10 +358,18 @@ def _apply_blocks(
 
 
 def predict_by_model(
-    path: Path, new: Path, output: Path, unknown: str, trust: bool, force: bool, quiet: bool
+    path: Path,
+    new: Path,
+    output: Path,
+    reading: Reading,
+    unknown: str,
+    trust: bool,
+    force: bool,
+    quiet: bool,
 ) -> Summary:
     """Write the label that a model predicts, and the probabilities of classes, beside new rows."""
     model = read_model(path, trust=trust)
+    reading = _as_fitted(reading, model)
     if model.predictor is None:
         raise RefusedError(
             f"{path} holds no predictor: write one by `kernimpute fit TABLE --target COLUMN "
@@ -353,7 +381,7 @@ def predict_by_model(
         check_stream_output(new, output, force=force)
     else:
         extension = table_extension(output)
-        file = open_table(new)
+        file = open_table(new, reading)
         check_new_file(output, force=force)
     with refusals(OSError):
         names = ParquetSource(new).names if file is None else [*file.names]
@@ -368,11 +396,11 @@ def predict_by_model(
         if file is None:
             _predict_blocks(model, new, output, dropped, found, progress, unknown, force=force)
         else:
-            values = read_as_fitted(file, model.kinds, model.decimals, model.missing_values)
+            values = read_as_fitted(file, model.kinds, model.decimals, reading)
             check_storable(output, file, values.frame, dropped)
             predicted = _predicted(model, values.frame, found, unknown)
             beside, frame = _beside(file, values.frame.drop(columns=dropped), predicted)
-            with replacing(output) as (temporary,):
+            with replacing_outputs(output) as (temporary,):
                 write_table(temporary, extension, beside, frame, {}, {})
     return Summary(
         facts=[
@@ -439,20 +467,26 @@ def _beside(
     if not isinstance(cells, TextTable):
         cells = _with_columns(cells, predicted)
         return replace(file, cells=cells), pd.concat([frame, predicted], axis=1)
-    texts = predicted.map(lambda value: f"{value:.8g}" if isinstance(value, float) else str(value))
-    more = tuple(map(str, texts.columns))
-    cells = replace(
-        cells,
-        header=(*cells.header, *more),
-        names=(*cells.names, *more),
-        rows=[[*row, *own] for row, own in zip(cells.rows, texts.to_numpy(), strict=True)],
+    mark = cells.style.decimal
+    texts = predicted.map(
+        lambda value: f"{value:.8g}".replace(".", mark) if isinstance(value, float) else str(value)
     )
+    more = tuple(map(str, texts.columns))
+    own = None if cells.values is None else _wider(cells.values, predicted)
+    header = (*cells.header, *more)
+    cells = replace(cells, header=header, rows=_wider(cells.rows, texts), values=own)
     # Parquet holds no text beside booleans or numbers.
     as_text = {
         str(name): frame[name].map(str, na_action="ignore")
         for name in frame.select_dtypes(object).columns
     }
     return replace(file, cells=cells), pd.concat([frame.assign(**as_text), predicted], axis=1)
+
+
+def _wider(rows: list[list[Any]], added: pd.DataFrame) -> list[list[Any]]:
+    """Return rows with further cells."""
+    more = added.astype(object).to_numpy().tolist()
+    return [[*row, *own] for row, own in zip(rows, more, strict=True)]
 
 
 def _predict_blocks(
@@ -493,9 +527,19 @@ def _predict_blocks(
 # ------------------------------------------------------------------------- what they share
 
 
-def _markers(model: Model) -> list[object]:
-    """Return the values that stand for a gap in a Parquet table."""
-    return [value for text in model.missing_values for value in marker_values(text)]
+def _as_fitted(reading: Reading, model: Model) -> Reading:
+    """Return how new rows are read: as the table of the model, where the options do not say."""
+    return replace(
+        reading,
+        decimal=reading.decimal or model.decimal,
+        missing_values=model.missing_values,
+        keep_values=model.keep_values,
+    )
+
+
+def _markers(model: Model) -> dict[str, list[object]]:
+    """Return the values that stand for a gap in the columns of a Parquet table."""
+    return missing_by_column(model.missing_values, model.features)
 
 
 def _check_columns(model: Model, new: Path, names: Sequence[str]) -> list[str]:

@@ -63,6 +63,7 @@ from kernimpute.table.code import (
     learn_code,
     unknown_cells,
 )
+from kernimpute.table.columns import GapValues
 from kernimpute.table.frames import check_names, is_frame, to_pandas
 
 __all__ = [
@@ -109,7 +110,7 @@ PREDICTOR_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints of the parameters of those who predict."""
 
 TABLE_CONSTRAINTS: dict[str, list[Any]] = {
-    "missing_values": [MissingValues(), list, tuple],
+    "missing_values": [MissingValues(), list, tuple, dict],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     "feature_range": [None, dict, "array-like"],
     "handle_unknown": [StrOptions({"keep", "error"})],
@@ -445,10 +446,10 @@ class KernelImputation(Persistent, BaseEstimator):
         predicted = [predictor.predict(filled, known) for predictor, filled in pairs]
         return np.asarray(np.mean(predicted, axis=0))
 
-    def _markers(self) -> tuple[object, ...]:
-        """Return the values that stand for a gap besides NaN, None and NA."""
+    def _markers(self) -> GapValues:
+        """Return the values that stand for a gap besides NaN, None and NA, or these by column."""
         given = self.missing_values
-        return tuple(given) if isinstance(given, (list, tuple)) else (given,)
+        return given if isinstance(given, (list, tuple, dict)) else (given,)
 
     def _learn_code(self, frame: Any) -> TableCode:
         """Return the code of the training table, by the three parameters about its columns."""

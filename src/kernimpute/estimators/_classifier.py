@@ -78,8 +78,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         machine's coefficients. With inf: the machine on the reference imputation.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
-    missing_values : scalar or list, default=nan
-        Values that stand for a gap besides NaN, None and NA.
+    missing_values : scalar, list or dict, default=nan
+        Values that stand for a gap besides NaN, None and NA; a dict has them by column.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
         Columns of numbers that are codes, as in `KernelImputer`.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None

@@ -83,8 +83,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
         each occur twice on average are classes; other numbers are a quantity.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
-    missing_values : scalar or list, default=nan
-        Values that stand for a gap besides NaN, None and NA.
+    missing_values : scalar, list or dict, default=nan
+        Values that stand for a gap besides NaN, None and NA; a dict has them by column.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
         Columns of text, booleans and category dtypes are categories in any case; a mask, indices
         or names add columns of numbers that are codes.

@@ -62,8 +62,8 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         the reference imputation.
     epsilon : float, default=0.1
         Half width of the tube in standard deviations of y, in [0, inf). With "svm" only.
-    missing_values : scalar or list, default=nan
-        Values that stand for a gap besides NaN, None and NA.
+    missing_values : scalar, list or dict, default=nan
+        Values that stand for a gap besides NaN, None and NA; a dict has them by column.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
         Columns of numbers that are codes, as in `KernelImputer`.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None

@@ -32,9 +32,12 @@ from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
+    GapValues,
     TableError,
+    as_number,
     counted,
     family_of,
+    markers_of,
     observed_in_table,
 )
 from kernimpute.table.roles import (
@@ -182,7 +185,7 @@ def impute_table(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     callback: Callback | None = None,
     n_draws: int = 0,
@@ -208,8 +211,9 @@ def impute_table(
         Columns to keep as they are and not to use, such as identifiers.
     categorical : iterable of hashable, default=()
         Columns whose values are categories although they are numbers; the label may be one.
-    missing_values : sequence of str or number, default=()
-        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
+    missing_values : sequence of str or number, or dict, default=()
+        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too; or a
+        dict from names of columns to such values: ``{"glucose": [0]}``.
     task : {"auto", "classification", "regression"}, default="auto"
         What the label is, where it is used. "auto": text, booleans, two whole numbers, or up to
         ten that each occur twice on average are classes; other numbers are a quantity.
@@ -345,7 +349,7 @@ def fit_table(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: str = "auto",
     callback: Callback | None = None,
     **parameters: Any,
@@ -354,7 +358,7 @@ def fit_table(
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     refuse_decided("impute_table", parameters)
-    imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
+    imputer = KernelImputer(task=task, missing_values=_own(missing_values) or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
     if imputer._uses_labels and target is None:
@@ -486,7 +490,7 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
     return pd.Series(whole, index=column.index, name=column.name)
 
 
-def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[str, object]:
+def _settings(fitted: FittedTable, missing_values: GapValues) -> Mapping[str, object]:
     """Return the options as they were used."""
     imputer, roles = fitted.imputer, fitted.roles
     settings = imputer.get_params(deep=False)
@@ -501,7 +505,7 @@ def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[
         "categorical": roles.categorical,
         "ignore": roles.ignored,
         "drop": roles.dropped,
-        "missing_values": tuple(missing_values),
+        "missing_values": _own(missing_values),
     }
     return MappingProxyType(settings)
 
@@ -670,12 +674,23 @@ def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
     return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
 
 
-def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
-    """Return a caution for each missing value that no cell holds."""
+def unused_markers(table: pd.DataFrame, missing_values: GapValues) -> list[str]:
+    """Return a caution for each missing value that no cell holds; text and its number are one."""
     before = observed_in_table(table)
+    owners: dict[object, dict[Hashable, list[object]]] = {}
+    for name in table.columns:
+        for marker in markers_of(missing_values, name):
+            if isinstance(marker, (str, int, float)):
+                number = as_number(marker) if isinstance(marker, str) else None
+                key = marker if number is None else number
+                owners.setdefault(key, {}).setdefault(name, []).append(marker)
     return [
-        f"no cell holds the missing value {marker!r}"
-        for marker in missing_values
-        if isinstance(marker, (str, int, float))
-        and (observed_in_table(table, [marker]) == before).all()
+        f"no cell holds the missing value {next(iter(of.values()))[0]!r}"
+        for of in owners.values()
+        if (observed_in_table(table, of) == before).all()
     ]
+
+
+def _own(missing_values: GapValues) -> list[object] | dict[Any, Any]:
+    """Return a copy of the missing values."""
+    return dict(missing_values) if isinstance(missing_values, Mapping) else [*missing_values]
