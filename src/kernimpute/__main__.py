@@ -27,6 +27,8 @@ def main() -> int:
         for each in _INTERRUPTS:
             signal.signal(each, signal.SIG_IGN)
         received.append(number)
+        # Where Python cannot raise the interrupt, it would print a traceback.
+        sys.unraisablehook = lambda _: None
         files = sys.modules.get("kernimpute.core.files")
         # Files that are being put in place are done in no time.
         if not ended and not (files and files.is_putting_in_place()):

@@ -1,5 +1,7 @@
 """`impute`, `fit` and `apply` as a user meets them."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -168,6 +170,47 @@ def test_the_report_is_written_beside_the_table(program, table):
     assert "Filled table: t.csv" in (table / "r.html").read_text()
 
 
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_a_mask_and_draws_are_written_beside_the_table(program, table, extension):
+    out, mask = f"o.{extension}", f"m.{extension}"
+    given = (*IMPUTE[:-1], out, *ROLES, "--mask", mask, "--draws", "2", "-q")
+    assert program(*given) == (0, "", "")
+    names = (out, mask, f"o.1.{extension}", f"o.2.{extension}")
+    filled, cells, *draws = (getattr(pd, f"read_{extension}")(name) for name in names)
+    assert cells.dtypes.eq(bool).all() and cells.columns.equals(filled.columns)
+    before = example_frame("t.csv")[[*filled]]
+    gaps = before.isna().assign(y=False)
+    pd.testing.assert_frame_equal(cells, gaps)
+    for draw in draws:
+        assert draw[FEATURES].notna().all(axis=None)
+        assert draw.mask(gaps).equals(filled.mask(gaps))
+        assert not draw.equals(filled)
+    assert not draws[0].equals(draws[1])
+
+
+RUNS = {
+    "impute": ["t.csv", "-t", "y", "-o", "o.csv"],
+    "fit": ["t.csv", "-t", "y", "-o", "o.skops"],
+    "apply": ["m.skops", "t.csv", "-o", "o.csv"],
+}
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_a_summary_for_programs_says_what_the_one_for_people_says(program, fitted, command):
+    text = program(command, *RUNS[command])[1]
+    code, out, err = program(command, *RUNS[command], "--force", "--json", "-q")
+    said = json.loads(out, parse_constant=pytest.fail)
+    assert (code, said["warnings"]) == (
+        0,
+        [line.removeprefix("warning: ") for line in err.splitlines()],
+    )
+    assert said["outputs"] == RUNS[command][-1:]
+    assert said["n_filled"] == sum(said["filled"].values())
+    assert (said["n_rows"], said["seconds"] > 0.0) == (40, True)
+    for line in (*said["facts"].values(), *said["notes"], *said["filled"]):
+        assert flat(line) in flat(text)
+
+
 HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
 GUIDE = ["--guidance", "direct"]
 
@@ -182,6 +225,9 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
         ([*HERE, "--report", "old.csv"], "old.csv exists"),
         ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
+        ([*HERE, "--draws", "1", "--mask", "o.1.csv"], "o.1.csv: the mask must be a file of its"),
+        ([*HERE, "--mask", "m.txt"], "m.txt: the extension must be one of"),
+        ([*HERE, "--draws", "1", "--reference", "mean"], "--draws must be 0 unless --reference"),
         (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),
         ([*HERE, "--ignore", "id,agee"], "--ignore: there is no column 'agee'"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),

@@ -160,6 +160,9 @@ def test_help_and_version(capsys):
         assert said in capsys.readouterr().out
     assert run(["--version"]) == 0
     assert re.match(r"kernimpute \S+", capsys.readouterr().out)
+    with pytest.raises(SystemExit, match="0"):
+        run(["--show-completion", "bash"])
+    assert "_KERNIMPUTE_COMPLETE=complete_bash" in capsys.readouterr().out
     assert run([]) == 2
     assert "impute" in capsys.readouterr().out
 

@@ -7,6 +7,7 @@ import pytest
 
 from kernimpute.cli.messages import Progress, in_options
 from kernimpute.core.status import Record
+from tests.cli.test_commands import RUNS
 
 
 @pytest.mark.parametrize(
@@ -82,11 +83,15 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
     assert stderr.getvalue() == (line if is_terminal and not quiet else "")
 
 
-RUNS = {
-    "impute": ["t.csv", "-t", "y", "-o", "o.csv"],
-    "fit": ["t.csv", "-t", "y", "-o", "o.skops"],
-    "apply": ["m.skops", "t.csv", "-o", "o.csv"],
-}
+@pytest.mark.parametrize("command", ["impute", "fit"])
+def test_a_large_table_gets_its_hint_before_the_work(program, table, monkeypatch, command):
+    monkeypatch.setattr("kernimpute.cli.messages._MANY_ROWS", {True: 20, False: 39})
+    given = (command, *RUNS[command], "--force")
+    assert "note: 40 rows are fitted at once: as a Parquet file it would" in program(*given)[2]
+    guided = (*given, "--guidance", "direct")
+    assert "note: 40 rows are fitted at once: --subset-size 500 takes" in program(*guided)[2]
+    for more in ("--quiet", "--subset-size=20"):
+        assert "note:" not in program(*guided, more)[2]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError, OSError, SystemExit])

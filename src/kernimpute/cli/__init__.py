@@ -16,7 +16,7 @@ __all__ = ["app", "run"]
 
 app = typer.Typer(
     name="kernimpute",
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )

@@ -143,6 +143,7 @@ def _impute_in_memory(
     values, roles = read_with_roles(file, target, read_as, columns, reading)
     check_storable(output, file, values.frame, roles["drop"])
     with Progress(quiet=quiet) as progress, refusals():
+        progress.hint(len(values.frame), method)
         imputation = impute_table(
             values.frame, target, **roles, **method, callback=progress.callback
         )

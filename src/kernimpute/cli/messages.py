@@ -140,6 +140,8 @@ def in_options(message: str) -> str:
 
 # ------------------------------------------------------- progress and summary
 
+_MANY_ROWS = {True: 3_000, False: 20_000}
+"""Rows from which a table gets a hint, with guidance and without."""
 _MOST_COLUMNS = 60
 """Columns listed in the summary; of a wider table a last line counts the rest."""
 
@@ -149,6 +151,7 @@ class Progress:
 
     def __init__(self, *, quiet: bool) -> None:
         # The stream is None where the caller has closed it.
+        self._quiet = quiet
         self._is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._caught = warnings.catch_warnings(record=True)
         self._messages: list[warnings.WarningMessage] | None = None
@@ -174,6 +177,16 @@ class Progress:
         if self._is_shown:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
+
+    def hint(self, n_rows: int, method: Mapping[str, Any]) -> None:
+        """Say how a large table would take less time, before the work."""
+        is_guided = method.get("guidance") is not None
+        if self._quiet or n_rows <= _MANY_ROWS[is_guided] or "subset_size" in method:
+            return
+        how = "as a Parquet file it would be fitted to a sample and filled block by block"
+        if is_guided:
+            how = "--subset-size 500 takes less time and memory"
+        typer.echo(f"note: {n_rows} rows are fitted at once: {how}", err=True)
 
     def rows(self, done: int, of: int) -> None:
         """Show how many rows are done."""

@@ -193,6 +193,7 @@ def fit_model(
     # Without guidance the imputer has no use for the task, and says so.
     given = task if is_guided or not predict else "auto"
     with Progress(quiet=quiet) as progress, refusals():
+        progress.hint(len(values.frame), method)
         fitted = fit_table(
             values.frame, target, **roles, task=given, **method, callback=progress.callback
         )
