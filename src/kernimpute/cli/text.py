@@ -41,13 +41,7 @@ from numpy.typing import NDArray
 from kernimpute.cli.messages import RefusedError
 from kernimpute.cli.options import Reading
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.table.columns import (
-    POSSIBLE_GAP_MARKERS,
-    Column,
-    counted,
-    listed,
-    text_gaps,
-)
+from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, listed, text_gaps
 
 _CODE = re.compile(r"[+-]?0[0-9]+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]+)?")
