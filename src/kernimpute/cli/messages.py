@@ -261,15 +261,17 @@ class Summary:
 
 def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
     """Print warnings and summary; the output is written, so nothing of this may fail the run."""
-    cautions = {" ".join(in_options(one).split()).rstrip("."): one for one in done.warnings}
-    done = replace(
-        done,
-        # A status tells which parameter to change.
-        facts=[(name, in_options(text) if name == "status" else text) for name, text in done.facts],
-        notes=[*map(in_options, done.notes)],
-        warnings=[" ".join(in_options(one).split()) for one in cautions.values()],
-    )
     try:
+        cautions = {" ".join(in_options(one).split()).rstrip("."): one for one in done.warnings}
+        done = replace(
+            done,
+            # A status tells which parameter to change.
+            facts=[
+                (name, in_options(text) if name == "status" else text) for name, text in done.facts
+            ],
+            notes=[*map(in_options, done.notes)],
+            warnings=[" ".join(in_options(one).split()) for one in cautions.values()],
+        )
         for caution in done.warnings:
             typer.echo(f"warning: {caution}", err=True)
         if as_json or not quiet:
