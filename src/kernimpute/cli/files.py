@@ -11,7 +11,6 @@ import io
 import json
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +41,7 @@ from kernimpute.cli.text import (
 )
 from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
-from kernimpute.core.files import replacing
+from kernimpute.core.files import replacing, temporary_folder
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import (
     Column,
@@ -350,8 +349,12 @@ def check_excel(path: object) -> None:
 @contextlib.contextmanager
 def replacing_outputs(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Give a temporary file for each output, and put all in place if the block ends well."""
-    with tempfile.TemporaryDirectory() as folder:
-        standard = Path(folder, "standard_output")
+    if STANDARD not in paths:
+        with replacing(*paths) as temporary:
+            yield temporary
+        return
+    with temporary_folder() as folder:
+        standard = folder / "standard_output"
         with replacing(*(standard if path == STANDARD else path for path in paths)) as temporary:
             yield temporary
         if standard.exists():
