@@ -190,23 +190,20 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
         cells = labels.ravel().tolist()
-        has_gaps = any(is_gap(label) for label in cells)
-        if not has_gaps and len({isinstance(label, str) for label in cells}) > 1:
+        if any(is_gap(label) for label in cells):
+            raise ValueError(_gap_refusal(owner))
+        if len({isinstance(label, str) for label in cells}) > 1:
             raise TypeError(refusal_in_words(owner, "y", "of one kind", "text and other labels"))
         # Labels of one kind get its dtype: [True, False] become booleans, [1, 2] integers.
-        labels = labels if has_gaps else np.array(cells).reshape(labels.shape)
-    else:
-        has_gaps = labels.dtype.kind == "f" and bool(np.isnan(labels).any())
-    if has_gaps:
-        raise ValueError(
-            f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps "
-            "instead: rows without a label are filled as new rows, after a fit to the others."
-        )
+        labels = np.array(cells).reshape(labels.shape)
     if labels.dtype.kind not in "biufUT":
         must_be = "made of numbers, booleans or text"
         raise TypeError(refusal_in_words(owner, "y", must_be, str(labels.dtype)))
-    if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise ValueError(refusal_in_words(owner, "y", "finite", "an infinite value"))
+    if labels.dtype.kind == "f":
+        if np.isnan(labels).any():
+            raise ValueError(_gap_refusal(owner))
+        if np.isinf(labels).any():
+            raise ValueError(refusal_in_words(owner, "y", "finite", "an infinite value"))
     return labels
 
 
@@ -236,10 +233,19 @@ def task_of_numbers(labels: FloatArray) -> Task:
 
 def is_gap(label: object) -> bool:
     """Return whether a label is None, NaN, NaT or pandas' NA, which refuses to be compared."""
+    if label is None:
+        return True
     try:
-        return label is None or bool(label != label)
+        return bool(label != label)
     except (TypeError, ValueError):
         return True
+
+
+def _gap_refusal(owner: str) -> str:
+    return (
+        f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead: "
+        "rows without a label are filled as new rows, after a fit to the others."
+    )
 
 
 def check_sample_weight(owner: str, sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:
