@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import typer
 
-from kernimpute.core.status import COMPILING, Record
+from kernimpute.core.status import Record
 
 _MOST_COLUMNS = 60
 """Columns listed in the summary; of a wider table a last line counts the rest."""
@@ -64,11 +64,7 @@ def progress_text(record: Record) -> str:
 
     >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
     'Stage I: round 7, objective 12.5, gap 0.002'
-    >>> progress_text(Record(iteration=0, stage="Stage II", note=COMPILING))
-    'Stage II: compiling'
     """
-    if record.note == COMPILING:
-        return f"{record.stage}: {COMPILING}"
     parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
     if not math.isnan(record.objective):
         parts.append(f"objective {record.objective:.6g}")

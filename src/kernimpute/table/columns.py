@@ -22,7 +22,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -619,7 +619,7 @@ def _timestamp(number: int, unit: str, zone: str | None) -> Any:
     return time if zone is None else time.tz_localize("UTC").tz_convert(zone)
 
 
-_MAKERS: dict[str, Callable[..., Any]] = {
+_MAKERS: dict[str, Any] = {
     "mapping": lambda keys, values: dict(zip(keys, values, strict=True)),
     "NA": lambda: pd.NA,
     "Timestamp": _timestamp,
