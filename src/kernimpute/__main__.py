@@ -2,35 +2,77 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import signal
 import sys
+import threading
+import time
+
+PATIENCE = 1.0
+"""Seconds after an interrupt in which the program may end by itself."""
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+_MESSAGE = "kernimpute: interrupted; no output was written."
 
 
 def main() -> int:
     """Run the program, from the first import on, and return its exit code."""
-    terminated = []
+    received: list[int] = []
+    ended: list[int] = []
 
-    def terminate(number: int, frame: object) -> None:
+    def interrupt(number: int, frame: object) -> None:
         """Take SIGTERM for Ctrl-C, which removes temporary files."""
-        terminated.append(number)
-        raise KeyboardInterrupt
+        # A further interrupt must not disturb that.
+        for each in _INTERRUPTS:
+            signal.signal(each, signal.SIG_IGN)
+        received.append(number)
+        # Where Python cannot raise the interrupt, it would print a traceback.
+        sys.unraisablehook = lambda _: None
+        files = sys.modules.get("kernimpute.core.files")
+        # Files that are being put in place are done in no time.
+        if not ended and not (files and files.is_putting_in_place()):
+            raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    for each in _INTERRUPTS:
+        # `nohup`, and shells in the background, ignore some.
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, interrupt)
+    # The helpers that count Python's semaphores would tell of those of a process that left.
+    sys.warnoptions.append("ignore:resource_tracker")
+    wakened, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
     try:
         from kernimpute.cli import run
 
         code = run()
     except KeyboardInterrupt:
-        print("kernimpute: interrupted; no output was written.", file=sys.stderr)
+        print(_MESSAGE, file=sys.stderr)
         code = 130
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    if terminated and code == 130:
-        code = 143
+    ended.append(128 + received[0] if received and code == 130 else code)
     # Otherwise Python spends a third of a second at its end on visiting every object.
     gc.freeze()
-    return code
+    return ended[0]
+
+
+def _watch(wakened: int, ended: list[int]) -> None:
+    """End the process a while after an interrupt, even in the middle of compiled code.
+
+    Python's own handler waits for the main thread; this thread is told by the pipe `wakened`.
+    """
+    (number,) = os.read(wakened, 1)
+    time.sleep(PATIENCE)
+    if files := sys.modules.get("kernimpute.core.files"):
+        files.leave_nothing()
+    if processes := sys.modules.get("multiprocessing.process"):
+        for worker in processes.active_children():
+            worker.kill()
+    if not ended and sys.__stderr__ is not None:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{_MESSAGE}\n".encode())
+    os._exit(ended[0] if ended else 128 + number)
 
 
 if __name__ == "__main__":

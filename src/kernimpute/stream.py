@@ -2,10 +2,6 @@
 
 1. A sample of the rows is drawn in one pass, and fitted as `impute_table` fits a table.
 2. Each block of rows is filled on its own, as new rows are, and written in order.
-
-So ranges and categories are those of the sample. A table of no more rows than the sample is filled
-as in memory, to the last bit. Observed cells are never changed: a number beyond the sample's range
-stays, and so does a category that the sample does not hold; a warning counts such cells.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import resource_tracker
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -48,7 +44,13 @@ from kernimpute.estimators.impute_table import (
     size_text,
 )
 from kernimpute.table.code import Unknown
-from kernimpute.table.columns import TableError, check_column_names, listed, observed_in_table
+from kernimpute.table.columns import (
+    GapValues,
+    TableError,
+    check_column_names,
+    listed,
+    observed_in_table,
+)
 from kernimpute.table.frames import as_frame, with_filled_columns
 from kernimpute.table.parquet import (
     BLOCK_ROWS,
@@ -120,7 +122,7 @@ def impute_parquet(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     max_fit_rows: int = SAMPLE_ROWS,
     batch_rows: int = BLOCK_ROWS,
@@ -186,10 +188,9 @@ def impute_parquet(
     -----
     A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
     categories are those of the sample; numbers beyond and categories that it does not hold stay.
-    For a column that the sample never observes, the first 20 rows that do are added.
-    Memory is that of the sample, of its fit and of a few blocks, besides the label column where
-    labels are used. The output is put in place when
-    it is whole; an interrupt leaves nothing, and the same call starts anew.
+    For a column that the sample never observes, the first 20 rows that do are added. Memory is
+    that of the sample, of its fit and of a few blocks, besides the label column where labels are
+    used. The output is put in place when it is whole; an interrupt leaves nothing.
 
     Examples
     --------
@@ -198,8 +199,6 @@ def impute_parquet(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table.to_parquet(f"{folder}/table.parquet")
     ...     done = impute_parquet(f"{folder}/table.parquet", f"{folder}/filled.parquet")
-    ...     int(pd.read_parquet(f"{folder}/filled.parquet").isna().sum().sum())
-    0
     >>> done.n_filled
     5
     """
@@ -209,7 +208,7 @@ def impute_parquet(
     check_integer(owner, "batch_rows", batch_rows, 1)
     imputer = _checked_imputer(owner, max_fit_rows, parameters)
     table = ParquetSource(Path(source))
-    place = _checked_output(owner, output, table, force=force)
+    place = checked_output(owner, output, table, force=force)
     roles = _roles(table.names, table.index, target, drop, ignore, categorical)
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
@@ -226,14 +225,9 @@ def impute_parquet(
         more = _observing(table, sample, roles.features, labels, missing_values)
         if more.size:
             sample = table.take(np.union1d(rows, more), used)
-        fitted = fit_table(
-            sample,
-            target,
-            categorical=[name for name in roles.categorical if name in used],
-            missing_values=missing_values,
-            task=task,
-            **parameters,
-        )
+        parameters |= {"missing_values": missing_values, "task": task}
+        codes = [name for name in roles.categorical if name in used]
+        fitted = fit_table(sample, target, categorical=codes, **parameters)
         # 3. The blocks are filled and written.
         kept = [name for name in table.names if name not in roles.dropped]
         filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
@@ -249,11 +243,8 @@ def impute_parquet(
         cautions = tuple(one.replace("is observed:", seen) for one in cautions)
     if more.size:
         share += ", and the first rows that observe a column which these do not"
-    notes = [
-        f"kept and not used, because it is the index: {name}"
-        for name in table.index
-        if name in roles.ignored
-    ]
+    index = [name for name in table.index if name in roles.ignored]
+    notes = [f"kept and not used, because it is the index: {name}" for name in index]
     notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
     label = {"label": facts["label"]} if target is not None else {}
     facts = {"table": "", **label, "fitted": share, "filled": "", "method": facts["method"]}
@@ -306,7 +297,7 @@ def transform_parquet(
             raise ValueError(refusal("KernelImputer", name, must_be, True))
     check_integer(owner, "batch_rows", batch_rows, 1)
     table = ParquetSource(Path(source))
-    place = _checked_output(owner, output, table, force=force)
+    place = checked_output(owner, output, table, force=force)
     dropped = check_column_names("drop", drop, table.names)
     known = [column.name for column in imputer._code.columns]
     lacking = [name for name in known if name not in table.names]
@@ -330,7 +321,7 @@ def impute_dask(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     max_fit_rows: int = SAMPLE_ROWS,
     **parameters: Any,
@@ -370,14 +361,9 @@ def impute_dask(
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
         sample = sample.sample(frac=max_fit_rows / n_rows, random_state=imputer._seed())
-    fitted = fit_table(
-        sample.compute(),
-        target,
-        categorical=[name for name in roles.categorical if name in used],
-        missing_values=missing_values,
-        task=task,
-        **parameters,
-    )
+    parameters |= {"missing_values": missing_values, "task": task}
+    codes = [name for name in roles.categorical if name in used]
+    fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
     for caution in fitted.warnings:
         if n_rows > max_fit_rows:
             caution = caution.replace("is observed", "is observed in the sample")
@@ -416,18 +402,17 @@ def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) 
 
 
 def _roles(
-    names: Sequence[Hashable],
-    index: Sequence[str],
-    target: Hashable | None,
-    drop: Iterable[Hashable],
-    ignore: Iterable[Hashable],
-    categorical: Iterable[Hashable],
+    names: Sequence[Hashable], index: Sequence[str], target: Hashable | None, *chosen: Any
 ) -> ColumnRoles:
     """Return the roles of columns by their names; the index that pandas wrote is ignored."""
     table = pd.DataFrame(index=range(1), columns=list(names))
-    roles = column_roles(table, target, drop, ignore, categorical)
+    roles = column_roles(table, target, *chosen)
     more = [name for name in index if name not in {target, *roles.dropped, *roles.ignored}]
-    return column_roles(table, target, roles.dropped, [*roles.ignored, *more], categorical)
+    return replace(
+        roles,
+        ignored=(*roles.ignored, *more),
+        features=tuple(name for name in roles.features if name not in more),
+    )
 
 
 def _sampled(
@@ -435,7 +420,7 @@ def _sampled(
     n_rows: int,
     most: int,
     seed: int,
-    missing_values: Sequence[object],
+    missing_values: GapValues,
     task: str,
 ) -> NDArray[np.intp]:
     """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
@@ -455,7 +440,7 @@ def _observing(
     sample: pd.DataFrame,
     names: Iterable[Hashable],
     labels: pd.DataFrame | None,
-    missing_values: Sequence[object],
+    missing_values: GapValues,
 ) -> NDArray[np.intp]:
     """Return the first rows, labelled if labels are used, that observe what a sample does not."""
     n_seen = np.count_nonzero(observed_in_table(sample, missing_values), axis=0)
@@ -479,7 +464,7 @@ def _observing(
 
 
 @dataclass
-class _Found:
+class Found:
     """What was found in blocks of rows."""
 
     n_rows: int = 0
@@ -489,7 +474,7 @@ class _Found:
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
 
-    def add(self, more: _Found) -> None:
+    def add(self, more: Found) -> None:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
         self.n_unlabelled += more.n_unlabelled
@@ -511,12 +496,12 @@ class _Filler:
     ignored: list[str]  # columns of which empty cells are counted
     target: str | None = None
 
-    def fill(self, block: pa.Table) -> tuple[pa.Table, _Found]:
+    def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
         frame = as_frame(block.select(names))
         rows = fill_rows(self.imputer, frame)
-        found = _Found(
+        found = Found(
             n_rows=block.num_rows,
             n_far=rows.n_far,
             filled=Counter(rows.counts),
@@ -530,7 +515,7 @@ class _Filler:
         written = [name for name in rows.cells if name in self.kept]
         return with_filled_columns(block.select(self.kept), rows.table, written), found
 
-    def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[_Found]:
+    def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
         file = opened(source)
         schema = file.schema_arrow
@@ -550,9 +535,9 @@ class _Filler:
             if writer is None:
                 stack.enter_context(pq.ParquetWriter(output, schema))
 
-    def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> _Found:
+    def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> Found:
         """Fill a file, and return what was found in it: the task of a worker."""
-        total = _Found()
+        total = Found()
         # A worker that is taken for lost may still be writing.
         with replacing(output) as (temporary,):
             for found in self.fill_file(source, temporary, batch_rows):
@@ -567,16 +552,16 @@ def _write(
     batch_rows: int,
     client: Any,
     callback: Progress | None,
-) -> _Found:
+) -> Found:
     """Write a table with its gaps filled, whole or not at all, and return what was found."""
-    total = _Found()
+    total = Found()
     with contextlib.ExitStack() as stack:
         if table.is_folder:
             folder = stack.enter_context(replacing_folder(output))
             places = [folder / file.name for file in table.files]
         else:
             places = [*stack.enter_context(replacing(output))]
-        found: Iterator[_Found]
+        found: Iterator[Found]
         if client is None:
             pairs = zip(table.files, places, strict=True)
             found = (one for pair in pairs for one in filler.fill_file(*pair, batch_rows))
@@ -600,7 +585,7 @@ def _write(
 def _imputation(
     output: Path,
     filler: _Filler,
-    found: _Found,
+    found: Found,
     facts: dict[str, str],
     notes: Sequence[str],
     cautions: Iterable[str],
@@ -697,7 +682,7 @@ def _interrupts_blocked() -> Iterator[None]:
 # ------------------------------------------------------------------------------ the files
 
 
-def _checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
+def checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
     """Return where to write, or refuse a place where nothing can be written."""
     if not isinstance(output, (str, os.PathLike)):
         raise TypeError(refusal(owner, "output", "a str or a Path", output))

@@ -1,5 +1,7 @@
 """`impute`, `fit` and `apply` as a user meets them."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -168,6 +170,47 @@ def test_the_report_is_written_beside_the_table(program, table):
     assert "Filled table: t.csv" in (table / "r.html").read_text()
 
 
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_a_mask_and_draws_are_written_beside_the_table(program, table, extension):
+    out, mask = f"o.{extension}", f"m.{extension}"
+    given = (*IMPUTE[:-1], out, *ROLES, "--mask", mask, "--draws", "2", "-q")
+    assert program(*given) == (0, "", "")
+    names = (out, mask, f"o.1.{extension}", f"o.2.{extension}")
+    filled, cells, *draws = (getattr(pd, f"read_{extension}")(name) for name in names)
+    assert cells.dtypes.eq(bool).all() and cells.columns.equals(filled.columns)
+    before = example_frame("t.csv")[[*filled]]
+    gaps = before.isna().assign(y=False)
+    pd.testing.assert_frame_equal(cells, gaps)
+    for draw in draws:
+        assert draw[FEATURES].notna().all(axis=None)
+        assert draw.mask(gaps).equals(filled.mask(gaps))
+        assert not draw.equals(filled)
+    assert not draws[0].equals(draws[1])
+
+
+RUNS = {
+    "impute": ["t.csv", "-t", "y", "-o", "o.csv"],
+    "fit": ["t.csv", "-t", "y", "-o", "o.skops"],
+    "apply": ["m.skops", "t.csv", "-o", "o.csv"],
+}
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_a_summary_for_programs_says_what_the_one_for_people_says(program, fitted, command):
+    text = program(command, *RUNS[command])[1]
+    code, out, err = program(command, *RUNS[command], "--force", "--json", "-q")
+    said = json.loads(out, parse_constant=pytest.fail)
+    assert (code, said["warnings"]) == (
+        0,
+        [line.removeprefix("warning: ") for line in err.splitlines()],
+    )
+    assert said["outputs"] == RUNS[command][-1:]
+    assert said["n_filled"] == sum(said["filled"].values())
+    assert (said["n_rows"], said["seconds"] > 0.0) == (40, True)
+    for line in (*said["facts"].values(), *said["notes"], *said["filled"]):
+        assert flat(line) in flat(text)
+
+
 HERE = ["t.csv", "-t", "y", "-o", "o.csv"]
 GUIDE = ["--guidance", "direct"]
 
@@ -176,19 +219,22 @@ GUIDE = ["--guidance", "direct"]
     ("arguments", "message"),
     [
         (["absent.csv", *HERE[1:]], "absent.csv: there is no such file."),
-        ([*HERE[:4], "o.xlsx"], "o.xlsx: the extension must be one of .csv, .tsv"),
+        ([*HERE[:4], "o.xls"], "o.xls: the extension must be one of .csv, .tsv"),
         ([*HERE[:4], "no/o.csv"], "no/o.csv: there is no directory 'no'."),
         ([*HERE[:4], "d.csv"], "d.csv is a directory."),
         ([*HERE[:4], "t.csv"], "t.csv exists: give another name, or --force"),
         ([*HERE, "--report", "old.csv"], "old.csv exists"),
         ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
+        ([*HERE, "--draws", "1", "--mask", "o.1.csv"], "o.1.csv: the mask must be a file of its"),
+        ([*HERE, "--mask", "m.txt"], "m.txt: the extension must be one of"),
+        ([*HERE, "--draws", "1", "--reference", "mean"], "--draws must be 0 unless --reference"),
         (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),
         ([*HERE, "--ignore", "id,agee"], "--ignore: there is no column 'agee'"),
         ([*HERE, "--drop", "y"], "--drop: the label column 'y' is needed"),
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
         (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
         (["absent.csv", "-o", "o.csv", *GUIDE], "--guidance needs --target, the label column."),
-        ([*HERE, *GUIDE, "--task", "regression"], "such as 'no': use --task classification."),
+        ([*HERE, *GUIDE, "--task", "regression"], "before decimals, or use --task classification."),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
         ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: a"),
         (
@@ -204,7 +250,8 @@ GUIDE = ["--guidance", "direct"]
         (["gaps.csv", *HERE[1:]], "must have a column, besides the label, with an observed value."),
         (["gaps.csv", *HERE[1:], *GUIDE], "with an observed value in a row that has a label"),
         ([*HERE, *GUIDE, "--max-memory", "1e-9"], "allows"),
-        (["fit", *HERE[:4], "t.csv", "--force"], "the model must be a file of its own"),
+        (["fit", *HERE[:4], "t.csv", "--force"], "t.csv has the extension of a table: give the"),
+        (["fit", "t.csv", "-o", "m", "--predict"], "--predict needs --target, the label column."),
         (["fit", *HERE[:4], "old"], "old.skops exists: give another name, or --force"),
         (["fit", *HERE[:4], "no/m"], "no/m.skops: there is no directory 'no'."),
     ],

@@ -4,15 +4,19 @@ import contextlib
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
+import threading
+import time
 from importlib.metadata import entry_points
 
 import pytest
 
 from kernimpute.__main__ import main
 from kernimpute.cli import run
+from kernimpute.core import files
 from tests.cli.conftest import example_text
 
 IMPUTE = ["impute", "t.csv", "-t", "y", "-o", "o.csv"]
@@ -23,16 +27,25 @@ SLOW = """
 import sys, time
 from kernimpute.__main__ import main
 
+wait = time.sleep
+
 def ready():
     print("ready", flush=True)
-    time.sleep(60)
+    wait(60)
+
+def never(seconds):
+    import ctypes
+    # A lock that is taken twice: compiled code that no handler of Python's can end.
+    lock, library = ctypes.create_string_buffer(64), ctypes.CDLL(None)
+    for _ in range(2):
+        library.pthread_mutex_lock(lock)
 
 def solver(*arguments, callback, **options):
     from kernimpute.core.status import Record
     callback(Record(iteration=1, objective=2.5, gap=0.125, stage="Stage I"))
     ready()
 
-def writer(path, imputation, *, source):
+def writer(path, imputation, **how):
     path.write_text("half")
     ready()
 
@@ -46,6 +59,7 @@ sys.exit(main())
 """
 SOLVING = "import kernimpute.estimators.impute_table as tables; tables.impute_table = solver"
 WRITING = "import kernimpute.report as report; report.write_report = writer"
+STUCK = f"{WRITING}; wait = never"
 IMPORTING = "sys.meta_path.insert(0, Slow())"
 
 
@@ -68,7 +82,17 @@ def start(folder, *command, **options):
     )
 
 
-def test_the_program_returns_its_exit_code(table, monkeypatch, capsys):
+@pytest.fixture
+def own_signals():
+    """Put back how the process of the tests takes signals, which the program changes to its end."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    signal.set_wakeup_fd(-1)
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+def test_the_program_returns_its_exit_code(own_signals, table, monkeypatch, capsys):
     monkeypatch.chdir(table)
     monkeypatch.setattr("sys.argv", ["kernimpute", *IMPUTE[:3], "nope", *IMPUTE[4:]])
     (entry,) = entry_points(group="console_scripts", name="kernimpute")
@@ -79,16 +103,25 @@ def test_the_program_returns_its_exit_code(table, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("patch", "sent", "code"), [(WRITING, signal.SIGTERM, 143), (IMPORTING, signal.SIGINT, 130)]
+    ("patch", "sent", "code"),
+    [
+        (WRITING, signal.SIGTERM, 143),
+        (STUCK, signal.SIGTERM, 143),
+        (STUCK, signal.SIGINT, 130),
+        (IMPORTING, signal.SIGINT, 130),
+    ],
 )
 def test_an_interrupt_is_one_line_and_leaves_nothing_behind(table, patch, sent, code):
     (table / "o.csv").write_text("old")
     given = [*IMPUTE, "--report", "r.html", "--force"]
     with start(table, "-c", SLOW.format(patch=patch), *given) as process:
         assert process.stdout.readline() == "ready\n"
-        process.send_signal(sent)
+        began = time.monotonic()
+        for _ in range(3):
+            process.send_signal(sent)
         _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (code, INTERRUPTED)
+    assert time.monotonic() - began < 2.5
     assert sorted(path.name for path in table.iterdir()) == ["o.csv", "t.csv"]
     assert (table / "o.csv").read_text() == "old"
 
@@ -127,8 +160,28 @@ def test_help_and_version(capsys):
         assert said in capsys.readouterr().out
     assert run(["--version"]) == 0
     assert re.match(r"kernimpute \S+", capsys.readouterr().out)
+    with pytest.raises(SystemExit, match="0"):
+        run(["--show-completion", "bash"])
+    assert "_KERNIMPUTE_COMPLETE=complete_bash" in capsys.readouterr().out
     assert run([]) == 2
     assert "impute" in capsys.readouterr().out
+
+
+def test_what_is_to_be_done_before_leaving_is_done_first(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(files, "_putting", threading.Lock())
+    with (
+        files.replacing(tmp_path / "a") as (temporary,),
+        files.before_leaving(lambda: done.append(temporary.read_text())),
+        files.before_leaving(lambda: 1 / 0),
+    ):
+        temporary.write_text("half")
+        files.leave_nothing()
+        assert (done, [*tmp_path.iterdir()]) == (["half"], [])
+        files._putting.release()
+        temporary.write_text("whole")
+    assert (tmp_path / "a").read_text() == "whole"
+    assert files._last_acts == []
 
 
 def test_help_imports_nothing_that_fills_tables():
@@ -138,3 +191,22 @@ def test_help_imports_nothing_that_fills_tables():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("given", "full"),
+    [
+        ([*IMPUTE[:-1], "o.csv.gz"], "o.csv.gz"),
+        ([*IMPUTE[:-1], "o.parquet"], "o.parquet"),
+        ([*IMPUTE, "--report", "r.html"], "r.html"),
+        (["fit", "t.csv", "-o", "m"], "m.skops"),
+    ],
+)
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(table, given, full):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200 if "gz" in full else 3000,) * 2)
+
+    with start(table, "-m", "kernimpute", *given, preexec_fn=limit) as process:
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, f"kernimpute: {full}: File too large.\n")
+    assert [path.name for path in table.iterdir()] == ["t.csv"]

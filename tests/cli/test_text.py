@@ -8,17 +8,21 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pandas._libs.parsers import STR_NA_VALUES
 
-from kernimpute.cli.errors import RefusedError
-from kernimpute.cli.text import infer_values, parse_text, spelled, write_text
-
-
-def parse(text, delimiter=","):
-    return parse_text(text, delimiter, "t.csv")
+from kernimpute.cli.messages import RefusedError
+from kernimpute.cli.options import Reading
+from kernimpute.cli.text import TextStyle, infer_values, parse_text, spelled, write_text
 
 
-def read(text, **options):
-    return infer_values(parse(text), "t.csv", **options)
+def parse(text, delimiter=None):
+    return parse_text(text, "t.csv", delimiter)
+
+
+def read(text, delimiter=None, *, missing_values=(), keep_values=(), decimal=".", **options):
+    reading = Reading(missing_values=tuple(missing_values), keep_values=tuple(keep_values))
+    table = parse_text(text, "t.csv", delimiter, decimal=decimal)
+    return infer_values(table, reading, **options)
 
 
 def column(cells, **options):
@@ -35,12 +39,13 @@ def column(cells, **options):
         ("\ufeffa,b\n1,2\n", [["1", "2"]]),
         ("a,b\r1,2\r", [["1", "2"]]),
         ("a;b\n1;2\n", [["1", "2"]]),
+        ('"x, z";b\n1;2\n', [["1", "2"]]),
     ],
 )
 def test_ends_marks_and_semicolons(text, rows):
     table = parse(text)
-    assert (table.names, table.rows) == (("a", "b"), rows)
-    assert table.byte_order_mark == text.startswith("\ufeff")
+    assert (table.names[1], table.rows) == ("b", rows)
+    assert table.style.prefix == ("\ufeff" if text.startswith("\ufeff") else "")
     assert table.notes == (("cells are separated by semicolons",) if ";" in text else ())
 
 
@@ -51,6 +56,12 @@ def test_ends_marks_and_semicolons(text, rows):
         ("a,b\n", "t.csv has a header and no rows"),
         ("a,b\n1,2,3\n", "t.csv, line 2 has 3 cells where the header has 2"),
         ('a,b\n"x\ny",1\nz\n', "t.csv, line 4 has 1 cell where the header has 2."),
+        ("sep=;\na;b\n\n1;2\n", "t.csv, line 3 is empty where the header has 2"),
+        ('sep=;\na;b\n1;2\n1;"', "t.csv, line 4: a quote is not closed"),
+        (
+            "a,b\n1," + "x" * 200_000,
+            "t.csv, line 2: a quote is not closed, or a cell has over 131072",
+        ),
         ("a,b\n\n1,2\n", "t.csv, line 2 is empty where the header has 2"),
         ('a,b\n1,"2\n3,4\n', "t.csv, line 2: a quote is not closed"),
         ('a,b\n1,"2"x\n', "t.csv, line 2: a quote is not closed, or text follows it"),
@@ -83,7 +94,7 @@ def test_what_it_writes_is_what_the_csv_module_reads(rows, delimiter, newline, q
     csv.writer(written, delimiter=delimiter, lineterminator="\r\n", quoting=quoting).writerows(rows)
     table = parse(written.getvalue(), delimiter)
     assert [list(table.header), *table.rows] == rows
-    again = write_text([*zip(*rows, strict=True)], delimiter, newline)
+    again = write_text([*zip(*rows, strict=True)], TextStyle(delimiter, newline))
     assert [*csv.reader(io.StringIO(again, newline=""), delimiter=delimiter)] == rows
 
 
@@ -112,6 +123,12 @@ def test_a_filled_value_is_written_like_its_neighbours(cells, value, text):
         (["012.5", "010"], {}, "float64", None),
         (["1", "2", "1"], {"categorical": ["c"]}, "object", None),
         (["12", "x"], {"unused": ["x"]}, "object", None),
+        (
+            ["07", "12", "08", *["34"] * 30],
+            {},
+            "object",
+            "read as codes, because they have leading zeros: c",
+        ),
     ],
 )
 def test_codes_are_text(cells, options, dtype, note):
@@ -119,6 +136,26 @@ def test_codes_are_text(cells, options, dtype, note):
     assert str(values.dtype) == dtype
     assert values.astype(str).tolist() == cells or dtype == "float64"
     assert notes == (() if note is None else (note,))
+
+
+def test_one_leading_zero_among_many_numbers_makes_no_codes():
+    cells = ["34", "07", *["56"] * 600]
+    values, decimals, notes, cautions = column(cells)
+    assert (str(values.dtype), values[1], decimals, notes) == ("Int64", 7, 0, ())
+    assert cautions == (
+        "t.csv, line 3, column 'c': '07' has a leading zero and is read as a number, like the "
+        "other cells: --categorical 'c' if these are codes",
+    )
+    with pytest.raises(RefusedError, match="line 604, column 'c': 'unknown' is not a finite"):
+        column([*cells, "unknown"])
+
+
+def test_decimal_commas_are_read_where_they_are_said_to_be():
+    values = read("c;x\n1,5;1\n-2,25;2\n;3\n1e3;4\n", decimal=",")
+    assert values.frame["c"].tolist()[:2] == [1.5, -2.25]
+    assert values.decimals == {"c": None, "x": 0}
+    with pytest.raises(RefusedError, match="'1.000,5' has a point, in a column of numbers with"):
+        read("c;x\n1,5;1\n1.000,5;2\n", decimal=",")
 
 
 @pytest.mark.parametrize("text", ["12,5", "1,200.5", "inf", "1e999", "1_000", "12 %", "n.a.", "١٢"])
@@ -166,7 +203,7 @@ def test_what_looks_like_a_mistake_gets_a_caution(cells, caution):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  ", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"]
+    "text", ["", "  ", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", *STR_NA_VALUES]
 )
 def test_texts_that_are_a_gap_in_any_column(text):
     assert column(["1", text, "2"])[0].tolist() == [1, pd.NA, 2]
@@ -180,9 +217,39 @@ def test_missing_values_match_text_and_every_spelling_of_a_number():
     assert cautions == ("no cell holds the missing value '-1'",)
 
 
+KEPT = "c,n,code\nNA,1,DE\nx,NA,FR\nNULL,3,NL\n,4,NA\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "c", "code", "cautions"),
+    [
+        ({}, [0, 2, 3], [3], 1),
+        ({"keep_values": ["NA"]}, [2, 3], [], 0),
+        ({"keep_values": ["code=NA"]}, [0, 2, 3], [], 0),
+        ({"keep_values": ["c=NULL", "code=NA"]}, [0, 3], [], 0),
+        ({"keep_values": ["NA"], "missing_values": ["c=NA", "DE"]}, [0, 2, 3], [0], 0),
+        ({"keep_values": ["zzz", "code=NA"], "missing_values": ["b=1"]}, [0, 2, 3], [], 2),
+    ],
+)
+def test_texts_that_are_data_are_kept_in_columns_of_text(given, c, code, cautions):
+    values = read(KEPT, **given)
+    gaps = {name: values.frame.index[values.frame[name].isna()].tolist() for name in values.frame}
+    assert gaps == {"c": c, "n": [1], "code": code}
+    assert len(values.cautions) == cautions
+    if not given:
+        assert "--keep-values 'code=NA' keeps it" in values.cautions[0]
+
+
+def test_a_marker_of_one_column_is_data_in_the_others():
+    text = "glucose,pulse,a,a=b\n0,0,0,0\n5,70,7,0\n0.0,80,8,9\n"
+    values = read(text, missing_values=["glucose=0", "a=b=9"])
+    gaps = {name: int(values.frame[name].isna().sum()) for name in values.frame}
+    assert gaps == {"glucose": 2, "pulse": 0, "a": 0, "a=b": 1}
+
+
 def test_text_columns_in_which_a_marker_is_taken_for_a_gap_are_named():
     text = "country,name,n\nDE,Null,1\nNA,Smith,NA\n,Smith,3\nn/a,None,2\nFR,Null,\n"
-    values = infer_values(parse_text(text, ",", "t.csv"), "t.csv")
+    values = read(text)
     assert values.frame["country"].isna().tolist() == [False, True, True, True, False]
     assert values.notes == (
         "taken for gaps in the text column 'country': 'NA', 'n/a'",

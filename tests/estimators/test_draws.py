@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from sklearn.impute import KNNImputer
 
-from kernimpute import KernelImputer
+from kernimpute import KernelImputer, TableWarning, impute_table
 from tests.estimators.problems import (
     amputed,
     assert_filled,
@@ -129,3 +129,24 @@ def test_guided_fits_draw_from_the_joint_normal_too():
     assert pd.DataFrame(plain.standard_deviation(X)).equals(
         pd.DataFrame(guided.standard_deviation(X))
     )
+
+
+def test_a_table_is_drawn_as_its_imputer_draws_it_and_its_mask_is_of_the_whole_table():
+    frame, y = mixed_table()
+    table = frame.assign(y=y, void=np.nan)
+    with pytest.warns(TableWarning, match="void"):
+        imputation = impute_table(table, "y", n_draws=2)
+    draws = imputation.imputer.sample(frame, 2)
+    for drawn, expected in zip(imputation.draws, draws, strict=True):
+        assert_table_filled(frame, drawn[frame.columns])
+        pd.testing.assert_frame_equal(drawn[frame.columns], expected)
+        pd.testing.assert_frame_equal(drawn[["y", "void"]], table[["y", "void"]])
+    # What could not be filled was not.
+    assert imputation.filled_cells().equals(table.isna().assign(void=False))
+    assert impute_table(table[["height", "y"]], "y").draws == ()
+    for given, must_be in (
+        ({"n_draws": -1}, r"an int in \[0, inf\)"),
+        ({"n_draws": 1, "reference": "mean"}, "0 unless reference='joint'"),
+    ):
+        with pytest.raises(ValueError, match=f"'n_draws' parameter of impute_table .*{must_be}"):
+            impute_table(table, "y", **given)

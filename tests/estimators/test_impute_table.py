@@ -45,11 +45,9 @@ def features_of(table):
     [
         GUIDED,
         {"use_labels": "own"},
-        {"guidance": "direct", "kernel": "polynomial", "C": 2.0, "eta": 3.0},
         {"guidance": "released", "max_iter": 2},
         {"guidance": "anchored", "reference": "expected"},
         {**GUIDED, "subset_size": 12, "random_state": 3},
-        {**GUIDED, "eta": np.inf, "new_rows": "similar"},
     ],
     ids=str,
 )

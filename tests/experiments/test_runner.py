@@ -137,15 +137,14 @@ def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_p
         "config = fake_kind.config(['quick', 'slow', 'two_rules', 'fails'], repetitions=3)\n"
         "list(run(make_plan(config, Path(sys.argv[1]))))\n"
     )
-    for wanted in (2, 12):
-        process = subprocess.Popen([sys.executable, "-c", program, folder], cwd=ROOT)
-        while len(list(folder.glob("*.parquet"))) < wanted and process.poll() is None:
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        n_written = len(list(folder.glob("*.parquet")))
-        assert wanted <= n_written < 24
-        assert make_plan(config, folder).n_known == n_written
+    process = subprocess.Popen([sys.executable, "-c", program, folder], cwd=ROOT)
+    while len(list(folder.glob("*.parquet"))) < 5 and process.poll() is None:
+        time.sleep(0.005)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    n_written = len(list(folder.glob("*.parquet")))
+    assert 5 <= n_written < 24
+    assert make_plan(config, folder).n_known == n_written
     pd.testing.assert_frame_equal(but_measured(ran(folder, config)), but_measured(whole))
 
 

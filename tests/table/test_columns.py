@@ -37,6 +37,12 @@ def test_missing_values_match_text_by_text_and_numbers_by_numbers():
         assert np.flatnonzero(~seen).tolist() == cells[name][1], name
 
 
+def test_missing_values_may_be_named_by_column():
+    frame = pd.DataFrame({"a": [0, 1, 9], "b": [0, 1, 9], 3: ["?", "x", "9"]})
+    observed = observed_in_table(frame, {"a": [0, 9], 3: "?", "other": 1})
+    assert (~observed).astype(int).tolist() == [[1, 0, 1], [0, 0, 0], [1, 0, 0]]
+
+
 DICTIONARY = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
 
 
@@ -95,6 +101,10 @@ def test_numbers_that_the_caller_names_are_categories():
         (pd.to_datetime(["2020-01-01"] * 3), "datetime64"),
         ([datetime.date(2020, 1, 1)] * 3, "date values"),
         (["2020-01-01", " 2020-01-02 10:00", "2021-01-01"], "dates such as '2020-01-01'"),
+        (["7/3/2020", "12/31/20", "unknown"], "dates such as '7/3/2020'"),
+        (["06.01.2020", "6.1.2020", "06.01.20"], "dates such as '06.01.2020'"),
+        (["02-Jan-2020", "3 March 2020", "03DEC2020"], "dates such as '02-Jan-2020'"),
+        (["Jan 2, 2020", "2020/1/2 10:30", "unknown"], "dates such as 'Jan 2, 2020'"),
         (pd.to_timedelta([1, 2, 3], unit="D"), "timedelta64"),
         (pd.period_range("2020", periods=3, freq="D"), r"period\[D\]"),
         ([1 + 2j] * 3, "complex128"),
@@ -169,6 +179,9 @@ QUANTITIES = [
     [f"{k} mg" for k in range(30)] + ["unknown", "7"],
 ]
 CODES = [
+    [f"{k}/80" for k in range(100, 130)],
+    [f"1.{k}.0" for k in range(30)],
+    [f"10.0.0.{k}" for k in range(30)],
     [f"row{k}" for k in range(30)],
     [str(k) for k in range(30)],
     [f"12:{k}" for k in range(10, 40)],
@@ -188,6 +201,16 @@ def test_numbers_with_a_unit_are_named_as_such(cells):
     assert f"dose ({len(cells)} such as {min(cells)!r})" in said
     few = several[several["dose"].isin(cells[:20])]
     assert encode_table(few).code.cautions == ()
+
+
+def test_text_that_spells_numbers_is_named_unless_it_is_chosen():
+    ages = pd.Series([str(k) for k in range(60)] + ["unknown"])
+    frame = pd.DataFrame({"age": ages, "zip": [f"{k:05}" for k in range(61)]})
+    identifier, text = encode_table(frame).code.cautions
+    assert text.startswith("text that spells numbers is taken for categories")
+    assert text.endswith("age (61 such as '0')")
+    assert "zip" in identifier
+    assert "age" in encode_table(frame, categorical=["age"]).code.cautions[0]
 
 
 @pytest.mark.parametrize("cells", CODES, ids=lambda cells: cells[0][:20])

@@ -2,48 +2,103 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import datetime
 import gzip
+import importlib.util
+import io
+import json
 import os
-import zlib
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+import sys
+import tempfile
+import warnings
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from kernimpute.cli.errors import RefusedError, refusals
+from kernimpute import stream
+from kernimpute.cli.messages import RefusedError, refusals
+from kernimpute.cli.options import Reading
 from kernimpute.cli.text import (
     LARGEST_INTEGER,
+    TextStyle,
     TextTable,
     TextValues,
+    by_column,
     infer_values,
     parse_text,
     read_values_as,
     spelled,
+    text_of_values,
     write_text,
 )
 from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
-from kernimpute.table.columns import Column, is_number, marker_values, observed_in_table
+from kernimpute.core.files import replacing
+from kernimpute.table.code import learn_code
+from kernimpute.table.columns import (
+    Column,
+    GapValues,
+    check_column_names,
+    check_distinct_names,
+    is_number,
+    listed,
+    marker_values,
+    observed_in_table,
+)
 from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import ParquetSource
+from kernimpute.table.parquet import ParquetSource, index_names
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t", ".parquet": ""}
-"""The delimiter by extension; Parquet has none."""
+STANDARD = Path("-")
+"""Standard input where a table is read, and standard output where one is written, as CSV."""
+_DELIMITERS = {".csv": None, ".tsv": "\t"}
+"""The kinds of delimited text; None is what the header's cells are separated by."""
+_ARROW_KINDS = {".parquet": "Parquet", ".feather": "Feather"}
+_COMPRESSED = {".gz": ("gzip", b"\x1f\x8b"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
+"""Name and first bytes of each compression."""
+_EXTENSIONS = (
+    *(kind + end for kind in (*_DELIMITERS, ".jsonl") for end in ("", *_COMPRESSED)),
+    *(".xlsx", *_ARROW_KINDS),
+)
+_ONE_OF = ".csv, .tsv, .jsonl (each also with .gz or .zst), .xlsx, .parquet, .feather"
+_MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\x03\x04": ".xlsx", b"{": ".jsonl"}
+"""How files of these kinds begin; standard input without such a beginning is CSV."""
+_PANDAS_READERS = {
+    **{".dta": "stata", ".sas7bdat": "sas", ".xpt": "sas", ".sav": "spss", ".json": "json"},
+    **{".pkl": "pickle", ".orc": "orc", ".h5": "hdf"},
+}
+_TO_PARQUET = "python -c \"import pandas; pandas.read_{}('{{0}}').to_parquet('{{1}}.parquet')\""
+_CONVERSIONS = {end: _TO_PARQUET.format(name) for end, name in _PANDAS_READERS.items()} | {
+    **dict.fromkeys((".xls", ".ods"), "soffice --headless --convert-to xlsx {0}"),
+    **dict.fromkeys((".db", ".sqlite"), "sqlite3 -csv -header {0} 'SELECT * FROM t' > {1}.csv"),
+    ".rds": "Rscript -e \"write.csv(readRDS('{0}'), '{1}.csv', row.names = FALSE)\"",
+    **{".zip": "unzip {0}", ".bz2": "bunzip2 {0}", ".xz": "unxz {0}"},
+}
+"""By extension, the command that converts a file that is not read."""
 _TEXT_MEMORY = 30
 """Bytes that a table takes for each byte of its text file: measured on 20 columns of numbers."""
-_GZIP_RATIO = 10
-"""Bytes of text that a byte of a .gz file is taken for; only reading it tells the number."""
+_COMPRESSION_RATIO = 10
+"""Bytes of text that a compressed byte is taken for; only reading it tells the number."""
+_EXCEL_ROWS = 2**20
+
+Columns = dict[str, list[str] | None]
+"""The names that options give the roles of columns, as they are typed."""
 
 
 @dataclass(frozen=True)
 class TableFile:
     """A table file as it stands: the cells of a text, or the columns of a Parquet file."""
 
-    path: Path
+    source: str  # What messages call it.
+    kind: str  # Its extension, without that of a compression.
     cells: TextTable | pa.Table
     index: tuple[str, ...] = ()  # The columns that pandas wrote as an index.
 
@@ -57,79 +112,101 @@ class TableFile:
 
 def table_extension(path: Path) -> str:
     """Return the extension of a table file, which need not exist."""
-    for extension in _DELIMITERS:
+    if path == STANDARD:
+        return ".csv"
+    for extension in _EXTENSIONS:
         if path.name.lower().endswith(extension):
             return extension
-    raise RefusedError(f"{path}: the extension must be one of {', '.join(_DELIMITERS)}.")
+    raise RefusedError(f"{path}: the extension must be one of {_ONE_OF}.")
 
 
 def is_table_name(path: Path) -> bool:
     """Return whether a path has the extension of a table file."""
-    return any(path.name.lower().endswith(extension) for extension in _DELIMITERS)
+    return path.name.lower().endswith(_EXTENSIONS)
+
+
+def _kind_of(extension: str) -> str:
+    return extension.removesuffix(".gz").removesuffix(".zst")
 
 
 # ------------------------------------------------------------------------- reading
 
 
-def open_table(path: Path) -> TableFile:
-    """Return the cells of a table file; its extension says the format."""
+def open_table(path: Path, reading: Reading) -> TableFile:
+    """Return the cells of a table file; its extension says the format.
+
+    The first bytes of standard input do, and with a delimiter any other file is delimited text.
+    """
     if path.is_dir():
         raise RefusedError(
             f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
         )
-    extension = table_extension(path)
-    if not path.exists():
-        raise RefusedError(f"{path}: there is no such file.")
-    if extension != ".parquet":
-        _check_memory(path)
-        return TableFile(
-            path, parse_text(_decoded_text(path, extension), _DELIMITERS[extension], str(path))
-        )
-    with refusals():
-        source = ParquetSource(path)
-        return TableFile(path, pq.read_table(path), tuple(source.index))
-
-
-def read_labelled(
-    file: TableFile,
-    target: str | None,
-    task: str,
-    *,
-    missing_values: Collection[str],
-    categorical: Collection[str],
-    unused: Collection[str],
-) -> TextValues:
-    """Return the values of a table; the label column is read as what it is there for."""
-    unused = {name for name in unused if name != target}
-    if not isinstance(file.cells, TextTable):
-        return _parquet_values(file, missing_values, unused)
-    return infer_values(
-        file.cells,
-        str(file.path),
-        missing_values=missing_values,
-        categorical=[
-            *categorical,
-            *([target] if target is not None and task == "classification" else []),
-        ],
-        unused=unused,
-    )
+    source, data = str(path), b""
+    if path == STANDARD:
+        source, data = "standard input", sys.stdin.buffer.read() if sys.stdin else b""
+        data = _decompressed(data, source)
+        kind = next((kind for begin, kind in _MAGIC.items() if data.startswith(begin)), ".csv")
+    else:
+        is_other = reading.delimiter is not None and not is_table_name(path)
+        kind = ".csv" if is_other else _kind_of(_extension_to_read(path))
+        if not path.exists():
+            raise RefusedError(f"{path}: there is no such file.")
+    if kind not in _DELIMITERS and (reading.delimiter or reading.encoding):
+        raise RefusedError(f"{source}: --delimiter and --encoding are for .csv, .tsv and the like.")
+    if kind in _ARROW_KINDS:
+        table = _arrow_table(io.BytesIO(data) if path == STANDARD else path, kind, source)
+        return TableFile(source, kind, table, tuple(index_names(table.schema)))
+    if path != STANDARD:
+        if kind != ".xlsx":
+            _check_memory(path)
+        data = _decompressed(path.read_bytes(), source, path.suffix.lower())
+    decimal = reading.decimal or "."
+    if kind == ".xlsx":
+        return TableFile(source, kind, _sheet(data, source, decimal))
+    text, encoding = _decoded(data, source, reading.encoding)
+    if kind == ".jsonl":
+        return TableFile(source, kind, _json_lines(text, source, decimal))
+    delimiter = reading.delimiter or _DELIMITERS[kind]
+    cells = parse_text(text, source, delimiter, encoding=encoding, decimal=decimal)
+    return TableFile(source, kind, cells)
 
 
 def read_as_fitted(
-    file: TableFile,
-    kinds: Mapping[str, Column],
-    decimals: Mapping[str, int],
-    missing_values: Collection[str],
+    file: TableFile, kinds: Mapping[str, Column], decimals: Mapping[str, int], reading: Reading
 ) -> TextValues:
     """Return the values of a table, its columns of the kinds that a model knows."""
     if not isinstance(file.cells, TextTable):
-        return _parquet_values(file, missing_values, set(file.names) - set(kinds))
-    return read_values_as(file.cells, str(file.path), kinds, decimals, missing_values)
+        return _arrow_values(file, reading, set(file.names) - set(kinds))
+    return read_values_as(file.cells, kinds, decimals, reading)
+
+
+def missing_by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, list[object]]:
+    """Return the values that are gaps in each column that has such, numbers as numbers too."""
+    return {
+        name: [value for text in texts for value in marker_values(text)]
+        for name, texts in by_column(given, names).items()
+        if texts
+    }
+
+
+def _extension_to_read(path: Path) -> str:
+    """Return the extension of a table file; of a file that is not read, say how to convert it."""
+    end = path.suffix.lower()
+    if is_table_name(path):
+        return table_extension(path)
+    if end in _CONVERSIONS:
+        command = _CONVERSIONS[end].format(path, path.stem)
+        raise RefusedError(f"{path}: {end} files are not read. Convert it first: {command}")
+    raise RefusedError(
+        f"{path}: the extension must be one of {_ONE_OF}; with --delimiter, such as --delimiter "
+        "';', a text file may have any other."
+    )
 
 
 def _check_memory(path: Path) -> None:
     """Refuse a text file that would not fit into memory, and tell how to stream it."""
-    size = path.stat().st_size * (_GZIP_RATIO if path.name.lower().endswith(".gz") else 1)
+    is_compressed = path.suffix.lower() in (".gz", ".zst")
+    size = path.stat().st_size * (_COMPRESSION_RATIO if is_compressed else 1)
     need, free = _TEXT_MEMORY * size, free_memory()
     if need > free:
         to_parquet = (
@@ -143,40 +220,125 @@ def _check_memory(path: Path) -> None:
         )
 
 
-def _decoded_text(path: Path, extension: str) -> str:
-    data = path.read_bytes()
+def _decompressed(data: bytes, source: str, extension: str = "") -> bytes:
+    """Return what was compressed, as the extension or the first bytes say."""
+    for end, (name, begin) in _COMPRESSED.items():
+        if extension == end or data.startswith(begin):
+            try:
+                return bytes(pa.CompressedInputStream(pa.BufferReader(data), name).read())
+            except OSError as error:
+                raise RefusedError(f"{source} is not a {name} file: {error}.") from error
+    return data
+
+
+def _decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, str]:
+    """Return a text and its encoding, which a byte-order mark says before all else."""
+    for begin, kind in _MAGIC.items():
+        if data.startswith(begin) and kind != ".jsonl":
+            raise RefusedError(f"{source} is not text but begins like {kind}: rename it so.")
+    marks = {codecs.BOM_UTF8: "utf-8"}
+    marks |= {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+    marked = (name for mark, name in marks.items() if data.startswith(mark))
+    used = next(marked, encoding or "utf-8")
     try:
-        if extension.endswith(".gz"):
-            data = gzip.decompress(data)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise RefusedError(f"{path} is not a gzip file: {error}.") from error
-    try:
-        text = data.decode("utf-8")
+        text = data.decode(used)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        name = "UTF-8" if used == "utf-8" else used
         raise RefusedError(
-            f"{path} is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}. Save it "
-            "as UTF-8."
+            f"{source} is not {name} text: byte 0x{data[error.start]:02x} on line {line}. Save it "
+            "as UTF-8, or name its encoding, such as --encoding latin-1."
         ) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise RefusedError(f"{path} is not text: it holds a zero byte on line {line}.")
-    return text
+        raise RefusedError(
+            f"{source} is not text: it holds a zero byte on line {line}. If it is UTF-16, say "
+            "--encoding utf-16-le or utf-16-be."
+        )
+    return text, used
 
 
-def _parquet_values(
-    file: TableFile, missing_values: Collection[str], unused: set[str]
-) -> TextValues:
-    """Return the values of a Parquet file, every type kept, with the missing values as nulls."""
+def _arrow_table(data: Path | io.BytesIO, kind: str, source: str) -> pa.Table:
+    """Return the table of a Parquet or Feather file."""
+    try:
+        if kind == ".parquet":
+            table = pq.ParquetFile(data).read()
+        else:
+            table = feather.read_table(data, memory_map=False)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise RefusedError(
+            f"{source} is not a {_ARROW_KINDS[kind]} file that can be read: {reason}."
+        ) from error
+    with refusals():
+        check_distinct_names(table.column_names, source)
+    if table.num_rows == 0:
+        raise RefusedError(f"{source} must have at least one row. Got none.")
+    return table
+
+
+def _sheet(data: bytes, source: str, decimal: str) -> TextTable:
+    """Return the first sheet of an Excel file that holds anything, its first row as the header."""
+    check_excel(source)
+    given: dict[str, Any] = {"header": None, "dtype": object, "na_values": [""]}
+    try:
+        with warnings.catch_warnings():
+            # About styles, which do not count here.
+            warnings.simplefilter("ignore")
+            sheets = pd.read_excel(
+                io.BytesIO(data), sheet_name=None, keep_default_na=False, engine="openpyxl", **given
+            )
+    # Of the archive, of XML or of a sheet: openpyxl has no error of its own.
+    except Exception as error:
+        raise RefusedError(f"{source} is not an Excel file that can be read: {error}.") from error
+    names = [name for name, sheet in sheets.items() if sheet.size]
+    if not names:
+        raise RefusedError(f"{source} is empty: a table needs a header and rows.")
+    sheet = sheets[names[0]]
+    header, *rows = sheet.astype(object).where(sheet.notna(), None).to_numpy().tolist()
+    n_names = len(header) - header.count(None)
+    if n_names < len(header) - 1:
+        raise RefusedError(
+            f"{source}: the first row of the sheet {names[0]!r} must name the columns. Got "
+            f"{n_names} names for {len(header)} columns: delete what stands above or beside them."
+        )
+    others = f"only the sheet {names[0]!r} is read and written, not {listed(names[1:])}"
+    lines = [*range(2, len(rows) + 2)]
+    return text_of_values(source, header, rows, lines, decimal, (others,) if names[1:] else ())
+
+
+def _json_lines(text: str, source: str, decimal: str) -> TextTable:
+    """Return a table of JSON objects, one a line; what an object lacks is a gap."""
+    objects: dict[int, dict[str, object]] = {}
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        try:
+            one = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise RefusedError(f"{source}, line {number} is not JSON: {error}.") from error
+        if isinstance(one, dict):
+            objects[number] = one
+        elif line.strip():
+            raise RefusedError(
+                f"{source}, line {number} must be an object, {{...}}. Got {line[:40]!r}."
+            )
+    names = [*dict.fromkeys(name for one in objects.values() for name in one)]
+    if not names:
+        raise RefusedError(f"{source} is empty: a table needs names and rows.")
+    rows = [[one.get(name) for name in names] for one in objects.values()]
+    return text_of_values(source, names, rows, [*objects], decimal)
+
+
+def _arrow_values(file: TableFile, reading: Reading, unused: set[str]) -> TextValues:
+    """Return the values of an Arrow table, every type kept, with the missing values as nulls."""
     frame = as_frame(file.cells)
     cautions = []
     used = [name for name in frame.columns if name not in {*unused, *file.index}]
     before = observed_in_table(frame[used])
     gaps = np.zeros(before.shape, dtype=bool)
-    for marker in missing_values:
-        found = before & ~observed_in_table(frame[used], marker_values(marker))
+    for given in reading.missing_values:
+        found = before & ~observed_in_table(frame[used], missing_by_column([given], used))
         if not found.any():
-            cautions.append(f"no cell holds the missing value {marker!r}")
+            cautions.append(f"no cell holds the missing value {given!r}")
         gaps |= found
     for place, name in enumerate(used):
         if gaps[:, place].any():
@@ -188,8 +350,28 @@ def _parquet_values(
 # ------------------------------------------------------------------------- writing
 
 
+def check_excel(path: object) -> None:
+    """Refuse Excel files where what reads and writes them is not installed."""
+    if importlib.util.find_spec("openpyxl") is None:
+        raise RefusedError(f"{path}: Excel files need `pip install 'kernimpute[excel]'`.")
+
+
+@contextlib.contextmanager
+def replacing_outputs(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Give a temporary file for each output, and put all in place if the block ends well."""
+    with tempfile.TemporaryDirectory() as folder:
+        standard = Path(folder, "standard_output")
+        with replacing(*(standard if path == STANDARD else path for path in paths)) as temporary:
+            yield temporary
+        if standard.exists():
+            sys.stdout.buffer.write(standard.read_bytes())
+            sys.stdout.buffer.flush()
+
+
 def check_new_file(path: Path, *, force: bool) -> None:
     """Refuse a file that cannot be written, before any work is done."""
+    if path == STANDARD:
+        return
     folder = path.parent
     if not folder.is_dir():
         raise RefusedError(f"{path}: there is no directory {str(folder)!r}.")
@@ -209,12 +391,17 @@ def check_replaceable(path: Path, *, force: bool) -> None:
 def check_storable(
     path: Path, file: TableFile, frame: pd.DataFrame, dropped: Collection[str]
 ) -> None:
-    """Refuse a column that the output's format cannot hold, before any work is done."""
+    """Refuse what the output's format cannot hold, before any work is done."""
+    kind = _kind_of(table_extension(path))
+    if kind == ".xlsx":
+        check_excel(path)
+        if len(frame) >= _EXCEL_ROWS:
+            raise RefusedError(f"{path}: a sheet has at most {_EXCEL_ROWS} rows: write CSV.")
     if isinstance(file.cells, TextTable):
-        if table_extension(path) == ".parquet":
+        if kind in _ARROW_KINDS:
             _check_integers(frame.drop(columns=[*dropped]))
         return
-    if table_extension(path) == ".parquet":
+    if kind in _ARROW_KINDS:
         return
     for column in file.cells.schema:
         if column.name not in dropped and pa.types.is_nested(column.type):
@@ -249,43 +436,118 @@ def write_table(
     Cells that were not filled are copied from the file that was read. `cells` says for each
     column with fills which they are, shape (n_rows,); `decimals` how they are written.
     """
-    if extension == ".parquet":
-        pq.write_table(_filled_parquet(file, filled, cells), path)
+    kind = _kind_of(extension)
+    if kind in _ARROW_KINDS:
+        table = _filled_arrow(file, filled, cells)
+        if kind == ".parquet":
+            pq.write_table(table, path)
+        else:
+            feather.write_feather(table, str(path))
         return
-    delimiter, newline, mark = _DELIMITERS[extension], "\n", ""
-    if isinstance(file.cells, TextTable):
-        newline, mark = file.cells.newline, "\ufeff" if file.cells.byte_order_mark else ""
-        if extension.removesuffix(".gz") == table_extension(file.path).removesuffix(".gz"):
-            delimiter = file.cells.delimiter
     columns = [
-        _column_texts(file, name, filled[name], cells.get(name), decimals.get(str(name)))
+        _column(
+            *(file, name, filled[name], cells.get(name), decimals.get(str(name))),
+            as_text=kind in _DELIMITERS,
+        )
         for name in filled.columns
     ]
-    data = write_text(columns, delimiter, newline, mark).encode("utf-8")
-    # Without a time in it, the same table gives the same bytes.
-    path.write_bytes(gzip.compress(data, mtime=0) if extension.endswith(".gz") else data)
+    if kind == ".xlsx":
+        path.write_bytes(_excel(zip(*columns, strict=True)))
+        return
+    if kind == ".jsonl":
+        header, *rows = zip(*columns, strict=True)
+        objects = (dict(zip(header, row, strict=True)) for row in rows)
+        lines = (json.dumps(one, ensure_ascii=False, default=str) + "\n" for one in objects)
+        data = "".join(lines).encode()
+    else:
+        style = file.cells.style if isinstance(file.cells, TextTable) else TextStyle()
+        if kind != file.kind:
+            mark, _, _ = style.prefix.partition("sep=")
+            style = replace(style, delimiter=_DELIMITERS[kind] or ",", prefix=mark)
+        try:
+            data = write_text(columns, style).encode(style.encoding)
+        except UnicodeEncodeError as error:
+            fill = error.object[error.start]
+            raise RefusedError(
+                f"{fill!r}, in a fill, has no place in {style.encoding}: save the table as UTF-8."
+            ) from error
+    if extension.endswith(".gz"):
+        # Without a time in it, the same table gives the same bytes.
+        data = gzip.compress(data, mtime=0)
+    elif extension.endswith(".zst"):
+        data = pa.Codec("zstd").compress(data, asbytes=True)
+    path.write_bytes(data)
 
 
-def _column_texts(
-    file: TableFile, name: Hashable, values: pd.Series, gaps: BoolArray | None, decimals: int | None
-) -> list[str]:
-    """Return a column's name and cells as text."""
+def _column(
+    file: TableFile,
+    name: Hashable,
+    values: pd.Series,
+    gaps: BoolArray | None,
+    decimals: int | None,
+    *,
+    as_text: bool,
+) -> list[Any]:
+    """Return a column's name and cells, which are text or, in a sheet or JSON, values."""
+    shown = _plain_values(values)
     if not isinstance(file.cells, TextTable):
-        is_gap = np.array(values.isna())
-        shown = ("" if gap else str(value) for value, gap in zip(values, is_gap, strict=True))
+        if as_text:
+            shown = ["" if value is None else str(value) for value in shown]
         return [str(name), *shown]
     place = file.cells.names.index(str(name))
     texts = file.cells.cells(place)
+    own: list[Any] = texts if as_text else shown
+    if file.cells.values and not as_text:
+        own = [row[place] for row in file.cells.values]
+    filled = np.zeros(len(own), dtype=bool) if gaps is None else gaps
+    seen = [value for value, is_filled in zip(own, filled, strict=True) if not is_filled]
+    is_text = as_text or all(isinstance(value, str) for value in seen)
     # A category is written as its first cell has it, outer blanks included.
-    is_text = not pd.api.types.is_numeric_dtype(values.dtype)
-    exact = {text.strip(): text for text in reversed(texts)} if is_text else {}
-    for row in () if gaps is None else np.flatnonzero(gaps):
-        text = spelled(values.iloc[row], decimals)
-        texts[row] = exact.get(text, text)
-    return [file.cells.header[place], *texts]
+    exact = {
+        text.strip(): value for text, value in zip(reversed(texts), reversed(own), strict=True)
+    }
+    for row in np.flatnonzero(filled):
+        fill = shown[row]
+        if not is_number(fill):
+            own[row] = exact.get(str(fill), str(fill) if is_text else fill)
+        elif is_text:
+            own[row] = spelled(fill, decimals, file.cells.style.decimal)
+        else:
+            own[row] = round(float(fill), decimals) if decimals else fill
+    return [file.cells.header[place], *own]
 
 
-def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
+def _plain_values(values: pd.Series) -> list[Any]:
+    """Return a column's values as Python's own, None at its gaps."""
+    pairs = zip(values.astype(object), values.isna(), strict=True)
+    return [
+        None if is_gap else value.item() if isinstance(value, np.generic) else value
+        for value, is_gap in pairs
+    ]
+
+
+def _excel(rows: Iterable[tuple[Any, ...]]) -> bytes:
+    """Return an Excel file of one sheet."""
+    from openpyxl import Workbook
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    book, data = Workbook(), io.BytesIO()
+    own = (int, float, datetime.date, datetime.time, type(None))
+    for row, values in enumerate(rows, start=1):
+        for column, value in enumerate(values, start=1):
+            is_own = isinstance(value, own) and getattr(value, "tzinfo", None) is None
+            try:
+                cell = book.active.cell(row, column, value if is_own else str(value))
+            except IllegalCharacterError as error:
+                raise RefusedError(f"A sheet cannot hold control characters: {value!r}.") from error
+            if not is_own:
+                # Else "=1+1" would become a formula.
+                cell.data_type = "s"
+    book.save(data)
+    return data.getvalue()
+
+
+def _filled_arrow(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
     """Return the filled table for Parquet; columns without fills are as they came."""
     if isinstance(file.cells, TextTable):
         _check_integers(filled)
@@ -293,3 +555,88 @@ def _filled_parquet(file: TableFile, filled: pd.DataFrame, cells: Collection[Has
     kept = set(map(str, filled.columns))
     table = file.cells.drop_columns([name for name in file.names if name not in kept])
     return with_filled_columns(table, filled, map(str, cells))
+
+
+# ------------------------------------------------------------------------- by the options
+
+
+def streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
+    """Return whether a table is filled block by block: Parquet to Parquet, and large."""
+    if table.is_dir():
+        return True
+    if not (_is_parquet(table) and _is_parquet(output) and table.exists()):
+        return False
+    with refusals():
+        return scheduler is not None or ParquetSource(table).n_rows > stream.SAMPLE_ROWS
+
+
+def check_stream_output(table: Path, output: Path, *, force: bool) -> None:
+    """Refuse an output that exists, or that no folder can become."""
+    check_replaceable(output, force=force)
+    if table.is_dir() and is_table_name(output) and not _is_parquet(output):
+        raise RefusedError(
+            f"{output}: a folder gives a folder of Parquet files; give it a name without an "
+            "extension."
+        )
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a path is a Parquet file by its name."""
+    return path.name.lower().endswith(".parquet")
+
+
+def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> dict[str, Any]:
+    """Return the columns that the options name, each value one name or several with commas.
+
+    "auto" says whether the categorical ones have `codes` besides.
+    """
+    roles: dict[str, Any] = {"auto": False}
+    with refusals():
+        check_column_names("target", [] if target is None else [target], names)
+        for role, values in columns.items():
+            chosen: list[str] = []
+            for value in values or ():
+                is_name = value in names
+                chosen += [value] if is_name else [part.strip() for part in value.split(",")]
+            if role == "categorical" and "auto" in chosen and "auto" not in names:
+                roles["auto"] = True
+                chosen = [name for name in chosen if name != "auto"]
+            roles[role] = check_column_names(role, chosen, names)
+    return roles
+
+
+def codes(
+    frame: pd.DataFrame,
+    target: str | None,
+    roles: Mapping[str, Any],
+    missing_values: GapValues = (),
+) -> tuple[str, ...]:
+    """Return the used columns of few whole numbers that are not named as categorical."""
+    known = {target, *roles["drop"], *roles["ignore"], *roles["categorical"]}
+    used = [name for name in frame.columns if name not in known]
+    with refusals():
+        code = learn_code(frame[used], missing_values=missing_values)
+    return tuple(str(column.name) for column in code.columns if column.few)
+
+
+def read_with_roles(
+    file: TableFile, target: str | None, task: str, columns: Columns, reading: Reading
+) -> tuple[TextValues, dict[str, Any]]:
+    """Return the values of a table and the roles of its columns."""
+    roles = column_roles(file.names, target, columns)
+    index = (name for name in file.index if name not in roles["drop"])
+    roles["ignore"] = tuple(dict.fromkeys([*roles["ignore"], *index]))
+    unused = {*roles["drop"], *roles["ignore"]} - {target}
+    if isinstance(file.cells, TextTable):
+        # The label column is read as what it is there for.
+        as_classes = [target] if target is not None and task == "classification" else []
+        named = [*roles["categorical"], *as_classes]
+        values = infer_values(file.cells, reading, categorical=named, unused=unused)
+    else:
+        values = _arrow_values(file, reading, unused)
+    if roles.pop("auto"):
+        found = codes(values.frame, target, roles)
+        roles["categorical"] += found
+        note = f"codes, by --categorical auto: {', '.join(found) or 'none'}"
+        values = replace(values, notes=(*values.notes, note))
+    return values, roles

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -46,6 +47,17 @@ class UnknownName(StrEnum):
     ERROR = "error"
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the cells of a table file are read; each text for all columns, or COLUMN=TEXT."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    missing_values: tuple[str, ...] = ()
+    keep_values: tuple[str, ...] = ()
+
+
 def _must_be(
     what: str, is_right: Callable[[float], bool]
 ) -> Callable[[float | None], float | None]:
@@ -73,13 +85,35 @@ def _kernel(name: str | None) -> str | None:
     return name
 
 
+def _delimiter(value: str | None) -> str | None:
+    character = {"\\t": "\t", "tab": "\t"}.get(value or "", value)
+    if character is not None and (len(character) != 1 or character in '"\r\n'):
+        raise typer.BadParameter(f"{value!r} is not one character, or tab.")
+    return character
+
+
+def _decimal(value: str | None) -> str | None:
+    if value not in (None, ".", ","):
+        raise typer.BadParameter(f"{value!r} is not '.' or ','.")
+    return value
+
+
+def _encoding(value: str | None) -> str | None:
+    try:
+        "".encode(value or "utf-8")
+    except (LookupError, ValueError) as error:
+        raise typer.BadParameter(f"{value!r} is not an encoding of Python.") from error
+    return value
+
+
 _is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.inf)
 
 Table = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="The table: .csv, .tsv (also .gz) or .parquet; a folder of .parquet for impute only.",
+        help="The table: .csv, .tsv, .jsonl (also .gz, .zst), .xlsx, .parquet or .feather; - for "
+        "standard input; a folder of .parquet for impute only.",
     ),
 ]
 Model = Annotated[
@@ -93,11 +127,20 @@ NewRows = Annotated[
     Path,
     typer.Argument(
         metavar="NEW",
-        help="The rows to fill: .csv, .tsv (also .gz) or .parquet, or a folder of .parquet.",
+        help="The rows: a table file as for `fit`, - for standard input, or a folder of .parquet.",
     ),
 ]
 FilledTable = Annotated[
-    Path, typer.Option("--output", "-o", metavar="OUT", help="The filled table to write.")
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="OUT",
+        help="The filled table to write; - for CSV on standard output.",
+    ),
+]
+PredictedTable = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="The rows with predictions to write.")
 ]
 NewModel = Annotated[
     Path,
@@ -109,6 +152,22 @@ NewModel = Annotated[
     ),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
+Mask = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Also write a table of the rows and columns of OUT: True where a cell was filled, "
+        "else False.",
+    ),
+]
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="M",
+        help="Also write M tables whose gaps are drawn at random, beside OUT: out.1.csv, ...",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(
@@ -138,13 +197,49 @@ Drop = Annotated[
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="These numbers are codes. Repeatable; also a,b,c."),
+    typer.Option(
+        metavar="COLUMN",
+        help="These numbers are codes. Repeatable; also a,b,c. auto: those of columns of at most "
+        "ten whole numbers that each occur twice on average.",
+    ),
 ]
 MissingValues = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TEXT",
-        help="A cell with this text is a gap, besides empty cells, NA, NaN and null. Repeatable.",
+        help="A cell with this text is a gap, besides empty cells, NA, NaN and null; "
+        "COLUMN=TEXT: in one column. Repeatable.",
+    ),
+]
+KeepValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Cells of text columns with this text, such as NA, are no gaps; COLUMN=TEXT: in one "
+        "column. Repeatable.",
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        callback=_delimiter,
+        help="What separates the cells of a text file, such as ; or tab. By default what its "
+        "header does. With it the file may have any extension.",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK", callback=_decimal, help="Decimal mark: . or ,; by default a point."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        callback=_encoding,
+        help="Encoding of a text file, such as latin-1; by default UTF-8, or UTF-16 by its mark.",
     ),
 ]
 Guidance = Annotated[
@@ -235,6 +330,13 @@ Scheduler = Annotated[
         help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
     ),
 ]
+Predict = Annotated[
+    bool,
+    typer.Option(
+        "--predict",
+        help="Also learn to predict the label, for `kernimpute predict`; --task says what it is.",
+    ),
+]
 Unknown = Annotated[
     UnknownName,
     typer.Option(help="Categories that the model does not know: keep and not use, or refuse."),
@@ -250,3 +352,4 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]
+Json = Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")]

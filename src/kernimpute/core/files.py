@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_temporary: set[Path] = set()
+"""Files and folders that are not in place yet."""
+_last_acts: list[Callable[[], object]] = []
+_putting = threading.Lock()
+"""Held while files are put in place."""
 
 
 @contextlib.contextmanager
@@ -17,22 +26,36 @@ def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
     temporary = tuple(
         final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp") for final in finals
     )
+    _temporary.update(temporary)
     try:
-        yield temporary
+        with _final_names(dict(zip(temporary, paths, strict=True))):
+            yield temporary
         for place, final in zip(temporary, finals, strict=True):
             if final.exists():
                 shutil.copymode(final, place)
-        for place, final in zip(temporary, finals, strict=True):
-            os.replace(place, final)
-    except OSError as error:
-        # The caller knows only the final path.
-        for place, path in zip(temporary, paths, strict=True):
-            if error.filename is not None and os.fspath(error.filename) == str(place):
-                error.filename = str(path)
-        raise
+        with _putting:
+            for place, final in zip(temporary, finals, strict=True):
+                os.replace(place, final)
     finally:
         for place in temporary:
             place.unlink(missing_ok=True)
+        _temporary.difference_update(temporary)
+
+
+@contextlib.contextmanager
+def _final_names(places: dict[Path, Path]) -> Iterator[None]:
+    """Have errors name final paths, which the caller knows, for temporary ones or none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None and error.errno in _FULL:
+            # Few writers say where: it is the file that was begun last.
+            error.filename = str(([*filter(Path.exists, places)] or [*places])[-1])
+            error.strerror = os.strerror(error.errno)
+        for place, path in places.items():
+            if str(error.filename).startswith(str(place)):
+                error.filename = str(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -41,16 +64,50 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     final = Path(os.path.realpath(path))
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     former = final.with_name(f".{final.name}.{secrets.token_hex(4)}.old")
+    _temporary.add(temporary)
     temporary.mkdir()
     try:
-        yield temporary
-        # No system call replaces a folder that is not empty.
-        if final.exists():
-            os.replace(final, former)
-        os.replace(temporary, final)
+        with _final_names({temporary: path}):
+            yield temporary
+        with _putting:
+            # No system call replaces a folder that is not empty.
+            if final.exists():
+                os.replace(final, former)
+            os.replace(temporary, final)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         # An error or an interrupt between the two calls must not cost the former folder.
         if former.exists() and not final.exists():
             os.replace(former, final)
         shutil.rmtree(former, ignore_errors=True)
+        _temporary.discard(temporary)
+
+
+# --------------------------------------------------------------- a process that ends in the middle
+
+
+@contextlib.contextmanager
+def before_leaving(act: Callable[[], object]) -> Iterator[None]:
+    """Have something done before the process is ended inside of the block, in another thread."""
+    _last_acts.append(act)
+    try:
+        yield
+    finally:
+        _last_acts.remove(act)
+
+
+def is_putting_in_place() -> bool:
+    """Return whether files are being put in place, which an interrupt must not divide."""
+    return _putting.locked()
+
+
+def leave_nothing() -> None:
+    """Do the last acts and remove temporary files; the process must end at once after it."""
+    for act in [*_last_acts]:
+        with contextlib.suppress(Exception):
+            act()
+    # Kept: nothing is put in place any more.
+    _putting.acquire()
+    for place in [*_temporary]:
+        with contextlib.suppress(OSError):
+            place.unlink() if place.is_file() else shutil.rmtree(place, ignore_errors=True)

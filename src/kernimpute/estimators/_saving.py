@@ -1,12 +1,10 @@
-"""Estimators in files: `save` writes skops, `load` makes nothing that it does not know.
+"""Estimators in files: `save` writes skops, `load` makes only types of a fixed list.
 
-A pickle can run any code when it is opened. A skops file names the types that it holds, and
-`load` makes only those of a fixed list.
+A pickle can run any code when it is opened.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -145,9 +143,11 @@ def save(estimator: Any, path: str | Path) -> None:
     >>> np.array_equal(same.transform(X), imputer.transform(X))
     True
     """
+    import skops.io  # It takes a second, and only files need it.
+
     with replacing(Path(path)) as (temporary,):
         try:
-            _skops_io().dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
+            skops.io.dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
         except (RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The 'estimator' parameter of save must hold only what skops can write. Got "
@@ -183,9 +183,10 @@ def load(path: str | Path, trust: bool = False) -> Any:
     --------
     save : Writes the file.
     """
-    skops_io = _skops_io()
+    import skops.io
+
     try:
-        found = skops_io.get_untrusted_types(file=path)
+        found = skops.io.get_untrusted_types(file=path)
         untrusted = sorted(set(found) - set(_TRUSTED))
         if any(name.startswith("kernimpute.") for name in untrusted):
             raise ValueError(
@@ -197,17 +198,12 @@ def load(path: str | Path, trust: bool = False) -> Any:
                 f"{path} holds types that kernimpute does not know ({', '.join(untrusted)}), and "
                 "making them can run any code: pass trust=True if you trust its origin."
             )
-        return skops_io.load(path, trusted=found)
+        return skops.io.load(path, trusted=found)
     except _UNREADABLE as error:
         raise ValueError(
             f"{path} must be a model that kernimpute.save or 'kernimpute fit' wrote. Got a file "
             f"that skops cannot read ({_line(error)}) instead: pickles are not opened."
         ) from error
-
-
-def _skops_io() -> Any:
-    # skops takes a second to import, and only files need it.
-    return importlib.import_module("skops.io")
 
 
 def _line(error: BaseException) -> str:

@@ -1,10 +1,4 @@
-"""`impute_table`: fill a table in one call, by the roles of its columns.
-
-1. The columns get their roles: label, features, ignored, dropped.
-2. A `KernelImputer` is fitted to the features: of all rows, or where it uses labels of those that
-   have one.
-3. Its fills are written into the gaps. Rows to which it was not fitted are filled as new rows.
-"""
+"""`impute_table`: fill a table in one call, by the roles of its columns."""
 
 from __future__ import annotations
 
@@ -12,7 +6,7 @@ import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -22,19 +16,22 @@ import pandas as pd
 from pandas.api.types import is_float_dtype
 
 from kernimpute.core.arrays import BoolArray
-from kernimpute.core.checks import Task, check_choice, refusal
+from kernimpute.core.checks import Task, check_choice, check_integer, refusal
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import Unknown, unknown_cells
+from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
+    GapValues,
     TableError,
+    as_number,
     counted,
     family_of,
+    markers_of,
     observed_in_table,
 )
 from kernimpute.table.roles import (
@@ -79,8 +76,13 @@ class FilledRows:
 
     table: pd.DataFrame  # the columns of the imputer
     cells: Mapping[Hashable, BoolArray]  # where each column with gaps was filled, (n_rows,)
-    unknown: tuple[Unknown, ...]  # the categories that the imputer does not know
+    encoded: EncodedTable  # the rows before
     n_far: int = 0  # new rows with a number too far from the training range
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The categories that the imputer does not know."""
+        return self.encoded.unknown
 
     @property
     def counts(self) -> dict[Hashable, int]:
@@ -121,6 +123,8 @@ class TableImputation:
         Wall-clock time.
     n_classes : int or None
         Number of classes; None for a regression, and where labels are not used.
+    draws : tuple of DataFrame, default=()
+        Tables like `table` whose gaps are drawn at random, as many as `n_draws` asked for.
     """
 
     table: pd.DataFrame
@@ -137,6 +141,7 @@ class TableImputation:
     status: Status
     seconds: float
     n_classes: int | None
+    draws: tuple[pd.DataFrame, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -148,23 +153,23 @@ class TableImputation:
         """Number of cells filled."""
         return sum(self.filled.values())
 
-    def filled_cells(self, name: Hashable) -> BoolArray:
-        """Return where a column was filled.
+    def filled_cells(self, name: Hashable | None = None) -> Any:
+        """Return where the table, or one of its columns, was filled.
 
         Parameters
         ----------
-        name : hashable
-            A column of the table.
+        name : hashable or None, default=None
+            A column of the table; None for all.
 
         Returns
         -------
-        ndarray of bool of shape (n_rows,)
-            True where the cell was a gap and is none any more.
+        DataFrame of bool of shape (n_rows, n_columns), or ndarray of bool of shape (n_rows,)
+            True where a cell was a gap and is none any more; with the index and the columns of
+            `table`, or of the one column.
         """
-        if name not in self.filled:
-            return np.zeros(self.n_rows, dtype=bool)
-        position = [*self.table.columns].index(name)
-        return np.asarray(~self.observed[:, position])
+        cells = pd.DataFrame(~self.observed, self.table.index, self.table.columns)
+        cells.loc[:, [column not in self.filled for column in cells]] = False
+        return cells if name is None else cells[name].to_numpy()
 
 
 def impute_table(
@@ -174,17 +179,18 @@ def impute_table(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     callback: Callback | None = None,
+    n_draws: int = 0,
     **parameters: Any,
 ) -> TableImputation:
     """Return a table with its gaps filled by a `KernelImputer`.
 
     By default it is fitted to all rows, and no label is used. With `guidance` or `use_labels` it is
-    fitted to the rows that have a label, and rows without one are filled as new rows. Both leak the
-    labels into the filled cells of their rows: a score measured on these rows is too good. To
-    measure one, put a `KernelImputer` inside the pipeline that is cross-validated.
+    fitted to the rows that have a label, and rows without one are filled as new rows. Both leak
+    labels into the filled cells: a score measured on these rows is too good. To measure one, put a
+    `KernelImputer` inside the pipeline that is cross-validated.
 
     Parameters
     ----------
@@ -199,14 +205,18 @@ def impute_table(
         Columns to keep as they are and not to use, such as identifiers.
     categorical : iterable of hashable, default=()
         Columns whose values are categories although they are numbers; the label may be one.
-    missing_values : sequence of str or number, default=()
-        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too.
+    missing_values : sequence of str or number, or dict, default=()
+        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too; or a
+        dict from names of columns to such values: ``{"glucose": [0]}``.
     task : {"auto", "classification", "regression"}, default="auto"
         What the label is, where it is used. "auto": text, booleans, two whole numbers, or up to
         ten that each occur twice on average are classes; other numbers are a quantity.
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
+    n_draws : int, default=0
+        Completed tables to draw besides, in [0, inf), as `KernelImputer.sample` draws them, seeded
+        by `random_state`. They need ``reference="joint"``.
     **parameters : object
         Further parameters of `KernelImputer`: `guidance`, `reference`, `use_labels`, `kernel`,
         `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `feature_range`, `new_rows`,
@@ -248,6 +258,12 @@ def impute_table(
     0
     """
     start = time.perf_counter()
+    owner = "impute_table"
+    if (
+        check_integer(owner, "n_draws", n_draws, 0)
+        and parameters.get("reference", "joint") != "joint"
+    ):
+        raise ValueError(refusal(owner, "n_draws", "0 unless reference='joint'", n_draws))
     fitted = fit_table(
         table,
         target,
@@ -261,15 +277,12 @@ def impute_table(
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
-    # 3. Writing back.
+    # 3. Fills are written into the gaps. Rows to which it was not fitted are filled as new rows.
     rows = fill_rows(imputer, table, fitted.rows)
     cautions = [*fitted.warnings, *cautions_of_rows(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
-    written = table[kept].copy()
-    for place, name in enumerate(kept):
-        if name in filled:
-            written.isetitem(place, rows.table[name])  # type: ignore[arg-type]
+    written = _written_back(table[kept], rows.table, filled)
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
     if status is Status.NOTHING_MISSING and any(
@@ -278,7 +291,6 @@ def impute_table(
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
-    n_cells = len(table) * len(kept)
     imputation = TableImputation(
         table=written,
         target=target,
@@ -289,13 +301,12 @@ def impute_table(
         imputer=imputer,
         settings=_settings(fitted, missing_values),
         facts=_facts(
-            (len(table), len(kept)),
-            fitted.target,
-            fitted.task,
-            n_unlabelled,
-            "filled as new rows",
-            ("filled", share_of_cells(sum(filled.values()), n_cells)),
             imputer,
+            written.shape,
+            target,
+            fitted.task,
+            (n_unlabelled, "filled as new rows"),
+            ("filled", share_of_cells(sum(filled.values()), written.size)),
             status,
             seconds,
         ),
@@ -306,6 +317,10 @@ def impute_table(
         status=status,
         seconds=seconds,
         n_classes=imputer.classes_.size if fitted.task == "classification" else None,
+        draws=tuple(
+            _written_back(table[kept], rows.encoded.decode(codes), filled)
+            for codes in imputer._drawn(rows.encoded, n_draws, imputer.random_state)
+        ),
     )
     for caution in imputation.warnings:
         warnings.warn(caution, TableWarning, stacklevel=2)
@@ -319,7 +334,7 @@ def fit_table(
     drop: Iterable[Hashable] = (),
     ignore: Iterable[Hashable] = (),
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     task: str = "auto",
     callback: Callback | None = None,
     **parameters: Any,
@@ -328,14 +343,14 @@ def fit_table(
     start = time.perf_counter()
     check_choice("impute_table", "task", task, ("auto", "classification", "regression"))
     refuse_decided("impute_table", parameters)
-    imputer = KernelImputer(task=task, missing_values=[*missing_values] or np.nan, **parameters)
+    imputer = KernelImputer(task=task, missing_values=_own(missing_values) or np.nan, **parameters)
     # Before the table is read, which may take long.
     imputer._validate_params()
     if imputer._uses_labels and target is None:
         user = "guidance" if imputer.guidance is not None else "use_labels"
         must_be = f"the name of the label column for {user}={getattr(imputer, user)!r}"
         raise ValueError(refusal("impute_table", "target", must_be, target))
-    # 1. The roles of the columns.
+    # 1. The columns get their roles: label, features, ignored, dropped.
     roles = column_roles(table, target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     observed = observed_in_table(table, missing_values)
@@ -353,7 +368,7 @@ def fit_table(
         where = ", besides the label, with an observed value"
         where += " in a row that has a label" if labels else ""
         raise TableError(f"The table must have a column{where}. Got none.")
-    # 2. The imputer, fitted to the features.
+    # 2. An imputer is fitted to the features: of all rows, or of those with a label if it uses it.
     codes = [name for name in roles.categorical if name in used]
     imputer.set_params(categorical_features=codes or "from_dtype")
     known = table[fitted]
@@ -364,7 +379,6 @@ def fit_table(
     _, frame, read = imputer._read_labelled(features, y, None, task=imputer.task)
     rows = imputer._fit_imputer(frame, read, callback)
     n_gaps, n_cells = int((~rows.rows.observed).sum()), rows.rows.observed.size
-    n_unlabelled = int((~labelled).sum())
     cautions = [
         *(labels.cautions if labels else ()),
         *unused_markers(table, missing_values),
@@ -383,19 +397,29 @@ def fit_table(
         labelled=labelled,
         observed=observed,
         facts=_facts(
+            imputer,
             table.shape,
             target,
             labels.task if labels else None,
-            n_unlabelled,
-            "not used",
+            (int((~labelled).sum()), "not used"),
             ("gaps", f"{share_of_cells(n_gaps, n_cells)} that are used"),
-            imputer,
             imputer.status_,
             time.perf_counter() - start,
         ),
         notes=tuple(_notes_of_fit(imputer, target, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
+
+
+def _written_back(
+    table: pd.DataFrame, features: pd.DataFrame, names: Collection[Hashable]
+) -> pd.DataFrame:
+    """Return a copy of a table in which some columns are those of another."""
+    written = table.copy()
+    for place, name in enumerate(table):
+        if name in names:
+            written.isetitem(place, features[name])  # type: ignore[arg-type]
+    return written
 
 
 def refuse_decided(owner: str, parameters: Mapping[str, object]) -> None:
@@ -434,7 +458,7 @@ def fill_rows(
         for column, observed in zip(columns, encoded.observed.T, strict=True)
         if column.kind != "empty" and not observed.all()
     }
-    return FilledRows(encoded.decode(codes), cells, encoded.unknown, n_far)
+    return FilledRows(encoded.decode(codes), cells, encoded, n_far)
 
 
 def cautions_of_rows(unknown: Sequence[Unknown], n_far: int = 0) -> list[str]:
@@ -460,7 +484,7 @@ def whole_as_integers(column: pd.Series) -> pd.Series:
     return pd.Series(whole, index=column.index, name=column.name)
 
 
-def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[str, object]:
+def _settings(fitted: FittedTable, missing_values: GapValues) -> Mapping[str, object]:
     """Return the options as they were used."""
     imputer, roles = fitted.imputer, fitted.roles
     settings = imputer.get_params(deep=False)
@@ -475,7 +499,7 @@ def _settings(fitted: FittedTable, missing_values: Sequence[object]) -> Mapping[
         "categorical": roles.categorical,
         "ignore": roles.ignored,
         "drop": roles.dropped,
-        "missing_values": tuple(missing_values),
+        "missing_values": _own(missing_values),
     }
     return MappingProxyType(settings)
 
@@ -512,32 +536,33 @@ def method_text(imputer: KernelImputer) -> str:
 
 
 def _facts(
+    imputer: KernelImputer,
     shape: tuple[int, int],
     target: Hashable | None,
     task: Task | None,
-    n_unlabelled: int,
-    fate: str,
+    unlabelled: tuple[int, str],
     gaps: tuple[str, str],
-    imputer: KernelImputer,
     status: Status,
     seconds: float,
 ) -> Facts:
-    """Return the facts of a run; `fate` is what happened to rows without a label."""
+    """Return the facts of a run; `unlabelled` says how many rows have no label, and their fate."""
     facts = [("table", size_text(*shape))]
     if task is not None:
         n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
         facts.append(("label", f"{target} ({task}{n_classes})"))
     elif target is not None:
         facts.append(("label", f"{target} (not used)"))
+    n_unlabelled, fate = unlabelled
     if n_unlabelled:
-        ending = f", {fate}" if task is not None else ""
-        facts.append(("rows without a label", f"{n_unlabelled}{ending}"))
+        fate = f"{n_unlabelled}, {fate}" if task is not None else str(n_unlabelled)
+        facts.append(("rows without a label", fate))
     facts += [gaps, ("method", method_text(imputer))]
     if imputer.guidance is not None:
         if imputer.n_subsets_ > 1:
             facts.append(("subsets", str(imputer.n_subsets_)))
-        is_direct = imputer.guidance == "direct"
-        certificate = "slope {:.3g} of the start's" if is_direct else "gap {:.3g}"
+        certificate = (
+            "slope {:.3g} of the start's" if imputer.guidance == "direct" else "gap {:.3g}"
+        )
         known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
         facts += [
             ("solver", counted(imputer.n_iter_ - 1, "round") + known),
@@ -644,12 +669,23 @@ def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
     return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
 
 
-def unused_markers(table: pd.DataFrame, missing_values: Sequence[object]) -> list[str]:
-    """Return a caution for each missing value that no cell holds."""
+def unused_markers(table: pd.DataFrame, missing_values: GapValues) -> list[str]:
+    """Return a caution for each missing value that no cell holds; text and its number are one."""
     before = observed_in_table(table)
+    owners: dict[object, dict[Hashable, list[object]]] = {}
+    for name in table.columns:
+        for marker in markers_of(missing_values, name):
+            if isinstance(marker, (str, int, float)):
+                number = as_number(marker) if isinstance(marker, str) else None
+                key = marker if number is None else number
+                owners.setdefault(key, {}).setdefault(name, []).append(marker)
     return [
-        f"no cell holds the missing value {marker!r}"
-        for marker in missing_values
-        if isinstance(marker, (str, int, float))
-        and (observed_in_table(table, [marker]) == before).all()
+        f"no cell holds the missing value {next(iter(of.values()))[0]!r}"
+        for of in owners.values()
+        if (observed_in_table(table, of) == before).all()
     ]
+
+
+def _own(missing_values: GapValues) -> list[object] | dict[Any, Any]:
+    """Return a copy of the missing values."""
+    return dict(missing_values) if isinstance(missing_values, Mapping) else [*missing_values]

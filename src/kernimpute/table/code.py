@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
     Family,
+    GapValues,
     TableError,
     Whole,
     check_column_names,
@@ -81,7 +82,7 @@ class TableCode:
         self,
         frame: pd.DataFrame,
         *,
-        missing_values: Sequence[object] = (),
+        missing_values: GapValues = (),
         handle_unknown: str = "keep",
     ) -> EncodedTable:
         """Return rows with the columns of the table, and the matrix that stands for them.
@@ -185,7 +186,7 @@ def learn_code(
     frame: pd.DataFrame,
     *,
     categorical: Iterable[Hashable] = (),
-    missing_values: Sequence[object] = (),
+    missing_values: GapValues = (),
     ranges: Mapping[Hashable, tuple[float, float]] | None = None,
     whole: Whole = "values",
 ) -> TableCode:
@@ -212,11 +213,6 @@ def learn_code(
         )
         for position, name in enumerate(names)
     ]
-    return joined_code(columns, observed.sum(axis=0).tolist())
-
-
-def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCode:
-    """Return the code of columns that were read one by one; `n_observed` counts their cells."""
     ends = [
         (0.0, 1.0)
         if column.kind == "category"
@@ -225,7 +221,8 @@ def joined_code(columns: Sequence[Column], n_observed: Sequence[int]) -> TableCo
         if column.in_matrix
     ]
     scale = observed_range(np.array(ends, dtype=float).reshape(-1, 2).T)
-    return TableCode(tuple(columns), scale, _cautions(columns, n_observed))
+    cautions = _cautions(columns, observed.sum(axis=0).tolist(), as_category)
+    return TableCode(tuple(columns), scale, cautions)
 
 
 def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
@@ -496,16 +493,24 @@ _NUMBER_SHARE = 0.9
 """Share of them that must be numbers; most of these must have the same unit."""
 
 
-def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ...]:
-    """Return what looks like a mistake in columns of categories."""
-    identifiers, quantities, alike = [], [], []
+def _cautions(
+    columns: Sequence[Column], counts: Sequence[int], named: Collection[Hashable]
+) -> tuple[str, ...]:
+    """Return what looks like a mistake in columns of categories; `named` ones the caller chose."""
+    identifiers, quantities, texts, alike = [], [], [], []
     for column, n_observed in zip(columns, counts, strict=True):
         if column.kind != "category":
             continue
         n_categories = len(column.values)
         has_many = n_categories > _MANY_CATEGORIES
-        if has_many and _are_quantities(column.values):
-            quantities.append(f"{column.name} ({n_categories} such as {column.values[0]!r})")
+        spelled = _spelled_numbers(column.values) if has_many else None
+        such = f"{column.name} ({n_categories} such as {column.values[0]!r})"
+        if spelled == "with a unit":
+            quantities.append(such)
+        is_text = column.family in ("text", "object") and column.name not in named
+        if spelled == "bare" and is_text:
+            texts.append(such)
+            continue
         if has_many and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
             continue
@@ -520,18 +525,21 @@ def _cautions(columns: Sequence[Column], counts: Sequence[int]) -> tuple[str, ..
         "so many categories look like an identifier, to be dropped or ignored": identifiers,
         "categories look like numbers with a unit, which are read as numbers where they stand "
         "alone": quantities,
+        "text that spells numbers is taken for categories; make it numbers, or name it as "
+        "categorical": texts,
         "categories that differ only in letter case or blanks count as different": alike,
     }
     return tuple(f"{what}: {', '.join(names)}" for what, names in found.items() if names)
 
 
-def _are_quantities(categories: Sequence[object]) -> bool:
-    """Return whether nearly all are numbers, most of them with the same unit."""
+def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "bare", None]:
+    """Return which numbers nearly all categories are, most of them with the same unit, or most."""
     sample = categories[:: -(-len(categories) // _MOST_CHECKED)]
     read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in sample]
     matches = [match for match in read if match]
     units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
     n_bare = units.pop("", 0)
-    return (
-        len(units) == 1 and units.total() > n_bare and len(matches) >= _NUMBER_SHARE * len(sample)
-    )
+    if 2 * n_bare > len(sample):
+        return "bare"
+    have_unit = len(units) == 1 and units.total() > n_bare
+    return "with a unit" if have_unit and len(matches) >= _NUMBER_SHARE * len(sample) else None

@@ -22,7 +22,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -135,10 +135,12 @@ def plain_series(series: pd.Series) -> pd.Series:
 # ---------------------------------------------------------------------- gaps
 
 GAP_MARKERS = frozenset(
-    {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL"}
+    "|NA|na|N/A|n/a|#N/A|#n/a|#NA|#N/A N/A|<NA>|<na>|NaN|nan|NAN|-NaN|-nan|1.#IND|-1.#IND|1.#QNAN"
+    "|-1.#QNAN|NULL|null|None".split("|")
 )
-"""Texts that are a gap in every column of a text file."""
-POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*", "na", "none", "Null")
+"""Texts that are a gap in every column of a text file: those of `pandas.read_csv`, and more cases
+of their letters. "Null" and "none" are names and categories as well, and no gaps."""
+POSSIBLE_GAP_MARKERS = ("?", "-", "--", ".", "*", "Na", "N/a", "none", "NONE", "Null")
 """Texts that often mean a gap and may be a category; the user decides."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -162,31 +164,45 @@ def marker_values(text: str) -> list[object]:
 
 
 def text_gaps(
-    cells: Sequence[str] | NDArray[np.object_], missing_values: Collection[str] = ()
+    cells: Sequence[str] | NDArray[np.object_],
+    missing_values: Collection[str] = (),
+    keep_values: Collection[str] = (),
 ) -> tuple[BoolArray, set[str]]:
     """Return which cells of a text file are gaps, and which of the missing values occur.
 
     Cells are without outer blanks. A number among the missing values stands for every spelling
-    of itself: -999 is -999.0 too.
+    of itself: -999 is -999.0 too. Texts to keep are no gaps, unless they are missing values.
     """
     marker_of = {value: marker for marker in missing_values for value in marker_values(marker)}
     # Each text once: a column may hold millions of cells.
     places, texts = pd.factorize(np.asarray(cells, dtype=object))
     named = [marker_of.get(text, marker_of.get(as_number(text))) for text in texts]
-    is_gap = [
-        text in GAP_MARKERS or marker is not None for text, marker in zip(texts, named, strict=True)
-    ]
+    own = GAP_MARKERS.difference(keep_values) | {""}
+    is_gap = [text in own or marker is not None for text, marker in zip(texts, named, strict=True)]
     return np.array(is_gap, dtype=bool)[places], {marker for marker in named if marker is not None}
 
 
-def observed_in_table(frame: pd.DataFrame, missing_values: Sequence[object] = ()) -> BoolArray:
+GapValues = Sequence[object] | Mapping[Any, Any]
+"""Values that are gaps in every column, or a value or several for each of some columns."""
+
+
+def markers_of(missing_values: GapValues, name: Hashable) -> Sequence[object]:
+    """Return the values that are gaps in one column."""
+    if not isinstance(missing_values, Mapping):
+        return missing_values
+    own = missing_values.get(name, ())
+    return own if isinstance(own, (list, tuple)) else (own,)
+
+
+def observed_in_table(frame: pd.DataFrame, missing_values: GapValues = ()) -> BoolArray:
     """Return the mask of observed cells, of shape (n_rows, n_columns).
 
     A missing value that is text stands for equal text, a number for equal numbers.
     """
     observed = np.empty(frame.shape, dtype=bool)
-    for position in range(frame.shape[1]):
-        observed[:, position] = _observed(plain_series(frame.iloc[:, position]), missing_values)
+    for position, name in enumerate(frame.columns):
+        series = plain_series(frame.iloc[:, position])
+        observed[:, position] = _observed(series, markers_of(missing_values, name))
     return observed
 
 
@@ -242,7 +258,17 @@ _ROUNDING = 4.0
 """Numbers count as one up to so many roundings of the largest: four to eight units in its last
 place. Of more it cannot be said that they are noise."""
 
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}.*)?)?$")
+_MONTH = "(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
+_DATE = re.compile(
+    # 2020-01-06, 7/3/2020 and 06.01.20 with one mark, 02-Jan-2020 or 3 March 2020, Jan 2, 2020.
+    r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/])\d{1,2}\2(?:\d{4}|\d{2})"
+    r"|\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2}"
+    rf"|\d{{1,2}}[-/. ]*{_MONTH}[-/., ]*(?:\d{{4}}|\d{{2}})"
+    rf"|{_MONTH}[-/. ]*\d{{1,2}}(?:st|nd|rd|th)?[-/, ]+\d{{4}})"
+    # A time of the day may follow.
+    r"(?:(?:T|,? )\d{1,2}:\d{2}.*)?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -412,12 +438,10 @@ def _is_category(
     numbers = {kind for kind in types if issubclass(kind, Real)} - flags
     if types == text:
         # The frequent dates say nothing about the missing one.
-        if not (as_category or is_known) and all(
-            _ISO_DATE.match(str(cell).strip()) for cell in present
-        ):
-            remedy = f"{_REMEDY[:-1]}; or name it as categorical if its dates are classes."
-            got = f"dates such as {present.iloc[0]!r}"
-            raise TableError(_refused_values(name, got, remedy))
+        dates = [] if as_category or is_known else _dates(present)
+        if dates:
+            remedy = "Ignore it or drop it; or name it as categorical if its dates are classes."
+            raise TableError(_refused_values(name, f"dates such as {dates[0]!r}", remedy))
         return True
     if types == flags or (is_known and types == text | flags):
         return True
@@ -432,6 +456,13 @@ def _is_category(
         return True
     remedy = "Name it as categorical, or list the stray values as missing_values."
     raise TableError(_refused_values(name, got, remedy))
+
+
+def _dates(present: pd.Series) -> list[str]:
+    """Return the distinct texts of a column that are dates, if they are more than half of all."""
+    texts = [str(text).strip() for text in present.unique()]
+    dates = [text for text in texts if _DATE.fullmatch(text)]
+    return dates if 2 * len(dates) > len(texts) else []
 
 
 def _finite_numbers(present: pd.Series, name: Hashable, origin: int = 0) -> FloatArray:
@@ -519,6 +550,9 @@ def check_table(frame: pd.DataFrame) -> None:
     if not isinstance(frame, pd.DataFrame):
         library = type(frame).__module__.split(".")[0]
         remedy = ": pass its .to_pandas() instead" if hasattr(frame, "to_pandas") else ""
+        remedy = (
+            ": pass its .collect().to_pandas() instead" if hasattr(frame, "collect") else remedy
+        )
         raise TypeError(
             f"The table must be a pandas DataFrame. Got {library}.{type(frame).__name__}{remedy}."
         )
@@ -619,7 +653,7 @@ def _timestamp(number: int, unit: str, zone: str | None) -> Any:
     return time if zone is None else time.tz_localize("UTC").tz_convert(zone)
 
 
-_MAKERS: dict[str, Any] = {
+_MAKERS: dict[str, Callable[..., Any]] = {
     "mapping": lambda keys, values: dict(zip(keys, values, strict=True)),
     "NA": lambda: pd.NA,
     "Timestamp": _timestamp,

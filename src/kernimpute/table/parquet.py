@@ -81,13 +81,16 @@ class ParquetSource:
     @property
     def index(self) -> list[str]:
         """The columns that pandas wrote as an index."""
-        described = (self.schema.pandas_metadata or {}).get("index_columns", [])
-        return [name for name in described if name in self.names]
+        return index_names(self.schema)
 
     @cached_property
     def n_rows(self) -> int:
         """Number of rows."""
         return sum(opened(file).metadata.num_rows for file in self.files)
+
+    def first(self, most: int = 20_000) -> pd.DataFrame:
+        """Return the first rows."""
+        return self.take(np.arange(min(most, self.n_rows)), self.names)
 
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pd.DataFrame:
         """Return some rows, in order, with some columns."""
@@ -101,6 +104,12 @@ class ParquetSource:
                 taken.append(block.select(names).take(chosen - first))
                 first = last
         return as_frame(pa.concat_tables(taken))
+
+
+def index_names(schema: pa.Schema) -> list[str]:
+    """Return the columns that pandas wrote as an index."""
+    described = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in described if name in schema.names]
 
 
 def opened(file: Path) -> pq.ParquetFile:

@@ -1,10 +1,13 @@
-"""Every error becomes one sentence in the command line's words, and an exit code."""
+"""What a command says: progress, a summary that cannot fail a run, errors in one sentence."""
 
+import io
 import random
 
 import pytest
 
-from kernimpute.cli.errors import in_options
+from kernimpute.cli.messages import Progress, in_options
+from kernimpute.core.status import Record
+from tests.cli.test_commands import RUNS
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,41 @@ def test_a_fault_can_show_where(program, table, monkeypatch, capsys):
     def broken(*arguments, **options):
         raise RuntimeError("thing")
 
-    monkeypatch.setattr("kernimpute.estimators.impute_table.fit_table", broken)
+    monkeypatch.setattr("kernimpute.cli.models.fit_table", broken)
     monkeypatch.setenv("KERNIMPUTE_TRACEBACK", "1")
     with pytest.raises(AssertionError, match="Traceback"):
         program("fit", "t.csv", "-t", "y", "-o", "m")
+
+
+@pytest.mark.parametrize(("quiet", "is_terminal"), [(True, True), (False, False), (False, True)])
+def test_progress_is_shown_on_a_terminal_only(monkeypatch, quiet, is_terminal):
+    stderr = io.StringIO()
+    stderr.isatty = lambda: is_terminal
+    monkeypatch.setattr("sys.stderr", stderr)
+    with Progress(quiet=quiet) as progress:
+        assert progress.callback(Record(iteration=1, gap=0.5, stage="Stage I")) is False
+    line = "\r\x1b[KStage I: round 1, gap 0.5\r\x1b[K"
+    assert stderr.getvalue() == (line if is_terminal and not quiet else "")
+
+
+@pytest.mark.parametrize("command", ["impute", "fit"])
+def test_a_large_table_gets_its_hint_before_the_work(program, table, monkeypatch, command):
+    monkeypatch.setattr("kernimpute.cli.messages._MANY_ROWS", {True: 20, False: 39})
+    given = (command, *RUNS[command], "--force")
+    assert "note: 40 rows are fitted at once: as a Parquet file it would" in program(*given)[2]
+    guided = (*given, "--guidance", "direct")
+    assert "note: 40 rows are fitted at once: --subset-size 500 takes" in program(*guided)[2]
+    for more in ("--quiet", "--subset-size=20"):
+        assert "note:" not in program(*guided, more)[2]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError, OSError, SystemExit])
+@pytest.mark.parametrize("command", RUNS)
+def test_a_summary_that_fails_is_no_failure(fitted, program, monkeypatch, command, error):
+    def failing(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("kernimpute.cli.messages.Summary.as_text", failing)
+    code, out, err = program(command, *RUNS[command])
+    assert (code, out, "kernimpute:" in err) == (0, "", False)
+    assert (fitted / RUNS[command][-1]).exists()

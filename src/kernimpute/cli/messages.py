@@ -1,0 +1,309 @@
+"""What a command says: progress and warnings on stderr, a summary on stdout, errors in one line.
+
+`--help` imports this: nothing here may import NumPy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import typer
+
+from kernimpute import __version__
+
+if TYPE_CHECKING:
+    from kernimpute.core.status import Record
+
+EXIT_OK = 0
+"""The output is written (also where the solver stopped early: a warning says so)."""
+EXIT_REFUSED = 1
+"""The input, its data or the output file is refused; nothing is written."""
+EXIT_USAGE = 2
+"""The command line itself is wrong: no such option, a value out of its range."""
+EXIT_FAULT = 3
+"""A fault of kernimpute; nothing is written."""
+EXIT_INTERRUPTED = 130
+"""Interrupted (Ctrl-C); nothing is written."""
+
+# Typer bundles its own copy of click in some versions; all of them publish only this subclass.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class RefusedError(Exception):
+    """Something that a command cannot work with; the message says what, and what to do."""
+
+
+@contextlib.contextmanager
+def refusals(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn what the library refuses into a `RefusedError` that names options."""
+    refused: tuple[type[Exception], ...] = (ValueError, *kinds)
+    try:
+        yield
+    except refused as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise RefusedError(in_options(str(error))) from error
+
+
+def report_error(error: BaseException) -> int:
+    """Print one line on stderr for an error, and return its exit code."""
+    if isinstance(error, _UsageError):
+        # Some versions of Typer check choices by a library that puts these words in front.
+        message = str(getattr(error, "format_message", error.__str__)()).replace(
+            "Value error, ", ""
+        )
+        context = getattr(error, "ctx", None)
+        path = "kernimpute" if context is None else context.command_path
+        return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
+    if isinstance(error, RefusedError):
+        return _ended(EXIT_REFUSED, str(error))
+    if isinstance(error, MemoryError):
+        return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return _ended(EXIT_INTERRUPTED, "interrupted; no output was written.")
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has left, and the output file is written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _ended(EXIT_REFUSED, f"{where}{error.strerror or error}.")
+    if not isinstance(error, Exception):
+        raise error
+    if os.environ.get("KERNIMPUTE_TRACEBACK"):
+        traceback.print_exception(error)
+    return _ended(
+        EXIT_FAULT,
+        f"a fault of kernimpute ({type(error).__name__}: {error}); set KERNIMPUTE_TRACEBACK=1 to "
+        "see where, and report it.",
+    )
+
+
+def _ended(code: int, message: str) -> int:
+    typer.echo("kernimpute: " + " ".join(message.split()), err=True)
+    return code
+
+
+# ------------------------------------------------------- Python's words, and the command line's
+
+_OPTIONS = {
+    "n_jobs": "--jobs",
+    "handle_unknown": "--unknown",
+    "random_state": "--seed",
+    "n_draws": "--draws",
+} | {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        "target task ignore drop categorical missing_values guidance reference kernel C gamma eta "
+        "tol max_iter subset_size max_memory scheduler report output force trust methods folds "
+        "repeats margin max_rows time_limit resume groups"
+    ).split()
+}
+"""From a parameter of the library to the option that sets it."""
+_NAMED = re.compile(
+    # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "in drop",
+    # "(b) tol is below", "max_memory".
+    rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
+    rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
+    rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
+    r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
+    r"|(?<=\) )(?P<cause>tol|eta)(?= is )"
+    rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
+)
+_GROUPS = ("parameter", "assigned", "first", "listed", "cause", "bare")
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with options in place of Python's parameters.
+
+    >>> in_options("The 'eta' parameter of impute_table must be positive: pass subset_size=500.")
+    '--eta must be positive: pass --subset-size 500.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name = _OPTIONS[next(match[group] for group in _GROUPS if match[group])]
+        value = (match["value"] or "").strip("'")
+        return name if value in ("", "True") else f"{name} {value}"
+
+    return _NAMED.sub(option, message)
+
+
+# ------------------------------------------------------- progress and summary
+
+_MANY_ROWS = {True: 3_000, False: 20_000}
+"""Rows from which a table gets a hint, with guidance and without."""
+_MOST_COLUMNS = 60
+"""Columns listed in the summary; of a wider table a last line counts the rest."""
+
+
+class Progress:
+    """A context that shows rounds on a terminal, in one line, and keeps the warnings for later."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        # The stream is None where the caller has closed it.
+        self._quiet = quiet
+        self._is_shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._caught = warnings.catch_warnings(record=True)
+        self._messages: list[warnings.WarningMessage] | None = None
+
+    def __enter__(self) -> Self:
+        """Begin to keep warnings."""
+        self._messages = self._caught.__enter__()
+        warnings.simplefilter("default")
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        """Clear the line."""
+        self._caught.__exit__(*exception)
+        self.show("")
+
+    def callback(self, record: Record) -> bool:
+        """Show a round, and let the solver continue."""
+        self.show(progress_text(record))
+        return False
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the one before."""
+        if self._is_shown:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    def hint(self, n_rows: int, method: Mapping[str, Any]) -> None:
+        """Say how a large table would take less time, before the work."""
+        is_guided = method.get("guidance") is not None
+        if self._quiet or n_rows <= _MANY_ROWS[is_guided] or "subset_size" in method:
+            return
+        how = "as a Parquet file it would be fitted to a sample and filled block by block"
+        if is_guided:
+            how = "--subset-size 500 takes less time and memory"
+        typer.echo(f"note: {n_rows} rows are fitted at once: {how}", err=True)
+
+    def rows(self, done: int, of: int) -> None:
+        """Show how many rows are done."""
+        self.show(f"rows: {done} of {of}")
+
+    def warnings_but(self, *kinds: type[Warning]) -> list[str]:
+        """Return the warnings of other kinds than these, without the estimator's name."""
+        return [
+            re.sub(r"^Kernel\w+: ", "", str(one.message))
+            for one in self._messages or ()
+            if not issubclass(one.category, kinds)
+        ]
+
+
+def progress_text(record: Record) -> str:
+    """Return stage, round, objective and certificate, as far as a round has them.
+
+    >>> from kernimpute.core.status import Record
+    >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
+    'Stage I: round 7, objective 12.5, gap 0.002'
+    >>> progress_text(Record(iteration=0, stage="Stage II", note="compiling"))
+    'Stage II: compiling'
+    """
+    if record.note == "compiling":
+        return f"{record.stage}: {record.note}"
+    parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
+    if not math.isnan(record.objective):
+        parts.append(f"objective {record.objective:.6g}")
+    if not math.isnan(record.gap):
+        # The one-stage variant is certified by the slope that is left, not by a gap.
+        parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did, in words and numbers."""
+
+    facts: Sequence[tuple[str, str]]  # "seconds" is one of them
+    outputs: Sequence[Path]
+    n_rows: int
+    notes: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    filled: Mapping[Hashable, int] | None = None  # cells, by column
+
+    def as_text(self) -> str:
+        """Return it for people."""
+        width = max(len(name) for name, _ in self.facts)
+        lines = [f"{name:<{width}}  {text}" for name, text in self.facts]
+        if self.filled:
+            lines.extend(["", *_columns(self.filled, self.n_rows), ""])
+        lines.extend(f"note: {note}" for note in self.notes)
+        lines.extend(f"wrote {path}" for path in self.outputs if path != Path("-"))
+        return "\n".join(lines)
+
+    def as_json(self) -> str:
+        """Return it for programs."""
+        facts = dict(self.facts)
+        seconds = float(facts.pop("seconds"))
+        filled = {str(name): count for name, count in (self.filled or {}).items()}
+        document = {
+            "version": __version__,
+            "seconds": seconds,
+            "n_rows": self.n_rows,
+            "n_filled": sum(filled.values()),
+            "filled": filled,
+            "facts": facts,
+            "notes": [*self.notes],
+            "warnings": [*self.warnings],
+            "outputs": [*map(str, self.outputs)],
+        }
+        return json.dumps(document, indent=2, allow_nan=False)
+
+
+def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
+    """Print warnings and summary; the output is written, so nothing of this may fail the run."""
+    cautions = {" ".join(in_options(one).split()).rstrip("."): one for one in done.warnings}
+    done = replace(
+        done,
+        # A status tells which parameter to change.
+        facts=[(name, in_options(text) if name == "status" else text) for name, text in done.facts],
+        notes=[*map(in_options, done.notes)],
+        warnings=[" ".join(in_options(one).split()) for one in cautions.values()],
+    )
+
+    def print_all() -> None:
+        for caution in done.warnings:
+            typer.echo(f"warning: {caution}", err=True)
+        if as_json or not quiet:
+            # Standard output is for the table alone, where it is written there.
+            is_taken = Path("-") in done.outputs
+            typer.echo(done.as_json() if as_json else done.as_text(), err=is_taken)
+
+    print_or_ignore(print_all)
+
+
+def print_or_ignore(print_all: Callable[[], None]) -> None:
+    """Print once the output is written: a closed stdout must not change the exit code."""
+    try:
+        print_all()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError, SystemExit, KeyboardInterrupt):
+        if sys.stdout is not None:
+            # Else what is left in the buffer fails again when Python exits.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
+    """Return a table of the columns that were filled, as lines."""
+    rows = [("column", "cells filled", "of its cells")]
+    for name, count in list(filled.items())[:_MOST_COLUMNS]:
+        rows.append((str(name), str(count), f"{100.0 * count / n_rows:.1f} %"))
+    if len(filled) > _MOST_COLUMNS:
+        rest = list(filled.values())[_MOST_COLUMNS:]
+        rows.append((f"and {len(rest)} more columns", str(sum(rest)), ""))
+    width = max(len(name) for name, _, _ in rows)
+    return [f"{name:<{width}}  {count:>12}  {share:>12}".rstrip() for name, count, share in rows]
