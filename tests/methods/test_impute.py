@@ -281,9 +281,6 @@ REFUSED_BY_BOTH = [
     ({"y": [0] * 24}, "at least 2 classes"),
     ({"y": np.where(np.arange(24) % 2, 1.0, np.nan)}, "complete, without NaN"),
     ({"X": np.full((24, 4), 2.0)}, r"values that are in \[0, 1\] or NaN"),
-    ({"X": np.zeros(4)}, "a matrix with at least one row"),
-    ({"categorical": [9]}, "a mask over, or indices of, the 5 columns"),
-    ({"kernel": Linear(), "categorical": [1]}, "no|only the gaussian and laplacian"),
     ({"reference": np.zeros((2, 2))}, r"a completed table of shape \(24, 5\)"),
     ({"sample_weight": np.zeros(24)}, "'sample_weight' parameter of {} must be positive"),
 ]

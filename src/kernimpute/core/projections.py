@@ -195,17 +195,16 @@ def project_box_psd(
     basis of their groups, the problem is the same in ``E'ME``.
     """
     M = symmetrise(M)
-    labels = _equal_rows(lower, upper)
-    n_groups = int(labels.max()) + 1
-    common = np.full((2, n_groups, n_groups), -np.inf)
-    np.maximum.at(common[0], (labels[:, None], labels), lower)
-    np.maximum.at(common[1], (labels[:, None], labels), -upper)
-    if n_groups == labels.size or (common[0] > -common[1]).any():
-        # All rows may differ; or a block has no interval in common, and the sets do not meet.
-        return project_box_cone(
-            M, project_psd, lower, upper, multiplier=multiplier, tol=tol, max_iter=max_iter
-        )
-    membership = (labels[:, None] == np.arange(n_groups)).astype(float)
+    for labels in (_equal_rows(lower, upper), np.arange(M.shape[0])):
+        # The interval that the entries of each block have in common. Where there is none, the sets
+        # do not meet, which the iteration finds on the rows as they are.
+        least = np.full((labels.max() + 1,) * 2, -np.inf)
+        most = -least
+        np.maximum.at(least, (labels[:, None], labels), lower)
+        np.minimum.at(most, (labels[:, None], labels), upper)
+        if (least <= most).all():
+            break
+    membership = (labels[:, None] == np.arange(len(least))).astype(float)
     counts = membership.sum(axis=0)
     scale = np.sqrt(np.outer(counts, counts))
     merged = membership.T @ M @ membership / scale
@@ -213,8 +212,8 @@ def project_box_psd(
     found = project_box_cone(
         merged,
         project_psd,
-        scale * common[0],
-        -scale * common[1],
+        scale * least,
+        scale * most,
         multiplier=multiplier,
         tol=allowed / max(1.0, float(np.abs(merged).max())),
         max_iter=max_iter,

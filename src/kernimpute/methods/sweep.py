@@ -49,8 +49,6 @@ PIVOT = 1e-10
 """Relative size of a pivot up to which a row's curvature counts as singular."""
 
 MAX_STEPS = 60
-HALLEY_TOL = 1e-6
-"""Halley's method stops at a step of this length because its error is then the cube of it."""
 NEWTON_TOL = 1e-9
 """Newton's method stops at a step of this length because its error is then the square of it."""
 
@@ -377,8 +375,8 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
 def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right: float) -> float:
     """Return the minimiser of a quartic in an interval on which it is convex.
 
-    Halley's method for the root of the slope, from the point nearest to 0. It bisects where it
-    would leave the interval between a slope below 0 and one above, or is not sure to converge.
+    Newton's method for the root of the slope, from the point nearest to 0. It bisects where it
+    would leave the interval between a slope below 0 and one above.
     """
     if _slope(q1, q2, q3, q4, left) > 0.0:
         return left
@@ -387,25 +385,16 @@ def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right:
     u = min(max(0.0, left), right)
     for _ in range(MAX_STEPS):
         slope = _slope(q1, q2, q3, q4, u)
-        if slope == 0.0:
-            break
         if slope > 0.0:
             right = u
         else:
             left = u
         curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
-        bend = 6.0 * q3 + u * 24.0 * q4
-        previous = u
-        square = curvature * curvature
-        # Near an inflection point the length of Halley's step says nothing about the distance
-        # to the root.
-        if abs(slope * bend) <= square:
-            u -= 2.0 * slope * curvature / (2.0 * square - slope * bend)
-        else:
-            u = 0.5 * (left + right)
-        if not left <= u <= right:
-            u = 0.5 * (left + right)
-        if abs(u - previous) <= HALLEY_TOL:
+        step = -slope / curvature if curvature > 0.0 else np.inf
+        if not left <= u + step <= right:
+            step = 0.5 * (left + right) - u
+        u += step
+        if abs(step) <= NEWTON_TOL:
             break
     return u
 
