@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import Task, classes_recur, task_of_numbers
 from kernimpute.table.code import encode_table
-from kernimpute.table.columns import TableError, check_column_names, check_table
+from kernimpute.table.columns import TableError, check_column_names
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,17 @@ class TableLabels:
 
 
 def column_roles(
-    table: pd.DataFrame,
+    names: Sequence[Hashable],
     target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
     categorical: Iterable[Hashable],
+    index: Iterable[Hashable] = (),
 ) -> ColumnRoles:
     """Return the roles of a table's columns; refuse names that do not exist or contradict.
 
-    Without a target every column that is not named is a feature.
+    Without a target every column that is not named is a feature, but for those of an index.
     """
-    check_table(table)
-    names = list(table.columns)
     labels = [] if target is None else [target]
     check_column_names("target", labels, names)
     dropped = check_column_names("drop", drop, names)
@@ -62,6 +61,7 @@ def column_roles(
     both = [name for name in dropped if name in ignored]
     if both:
         raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    ignored += tuple(name for name in index if name not in {*labels, *dropped, *ignored})
     features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
     if not features:
         besides = " besides the label" if labels else ""
