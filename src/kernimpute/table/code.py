@@ -3,9 +3,8 @@
 `learn_code` reads a table into a `TableCode`, which holds ranges and categories and no rows.
 `TableCode.encode` turns rows into a matrix with one column for each column of the table that is
 neither constant nor empty: numbers in [0, 1], category codes 0, 1, …, NaN at the gaps.
-`EncodedTable.decode` writes a filled matrix back. It writes gaps only, and a column keeps its
-dtype, with two exceptions: a categorical dtype gets the categories that the code knows, and a
-dtype that cannot hold the fill (a float column of gaps only that needs text) gives way.
+`EncodedTable.decode` writes a filled matrix back, gaps only. A column keeps its dtype, but a
+categorical one gets the code's categories, and one that cannot hold the fill gives way.
 """
 
 from __future__ import annotations
@@ -88,10 +87,8 @@ class TableCode:
         """
         own = [column.name for column in self.columns]
         if list(frame.columns) != own:
-            raise TableError(
-                f"The rows must have the columns {listed(own)} in this order. "
-                f"Got {listed(frame.columns)}."
-            )
+            must_have = f"The rows must have the columns {listed(own)} in this order."
+            raise TableError(f"{must_have} Got {listed(frame.columns)}.")
         observed = observed_in_table(frame, missing_values)
         matrix = np.empty((len(frame), len(self.features)))
         features = iter(matrix.T)
@@ -124,13 +121,11 @@ class TableCode:
         """
         columns: list[IndicatorColumn] = []
         for position, column in enumerate(self.features):
+            codes: Iterable[int | None] = [None]
             if column.kind == "category":
-                n_categories = len(column.values)
-                first = 1 if n_categories == 2 else 0
-                codes = column.indicated or range(first, n_categories)
-                columns.extend((position, code) for code in codes)
-            else:
-                columns.append((position, None))
+                first = 1 if len(column.values) == 2 else 0
+                codes = column.indicated or range(first, len(column.values))
+            columns.extend((position, code) for code in codes)
         return tuple(columns)
 
     def to_indicators(self, matrix: FloatArray) -> FloatArray:
@@ -152,30 +147,27 @@ class TableCode:
         indicators before labels moved them, `reference`, it leaves the reference's category only
         for one whose indicator gained on it by more than half the range: small moves are noise.
         """
-        filled, features = matrix.copy(), self.features
-        places: dict[int, list[int]] = {}
-        for place, (position, _) in enumerate(self.indicator_columns):
-            places.setdefault(position, []).append(place)
-        for position, own in places.items():
-            gaps = np.isnan(matrix[:, position])
-            if features[position].kind != "category":
-                filled[gaps, position] = indicators[gaps, own[0]]
+        filled, owner = matrix.copy(), np.array([place for place, _ in self.indicator_columns])
+        for position, column in enumerate(self.features):
+            gaps, own = np.isnan(matrix[:, position]), np.flatnonzero(owner == position)
+            now = indicators[np.ix_(gaps, own)]
+            if column.kind != "category":
+                filled[gaps, position] = now[:, 0]
                 continue
-            now = _one_each(indicators[gaps][:, own])
+            now = _one_each(now)
             if reference is not None:
-                before = _one_each(reference[gaps][:, own])
+                before = _one_each(reference[np.ix_(gaps, own)])
                 largest = np.eye(before.shape[1])[before.argmax(axis=1)]
                 now = largest + 2.0 * (now - before)
-            codes = np.array(features[position].indicated or range(now.shape[1]))
+            codes = np.array(column.indicated or range(now.shape[1]))
             filled[gaps, position] = codes[now.argmax(axis=1)]
         return filled
 
 
 def _one_each(indicators: FloatArray) -> FloatArray:
     """Return one indicator for each category where two share one."""
-    if indicators.shape[1] > 1:
-        return indicators
-    return np.hstack([1.0 - indicators, indicators])
+    shared = indicators.shape[1] == 1
+    return np.hstack([1.0 - indicators, indicators]) if shared else indicators
 
 
 def learn_code(
@@ -194,9 +186,10 @@ def learn_code(
     integers, or the objects all are ("dtype"), or there and where few whole numbers recur ("few").
     """
     check_table(frame)
-    names, ranges = list(frame.columns), ranges or {}
-    as_category = set(check_column_names("categorical", categorical, names))
-    check_column_names("feature_range", ranges, names)
+    names, declared = list(frame.columns), {}
+    as_category = check_column_names("categorical", categorical, names)
+    for name in check_column_names("feature_range", ranges or {}, names):
+        declared[name] = checked_range((ranges or {})[name], "ranges", "learn_code")
     observed = observed_in_table(frame, missing_values)
     columns = [
         read_column(
@@ -204,15 +197,15 @@ def learn_code(
             observed[:, position],
             name,
             as_category=name in as_category,
-            bounds=checked_range(ranges[name], "ranges", "learn_code") if name in ranges else None,
+            bounds=declared.get(name),
             whole=whole,
         )
         for position, name in enumerate(names)
     ]
     ends = [
-        (0.0, 1.0)
+        [0.0, 1.0]
         if column.kind == "category"
-        else tuple(float(end - column.origin) for end in column.values)
+        else [float(end - column.origin) for end in column.values]
         for column in columns
         if column.in_matrix
     ]
@@ -257,17 +250,9 @@ def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
 
 # ---------------------------------------------------------------------- matrix to table
 
-_CONSTANTS: dict[Family, object] = {
-    "integer": 0,
-    "float": 0.0,
-    "boolean": False,
-    "text": "missing",
-    "object": "missing",
-    "category": "missing",
-}
+_CONSTANTS: dict[Family, object] = {"integer": 0, "float": 0.0, "boolean": False}
+_CONSTANTS |= {"text": "missing", "object": "missing", "category": "missing"}
 """What fills a column in which nothing was ever observed."""
-_MOST_SHOWN = 5
-"""Columns with unknown categories that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -311,15 +296,15 @@ def unknown_cells(unknown: Sequence[Unknown]) -> str:
     >>> unknown_cells([("town", ("Ulm", "Bonn"), 3)])
     "3 cells of 1 column ('town': 'Ulm', 'Bonn' in 3 cells)"
     """
+    most = 5
     shown = [
         f"{name!r}: {listed(categories)} in {counted(count, 'cell')}"
-        for name, categories, count in unknown[:_MOST_SHOWN]
+        for name, categories, count in unknown[:most]
     ]
-    if len(unknown) > _MOST_SHOWN:
-        shown.append(f"and {counted(len(unknown) - _MOST_SHOWN, 'more column')}")
-    n_cells = sum(count for *_, count in unknown)
-    columns = counted(len(unknown), "column")
-    return f"{counted(n_cells, 'cell')} of {columns} ({'; '.join(shown)})"
+    if len(unknown) > most:
+        shown.append(f"and {counted(len(unknown) - most, 'more column')}")
+    cells = counted(sum(count for *_, count in unknown), "cell")
+    return f"{cells} of {counted(len(unknown), 'column')} ({'; '.join(shown)})"
 
 
 def _filled(
