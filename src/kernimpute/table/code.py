@@ -276,14 +276,11 @@ class EncodedTable:
         if np.isnan(X[np.isnan(self.matrix)]).any():
             raise ValueError("A filled matrix must hold no NaN at a gap. Got NaN at one.")
         filled = self.frame.copy()
-        features = iter(zip(X.T, self.code.scale.minimum, self.code.scale.width, strict=True))
+        matrix = iter(self.code.scale.from_unit(X).T)
         for position, column in enumerate(self.code.columns):
             series = self.frame.iloc[:, position]
             gaps = ~self.observed[:, position]
-            values = None
-            if column.in_matrix:
-                shares, minimum, width = next(features)
-                values = ObservedRange(minimum, width).from_unit(shares[gaps])
+            values = next(matrix)[gaps] if column.in_matrix else None
             written = _filled(series, gaps, column, values, fill_empty)
             if written is not series:
                 filled.isetitem(position, written)  # type: ignore[arg-type]
@@ -365,11 +362,7 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
         return np.clip(values, float(low), float(high))
     as_integers = to_integers or isinstance(low, Integral)
     # Between 5.2 and 5.4 lies no whole number: the two next to them are taken.
-    ends = [
-        int(low) if isinstance(low, Integral) else math.ceil(low),
-        int(high) if isinstance(high, Integral) else math.floor(high),
-    ]
-    smallest, largest = min(ends), max(ends)
+    smallest, largest = sorted([math.ceil(low), math.floor(high)])
     few = column.few
     if to_integers:
         info = _integer_info(dtype)
@@ -399,7 +392,9 @@ def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -
         has_numbers = family_of(series.dtype) == "integer" and _are_all(fills, is_number)
         series = series.astype("float64" if has_numbers else object)
     if isinstance(series.dtype, pd.CategoricalDtype):
-        series = _with_more_categories(series, fills.tolist())
+        known = series.cat.categories
+        lacking = [fill for fill in dict.fromkeys(fills.tolist()) if fill not in known]
+        series = series.cat.add_categories(lacking)
     # NumPy's own array, because pandas refuses sequences for objects.
     is_plain = isinstance(series.dtype, np.dtype)
     array: Any = series.to_numpy(copy=True) if is_plain else series.array.copy()
@@ -436,24 +431,17 @@ def _integer_info(dtype: Any) -> Any:
 
 
 def _with_categories(series: pd.Series, column: Column) -> pd.Series:
-    """Return a categorical column with the code's categories first, then its own others.
+    """Return a categorical column with the code's order and categories, and its own others.
 
     So all rows have one dtype, whether there is something to fill in them or not.
     """
-    if not column.levels:
-        # The code has no order to impose: what is lacking goes to the end.
-        return _with_more_categories(series, [*column.values] if column.categorical else [])
-    own, known = [*series.cat.categories], set(column.levels)
-    both = [*column.levels, *(value for value in own if value not in known)]
-    if both == own and bool(series.cat.ordered) == column.ordered:
+    own, is_ordered = series.cat.categories, bool(series.cat.ordered)
+    known = column.values if column.categorical else ()
+    both = [*dict.fromkeys([*column.levels, *own, *known])]
+    ordered = column.ordered if column.levels else is_ordered
+    if both == [*own] and ordered == is_ordered:
         return series
-    return series.cat.set_categories(both, ordered=column.ordered)
-
-
-def _with_more_categories(series: pd.Series, values: Iterable[object]) -> pd.Series:
-    """Return a categorical column with the values that its categories lack behind them."""
-    lacking = [value for value in dict.fromkeys(values) if value not in series.cat.categories]
-    return series.cat.add_categories(lacking) if lacking else series
+    return series.cat.set_categories(both, ordered=ordered)
 
 
 # ---------------------------------------------------------------------- what looks like a mistake
@@ -468,17 +456,21 @@ _QUANTITY = re.compile(
 )
 """A number with or without a unit and separators of thousands. Leading zeros would make it a code,
 and more digits behind the unit a date or a range."""
-_MOST_CHECKED = 1000
-"""Categories of a column that are searched for a unit."""
-_NUMBER_SHARE = 0.9
-"""Share of them that must be numbers; most of these must have the same unit."""
 
 
 def _cautions(
     columns: Sequence[Column], counts: Sequence[int], named: Collection[Hashable]
 ) -> tuple[str, ...]:
     """Return what looks like a mistake in columns of categories; `named` ones the caller chose."""
-    identifiers, quantities, texts, alike = [], [], [], []
+    found: dict[str, list[str]] = {
+        "so many categories look like an identifier, to be dropped or ignored": [],
+        "categories look like numbers with a unit, which are read as numbers where they stand "
+        "alone": [],
+        "text that spells numbers is taken for categories; make it numbers, or name it as "
+        "categorical": [],
+        "categories that differ only in letter case or blanks count as different": [],
+    }
+    identifiers, quantities, texts, alike = found.values()
     for column, n_observed in zip(columns, counts, strict=True):
         if column.kind != "category":
             continue
@@ -488,34 +480,23 @@ def _cautions(
         such = f"{column.name} ({n_categories} such as {column.values[0]!r})"
         if spelled == "with a unit":
             quantities.append(such)
-        is_text = column.family in ("text", "object") and column.name not in named
-        if spelled == "bare" and is_text:
+        if spelled == "bare" and column.family in ("text", "object") and column.name not in named:
             texts.append(such)
-            continue
-        if has_many and 2 * n_categories > n_observed:
+        elif has_many and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
-            continue
-        folded: dict[str, list[str]] = {}
-        for value in column.values:
-            if isinstance(value, str):
-                folded.setdefault(value.strip().casefold(), []).append(value)
-        groups = ["/".join(group) for group in folded.values() if len(group) > 1]
-        if groups:
-            alike.append(f"{column.name} ({', '.join(groups)})")
-    found = {
-        "so many categories look like an identifier, to be dropped or ignored": identifiers,
-        "categories look like numbers with a unit, which are read as numbers where they stand "
-        "alone": quantities,
-        "text that spells numbers is taken for categories; make it numbers, or name it as "
-        "categorical": texts,
-        "categories that differ only in letter case or blanks count as different": alike,
-    }
+        else:
+            folded: dict[str, list[str]] = {}
+            for value in column.values:
+                if isinstance(value, str):
+                    folded.setdefault(value.strip().casefold(), []).append(value)
+            groups = ["/".join(group) for group in folded.values() if len(group) > 1]
+            alike += [f"{column.name} ({', '.join(groups)})"] if groups else []
     return tuple(f"{what}: {', '.join(names)}" for what, names in found.items() if names)
 
 
 def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "bare", None]:
     """Return which numbers nearly all categories are, most of them with the same unit, or most."""
-    sample = categories[:: -(-len(categories) // _MOST_CHECKED)]
+    sample = categories[:: -(-len(categories) // 1000)]
     read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in sample]
     matches = [match for match in read if match]
     units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
@@ -523,4 +504,4 @@ def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "ba
     if 2 * n_bare > len(sample):
         return "bare"
     have_unit = len(units) == 1 and units.total() > n_bare
-    return "with a unit" if have_unit and len(matches) >= _NUMBER_SHARE * len(sample) else None
+    return "with a unit" if have_unit and len(matches) >= 0.9 * len(sample) else None
