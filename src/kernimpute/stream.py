@@ -17,6 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import resource_tracker
 from pathlib import Path
 from types import MappingProxyType
@@ -182,16 +183,6 @@ def impute_parquet(
     For a column that the sample never observes, the first 20 rows that do are added. Memory is
     that of the sample, of its fit and of a few blocks, besides the label column where labels are
     used. The output is put in place when it is whole; an interrupt leaves nothing.
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile
-    >>> table = pd.DataFrame({"a": [0.0, 0.1, None, 1.0] * 5, "y": ["n", "n", "p", "p"] * 5})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table.to_parquet(f"{folder}/table.parquet")
-    ...     done = impute_parquet(f"{folder}/table.parquet", f"{folder}/filled.parquet")
-    >>> done.n_filled
-    5
     """
     start, owner = time.perf_counter(), "impute_parquet"
     # 1. What can't be done is refused before a row is read.
@@ -220,8 +211,7 @@ def impute_parquet(
         kept = [name for name in table.names if name not in roles.dropped]
         filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
         found = _write(table, place, filler, batch_rows, client, callback)
-    facts, cautions = dict(fitted.facts), fitted.warnings
-    share = "all rows"
+    share, cautions = "all rows", fitted.warnings
     if len(rows) < table.n_rows:
         share = f"{len(rows)} rows, drawn at random"
         cautions = tuple(one.replace("no cell", "no cell of the sample") for one in cautions)
@@ -234,6 +224,7 @@ def impute_parquet(
     index = [name for name in table.index if name in roles.ignored]
     notes = [f"kept and not used, because it is the index: {name}" for name in index]
     notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
+    facts = dict(fitted.facts)
     label = {"label": facts["label"]} if target is not None else {}
     facts = {"table": "", **label, "fitted": share, "filled": "", "method": facts["method"]}
     return _imputation(place, filler, found, facts, notes, cautions, start)
@@ -532,16 +523,12 @@ def _write(
             pairs = zip(table.files, places, strict=True)
             found = (one for pair in pairs for one in filler.fill_file(*pair, batch_rows))
         else:
-            tasks = client.map(
-                filler.fill_whole_file,
-                [file.absolute() for file in table.files],
-                [place.absolute() for place in places],
-                batch_rows=batch_rows,
-                pure=False,
-            )
-            stack.enter_context(client.as_current())
             from distributed import as_completed
 
+            sides = [[path.absolute() for path in side] for side in (table.files, places)]
+            fill = partial(filler.fill_whole_file, batch_rows=batch_rows)
+            tasks = client.map(fill, *sides, pure=False)
+            stack.enter_context(client.as_current())
             found = (task.result() for task in as_completed(tasks))
         for one in found:
             total.add(one)
@@ -560,28 +547,27 @@ def _imputation(
     start: float,
 ) -> ParquetImputation:
     """Return what was written and how it came about, with its warnings."""
-    n_columns = len(filler.kept)
-    seconds = time.perf_counter() - start
+    n_columns, seconds = len(filler.kept), time.perf_counter() - start
+    filled: dict[Hashable, int] = {n: found.filled[n] for n in filler.kept if found.filled[n]}
     facts |= {
         "table": size_text(found.n_rows, n_columns),
-        "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
+        "filled": share_of_cells(found.filled.total(), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }
     of_rows = cautions_of_rows([*found.unknown.values()], found.n_far)
     cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
-    filled: dict[Hashable, int] = {n: found.filled[n] for n in filler.kept if found.filled[n]}
     return ParquetImputation(
-        output=output,
-        n_rows=found.n_rows,
-        n_columns=n_columns,
-        filled=MappingProxyType(filled),
-        imputer=filler.imputer,
-        facts=tuple(facts.items()),
-        notes=tuple(notes),
-        warnings=cautions,
-        seconds=seconds,
+        output,
+        found.n_rows,
+        n_columns,
+        MappingProxyType(filled),
+        filler.imputer,
+        tuple(facts.items()),
+        tuple(notes),
+        cautions,
+        seconds,
     )
 
 
@@ -654,12 +640,10 @@ def checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool
     if place.exists() and not force:
         raise FileExistsError(f"{place} exists: give another name, or force to replace it.")
     if place.exists() and place.is_dir() != table.is_folder:
-        kinds = ("folder", "file") if table.is_folder else ("file", "folder")
-        raise ValueError(
-            f"{place}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
-        )
-    final, own = place.resolve(), table.path.resolve()
-    if own in (final, *final.parents) or final in own.parents:
+        own, got = ("folder", "file") if table.is_folder else ("file", "folder")
+        raise ValueError(f"{place}: the output must be a {own}, as the source. Got a {got}.")
+    final, source = place.resolve(), table.path.resolve()
+    if source in (final, *final.parents) or final in source.parents:
         raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
     for file in sorted(place.iterdir()) if place.is_dir() else ():
         if not file.is_file() or pa.OSFile(str(file)).read(4) != b"PAR1":

@@ -46,8 +46,6 @@ from kernimpute.table.frames import arrow_column
 
 Fills = NDArray[Any]
 """What is written into the gaps of a column, of shape (n_gaps,): numbers, or Python's objects."""
-IndicatorColumn = tuple[int, int | None]
-"""The position of a matrix's column, and the code that is indicated; None for numbers."""
 Unknown = tuple[Hashable, tuple[object, ...], int]
 """A column's name, the categories that its code does not know, and how many cells held them."""
 
@@ -114,12 +112,12 @@ class TableCode:
     # imputer, and a gap may then be filled softly, with frequencies.
 
     @property
-    def indicator_columns(self) -> tuple[IndicatorColumn, ...]:
-        """What each column of the indicator matrix holds; two categories share one indicator.
+    def indicator_columns(self) -> tuple[tuple[int, int | None], ...]:
+        """The column of the matrix, and the code or None for numbers, of each indicator column.
 
-        Of a column of many categories the most frequent ones have one, and the others none.
+        Two categories share one indicator. Of many the most frequent ones have one.
         """
-        columns: list[IndicatorColumn] = []
+        columns: list[tuple[int, int | None]] = []
         for position, column in enumerate(self.features):
             codes: Iterable[int | None] = [None]
             if column.kind == "category":
@@ -141,11 +139,11 @@ class TableCode:
     def to_codes(
         self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
     ) -> FloatArray:
-        """Return a matrix with its gaps filled from filled indicators.
+        """Return a matrix filled from filled indicators: a gap takes the largest, the first of such.
 
-        A gap takes the category with the largest indicator, the first of equal ones. Given the
-        indicators before labels moved them, `reference`, it leaves the reference's category only
-        for one whose indicator gained on it by more than half the range: small moves are noise.
+        Given the indicators before labels moved them, `reference`, a gap leaves the reference's
+        category only for one whose indicator gained on it by more than half the range, because
+        small moves are noise.
         """
         filled, owner = matrix.copy(), np.array([place for place, _ in self.indicator_columns])
         for position, column in enumerate(self.features):
@@ -215,20 +213,7 @@ def learn_code(
 
 
 def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
-    """Return a table with the matrix that stands for it, by a code learned from it.
-
-    >>> table = pd.DataFrame({"age": [20, 40, None], "pet": ["cat", None, "dog"]})
-    >>> encoded = encode_table(table)
-    >>> encoded.matrix
-    array([[ 0.,  0.],
-           [ 1., nan],
-           [nan,  1.]])
-    >>> encoded.decode(np.array([[0.0, 0.0], [1.0, 1.0], [0.26, 1.0]]))
-        age  pet
-    0  20.0  cat
-    1  40.0  dog
-    2  25.0  dog
-    """
+    """Return a table with the matrix that stands for it, by a code learned from it."""
     return learn_code(frame, categorical=categorical).encode(frame)
 
 
@@ -269,9 +254,8 @@ class EncodedTable:
     def decode(self, X: FloatArray, *, fill_empty: bool = False) -> pd.DataFrame:
         """Return a copy of the rows with their gaps filled from a matrix of shape `matrix.shape`.
 
-        With `fill_empty` a column in which nothing was observed is filled too: with 0, False,
-        "missing" or the first category, by its dtype; a declared range that lacks 0 gives its
-        end next to 0.
+        With `fill_empty` a column in which nothing was observed gets 0, False, "missing" or the
+        first category, by its dtype; a declared range that lacks 0 gives its end next to 0.
         """
         if np.isnan(X[np.isnan(self.matrix)]).any():
             raise ValueError("A filled matrix must hold no NaN at a gap. Got NaN at one.")
@@ -288,11 +272,7 @@ class EncodedTable:
 
 
 def unknown_cells(unknown: Sequence[Unknown]) -> str:
-    """Return the cells whose categories a code does not know, counted and shown.
-
-    >>> unknown_cells([("town", ("Ulm", "Bonn"), 3)])
-    "3 cells of 1 column ('town': 'Ulm', 'Bonn' in 3 cells)"
-    """
+    """Return the cells whose categories a code does not know, counted and shown."""
     most = 5
     shown = [
         f"{name!r}: {listed(categories)} in {counted(count, 'cell')}"

@@ -52,11 +52,7 @@ class TableTypeError(TableError, TypeError):
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "cell"), counted(2, "cell")
-    ('1 cell', '2 cells')
-    """
+    """Return a number with its noun."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
@@ -68,11 +64,7 @@ def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
 
 
 def the_column(name: Hashable) -> str:
-    """Return the start of a sentence about a column; a number is the place of a nameless one.
-
-    >>> the_column("age"), the_column(2)
-    ("The 'age' column of the table", "The table's column 2")
-    """
+    """Return the start of a sentence about a column; a number is the place of a nameless one."""
     if isinstance(name, Integral):
         return f"The table's column {name}"
     return f"The {name!r} column of the table"
@@ -132,11 +124,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def as_number(text: str) -> float | None:
-    """Return the finite number that a text spells, or None.
-
-    >>> [as_number(text) for text in ("38.50", "-1e3", "12,5", "1_000", "inf")]
-    [38.5, -1000.0, None, None, None]
-    """
+    """Return the finite number that a text spells, or None."""
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None
 
@@ -545,11 +533,7 @@ class StoredValue:
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value as it is written; so are the values in lists, tuples and mappings.
-
-    >>> as_stored({"weights": {True: 2.0}})
-    {'weights': StoredValue(kind='mapping', parts=((True,), (2.0,)))}
-    """
+    """Return a value as it is written; so are the values in lists, tuples and mappings."""
     if type(value) is dict:
         keys, values = as_stored(tuple(value)), as_stored(tuple(value.values()))
         if all(type(key) is str for key in value):
