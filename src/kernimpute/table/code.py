@@ -128,18 +128,15 @@ class TableCode:
 
     def to_indicators(self, matrix: FloatArray) -> FloatArray:
         """Return a matrix with indicators for its codes, of shape (n_rows, n_indicators)."""
-        indicators = np.empty((len(matrix), len(self.indicator_columns)))
-        for place, (position, code) in enumerate(self.indicator_columns):
-            values = matrix[:, position]
-            if code is not None:
-                values = np.where(np.isnan(values), np.nan, values == code)
-            indicators[:, place] = values
-        return indicators
+        places = np.array([place for place, _ in self.indicator_columns], dtype=np.intp)
+        codes = np.array([code for _, code in self.indicator_columns], dtype=float)
+        values = matrix[:, places]
+        return np.where(np.isnan(values) | np.isnan(codes), values, values == codes)
 
     def to_codes(
         self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
     ) -> FloatArray:
-        """Return a matrix filled from filled indicators: a gap takes the largest, the first of such.
+        """Return a matrix whose gaps get the category of the largest indicator, the first of such.
 
         Given the indicators before labels moved them, `reference`, a gap leaves the reference's
         category only for one whose indicator gained on it by more than half the range, because
@@ -220,17 +217,17 @@ def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -
 def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
     """Return the two ends of a declared range; refuse what is not a range."""
     try:
-        low, high = (float(end) for end in pair)
+        # Integers stay integers, because a float does not hold every one of 64 bits.
+        low, high = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
+        width = float(high) - float(low)
     except (TypeError, ValueError, OverflowError):
-        low = high = np.nan
-    if not low < high or not np.isfinite(high - low):
+        width = math.nan
+    if not 0.0 < width < math.inf:
         raise TableError(
             f"The {parameter!r} parameter of {owner} must hold pairs of finite numbers "
             f"low < high. Got {pair!r} instead."
         )
-    # Integers stay integers, because a float does not hold every one of 64 bits.
-    first, last = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
-    return first, last
+    return low, high
 
 
 # ---------------------------------------------------------------------- matrix to table
