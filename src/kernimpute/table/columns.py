@@ -132,7 +132,7 @@ def as_number(text: str) -> float | None:
 def marker_values(text: str) -> list[object]:
     """Return what a missing value given as text stands for: itself, and the number it spells."""
     number = as_number(text.strip())
-    return [text.strip()] + ([] if number is None else [number])
+    return [text.strip(), *([] if number is None else [number])]
 
 
 def text_gaps(
@@ -171,19 +171,14 @@ def observed_in_table(frame: pd.DataFrame, missing_values: GapValues = ()) -> Bo
     observed = np.empty(frame.shape, dtype=bool)
     for position, name in enumerate(frame.columns):
         series = plain_series(frame.iloc[:, position])
-        observed[:, position] = _observed(series, markers_of(missing_values, name))
-    return observed
-
-
-def _observed(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
-    """Return the mask of a column's observed cells, of shape (n_rows,)."""
-    observed = np.array(series.notna(), dtype=bool)
-    if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
-        # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
-        observed &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
-    for marker in missing_values:
-        if isinstance(marker, str) or (is_number(marker) and marker == marker):
-            observed[observed] = ~_equal(series[observed], marker)
+        seen = np.array(series.notna(), dtype=bool)
+        if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
+            # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
+            seen &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
+        for marker in markers_of(missing_values, name):
+            if isinstance(marker, str) or (is_number(marker) and marker == marker):
+                seen[seen] = ~_equal(series[seen], marker)
+        observed[:, position] = seen
     return observed
 
 
@@ -316,6 +311,8 @@ def read_column(
     # Python's own integers, because a float does not hold every integer.
     type_: Any = int if of_integers else float
     ends = [present.iloc[int(end)] for end in (numbers.argmin(), numbers.argmax())]
+    # Every format can store Python's and NumPy's own numbers.
+    ends = [end if isinstance(end, (int, float, np.generic)) else float(end) for end in ends]
     if of_integers:
         ends = [int(present.min()), int(present.max())]
     low, high = map(type_, ends)
@@ -326,13 +323,13 @@ def read_column(
         )
     are_whole = of_integers or bool((numbers == np.rint(numbers)).all())
     if low == high or (not are_whole and high - low <= _rounding(series.dtype, low, high)):
-        return Column(name, "constant", (_storable(ends[0]),), family)
+        return Column(name, "constant", (ends[0],), family)
     if math.isinf(float(high) - float(low)):
         raise TableError(
             f"{the_column(name)} must span a range that a float can hold. Got "
             f"{low!r} to {high!r}. {_REMEDY}"
         )
-    domain, few = tuple(map(_storable, ends)), ()
+    domain, few = tuple(ends), ()
     if bounds is not None:
         domain = (math.ceil(bounds[0]), math.floor(bounds[1])) if of_integers else bounds
     elif are_whole and (of_integers or whole != "dtype"):
@@ -417,11 +414,6 @@ def _finite_numbers(present: pd.Series, name: Hashable, origin: int = 0) -> Floa
             f"in {infinite.size} of its cells: is it a gap? List it in missing_values."
         )
     return numbers
-
-
-def _storable(value: object) -> object:
-    """Return a number as one of Python's or NumPy's own, which every format can store."""
-    return value if isinstance(value, (int, float, np.generic)) else float(value)  # type: ignore[arg-type]
 
 
 def _sorted_values(present: pd.Series, levels: tuple[object, ...]) -> tuple[object, ...]:
