@@ -54,8 +54,15 @@ from kernimpute.table.columns import (
     listed,
     observed_in_table,
 )
-from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, opened
+from kernimpute.table.frames import (
+    BLOCK_ROWS,
+    ParquetSource,
+    as_frame,
+    blocks,
+    compression,
+    opened,
+    with_filled_columns,
+)
 from kernimpute.table.roles import column_roles, table_labels
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]

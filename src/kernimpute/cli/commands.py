@@ -213,7 +213,7 @@ def _impute_stream(
     from kernimpute.cli.files import check_stream_output, codes, column_roles, missing_by_column
     from kernimpute.estimators.impute_table import TableWarning
     from kernimpute.stream import impute_parquet
-    from kernimpute.table.parquet import ParquetSource
+    from kernimpute.table.frames import ParquetSource
 
     check_stream_output(table, output, force=method["force"])
     with Progress(quiet=quiet) as progress, refusals(ImportError, OSError):

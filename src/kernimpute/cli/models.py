@@ -58,8 +58,7 @@ from kernimpute.estimators.impute_table import (
 from kernimpute.stream import Found, checked_output, transform_parquet
 from kernimpute.table.code import TableCode
 from kernimpute.table.columns import Column, listed
-from kernimpute.table.frames import as_frame
-from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, opened
+from kernimpute.table.frames import BLOCK_ROWS, ParquetSource, as_frame, blocks, compression, opened
 from kernimpute.table.roles import table_labels
 
 Predictor = KernelImputationClassifier | KernelImputationRegressor
