@@ -385,6 +385,8 @@ def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right:
     u = min(max(0.0, left), right)
     for _ in range(MAX_STEPS):
         slope = _slope(q1, q2, q3, q4, u)
+        if slope == 0.0:
+            break
         if slope > 0.0:
             right = u
         else:
