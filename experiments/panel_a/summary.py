@@ -372,12 +372,7 @@ def pairs_table(prediction: pd.DataFrame) -> Table:
         "panel_a_pairs",
         "New rows with gaps: what our filling gains over another before the same learner, the "
         "better the higher, over tables. The corrected test of a table needs three repetitions.",
-        (
-            "ours",
-            "over",
-            "measure",
-            *GAINS,
-        ),
+        ("ours", "over", "measure", *GAINS),
         tuple(blocks),
     )
 

@@ -41,7 +41,8 @@ def main() -> int:
     # The helpers that count Python's semaphores would tell of those of a process that left.
     sys.warnoptions.append("ignore:resource_tracker")
     wakened, waker = os.pipe()
-    os.set_blocking(waker, False)
+    if sys.platform != "win32":
+        os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
     try:

@@ -13,7 +13,7 @@ TASKS = ("classification", "regression")
 
 
 def all_of(task, methods=None, own=None, n_rows=100):
-    return candidates_of(task, methods, own or {}, n_rows, 1, seed=0)
+    return candidates_of(task, methods, own or {}, n_rows, 2, 1, seed=0)
 
 
 def mixed_table(n_rows=60):

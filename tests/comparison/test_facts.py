@@ -74,6 +74,8 @@ def test_facts_of_a_table_by_hand():
     assert facts["patterns"][:2] == [{"columns": [], "n_rows": 17}, {"columns": ["x"], "n_rows": 6}]
     assert facts["identifiers"] == ["id"]
     assert facts["rare_categories"] == [{"column": "c", "category": "rare", "n_rows": 1}]
+    assert facts["n_copies"] == 0
+    assert facts_of(table[["x"]], y, "classification", has_groups=True, seed=0)["n_copies"] == 22
     grouped = facts_of(table, y, "classification", has_groups=True, seed=0)
     assert grouped["gaps_tell"]["p"] is None
 

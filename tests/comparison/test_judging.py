@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 
-from kernimpute.comparison.candidates import Candidate, make_filling
+from kernimpute.comparison.candidates import Candidate, candidates_of, make_filling
 from kernimpute.comparison.judging import (
     Data,
     beyond_chance,
@@ -106,6 +106,20 @@ def test_a_candidate_that_peeks_is_told_from_an_honest_one_by_permuted_labels():
     assert [*beyond_chance(results, names, "classification")] == ["spy"]
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_all_run_on_many_classes_of_few_rows_and_on_sorted_rows(task):
+    data = made_data(n_rows=100)
+    y = np.repeat(np.arange(10), 10)
+    data = Data(data.table, data.table, y, task)
+    methods = ["means", "linear", "boosting", "unfilled"]
+    candidates = candidates_of(task, methods, {}, 100, 10 if task == "classification" else 1, 1, 0)[
+        0
+    ]
+    for fold in make_folds(data, 5, 1, seed=0)[:2]:
+        scores = run_fold(data, candidates, fold, permuted=False, seed=0)["scores"]
+        assert not [one["error"] for one in scores.values() if "error" in one]
+
+
 def test_a_candidate_that_fails_is_a_row_with_its_reason():
     data = made_data()
     fold = make_folds(data, 3, 1, seed=0)[0]
@@ -123,7 +137,7 @@ def test_errors_of_fills_of_means_are_a_standard_deviation_and_the_joint_normal_
     table = pd.DataFrame({"a": a, "b": b, "c": pd.Categorical(c)})
     table.loc[::7, "a"] = np.nan
     data = Data(table, table, (b > 5).astype(int), "classification")
-    fold = make_folds(data, 2, 1, seed=0)[0]
+    fold = make_folds(data, 2, 1, seed=0)[1]
     candidates = [pair(name) for name in ("means", "knn", "joint")]
     errors = run_fold(data, candidates, fold, permuted=False, seed=0)["fill_errors"]
     assert 0.7 < errors["means"]["a"] < 1.3

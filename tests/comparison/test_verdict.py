@@ -47,7 +47,7 @@ SETTINGS = {
 def verdict_on(gains, p=0.5, n_folds=15):
     """Return the comparison of candidates whose log loss is lower by `gains` in every fold."""
     rng = np.random.default_rng(0)
-    candidates = candidates_of("classification", None, {}, 100, 0, 0)[0]
+    candidates = candidates_of("classification", None, {}, 100, 2, 0, 0)[0]
     base = 0.5 + 0.02 * rng.normal(size=n_folds)
     folds = {}
     for k in range(n_folds):

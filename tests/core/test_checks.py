@@ -234,7 +234,7 @@ GAPS = [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA]
 @pytest.mark.parametrize(
     ("y", "error", "match"),
     [
-        ([0.0, NAN], ValueError, "complete, without NaN or None. Got gaps instead: rows without"),
+        ([0.0, NAN], ValueError, "complete, without NaN or None. Got gaps instead: leave out"),
         *(
             (np.array(["a", gap], dtype=object), ValueError, "complete, without NaN")
             for gap in GAPS

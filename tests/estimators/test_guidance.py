@@ -225,7 +225,7 @@ def test_a_lazy_table_and_a_lack_of_labels_say_what_to_do(estimator):
 @pytest.mark.parametrize(
     ("labels", "told"),
     [
-        ([f"t{row}" for row in range(60)], "recur, three times .* 60 distinct values in 60 rows"),
+        ([f"t{row}" for row in range(60)], "at most 300 classes.* 60 distinct values in 60 rows"),
         ([f"t{row % 30}" for row in range(60)], "Got 30 distinct .*identifier, or a quantity"),
         (np.linspace(0.0, 1.0, 60), "classes. Got fractions, such as 0.0169.*: continuous labels"),
         (["x", None] * 30, "complete, without NaN or None.*: leave out the rows without a label"),

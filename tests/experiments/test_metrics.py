@@ -4,17 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    log_loss,
-    roc_auc_score,
-)
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
-from experiments.metrics import (
-    filling_scores,
-    prediction_scores,
-    separation_scores,
-)
+from experiments.metrics import filling_scores, prediction_scores, separation_scores
 from experiments.problem import Rows
 
 Y = np.array([0, 1, 1, 0, 1, 1])

@@ -15,11 +15,7 @@ from experiments.panel_a.others import _together
 from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import problem_of, read_table, unrounded
 from experiments.panel_a.run import MEASURED, errors_of
-from experiments.panel_a.summary import (
-    compare,
-    tables,
-    wide,
-)
+from experiments.panel_a.summary import compare, tables, wide
 from experiments.panel_runs import read
 from experiments.tables.grid import markdown
 

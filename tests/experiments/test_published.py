@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.published import (
-    CLASSIFICATION,
-    INHERENT,
-    MLP,
-    published_accuracy,
-)
+from experiments.published import CLASSIFICATION, INHERENT, MLP, published_accuracy
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER = r"(?:\\textbf\{)?([\d.]+)\}?"

@@ -4,14 +4,7 @@ import pytest
 
 from experiments.config import config_names, load_config
 from experiments.methods.named import method
-from experiments.registry import (
-    Parts,
-    family_of,
-    label_of,
-    paper_name,
-    parts_of,
-    uses_labels,
-)
+from experiments.registry import Parts, family_of, label_of, paper_name, parts_of, uses_labels
 
 
 @pytest.mark.parametrize(

@@ -114,13 +114,6 @@ def test_what_is_written_is_not_run_again_but_what_failed_is_if_asked(tmp_path, 
     assert (rows["status"] == "done").all() and len(rows) == 4
 
 
-def test_an_interruption_is_no_failure_and_keeps_what_is_written(tmp_path):
-    config = fake_kind.config(["quick", "interrupts"], repetitions=1)
-    with pytest.raises(KeyboardInterrupt):
-        ran(tmp_path, config)
-    assert read_parts(tmp_path)["method"].tolist() == ["quick"]
-
-
 def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_path):
     config = fake_kind.config(["quick", "slow", "two_rules", "fails"], repetitions=3)
     whole = ran(tmp_path / "whole", config)

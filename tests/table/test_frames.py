@@ -8,7 +8,7 @@ import pytest
 
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import TableError
-from kernimpute.table.frames import is_frame, like, to_pandas
+from kernimpute.table.frames import check_in_memory, is_frame, like, to_pandas
 
 POLARS = pl.DataFrame(
     {
@@ -137,6 +137,7 @@ def test_columns_of_arrays_are_numbered_and_lists_keep_their_cells():
 @pytest.mark.parametrize(
     ("table", "error", "message"),
     [
+        (POLARS.lazy(), TypeError, "'X' .* in memory: pass .* Got a lazy LazyFrame of polars"),
         (np.zeros(3), ValueError, r"two dimensions. Got an array of shape \(3,\)"),
         (np.array([[1, -(2**53) - 1]]), TableError, "column 1 must.*integers.*-9007199254740993"),
         (np.array([[2**53 + 1]], "uint64"), TableError, "pass a DataFrame"),
@@ -144,4 +145,5 @@ def test_columns_of_arrays_are_numbered_and_lists_keep_their_cells():
 )
 def test_what_is_no_table_is_refused(table, error, message):
     with pytest.raises(error, match=message):
+        check_in_memory(table, "X", "fit")
         to_pandas(table)

@@ -157,6 +157,14 @@ def _impute_in_memory(
         warnings=tuple(dict.fromkeys([*values.cautions, *imputation.warnings, *others])),
     )
     cells = {name: imputation.filled_cells(name) for name in imputation.filled}
+    done = Summary(
+        facts=imputation.facts,
+        outputs=outputs,
+        n_rows=imputation.n_rows,
+        notes=imputation.notes,
+        warnings=imputation.warnings,
+        filled=imputation.filled,
+    )
     with replacing_outputs(*outputs) as temporary:
         place = dict(zip(outputs, temporary, strict=True))
         for path, filled in zip(
@@ -171,14 +179,7 @@ def _impute_in_memory(
                 str(mask), ".parquet", pa.Table.from_pandas(frame, preserve_index=False)
             )
             write_table(place[mask], table_extension(mask), whole, frame, {}, {})
-    return Summary(
-        facts=imputation.facts,
-        outputs=outputs,
-        n_rows=imputation.n_rows,
-        notes=imputation.notes,
-        warnings=imputation.warnings,
-        filled=imputation.filled,
-    )
+    return done
 
 
 def _numbered(path: Path, extension: str, number: int) -> Path:

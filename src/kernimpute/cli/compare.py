@@ -116,6 +116,7 @@ def compare(
     """
     from kernimpute.cli.files import check_new_file, open_table, read_with_roles
     from kernimpute.comparison.verdict import compare as compare_candidates
+    from kernimpute.core.files import before_leaving
 
     asked = {"json": json, "markdown": markdown, "report": report}
     outputs = {kind: path for kind, path in asked.items() if path is not None}
@@ -160,7 +161,11 @@ def compare(
         if json is not None:
             _write(latest[-1], {json: "json"})
 
-    with Progress(quiet=quiet) as progress, refusals(OSError):
+    def write() -> None:
+        if latest:
+            _write(latest[-1], {path: kind for kind, path in outputs.items()}, str(table))
+
+    with before_leaving(write), Progress(quiet=quiet) as progress, refusals(OSError):
         try:
             found = compare_candidates(
                 features,
@@ -184,8 +189,8 @@ def compare(
         except KeyboardInterrupt:
             if not latest:
                 raise
+        write()
     found = latest[-1]
-    _write(found, {path: kind for kind, path in outputs.items()}, str(table))
     print_or_ignore(lambda: _print(found, values.cautions, [*outputs.values()], quiet=quiet))
     if not found.complete and time_limit is None:
         raise typer.Exit(EXIT_INTERRUPTED)
@@ -267,6 +272,8 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
         if facts[name]:
             value = facts[name]
             lines.append((what, ", ".join(value) if isinstance(value, list) else f"{value} pairs"))
+    if facts["n_copies"]:
+        lines.append(("copies", f"{facts['n_copies']} rows repeat another one"))
     if facts["rare_categories"]:
         lines.append(("rare categories", f"{len(facts['rare_categories'])} of fewer than 10 rows"))
     return lines

@@ -264,22 +264,21 @@ class Summary:
 
 def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
     """Print warnings and summary; the output is written, so nothing of this may fail the run."""
-    cautions = {" ".join(in_options(one).split()).rstrip("."): one for one in done.warnings}
-    done = replace(
-        done,
-        # A status tells which parameter to change.
-        facts=[(name, in_options(text) if name == "status" else text) for name, text in done.facts],
-        notes=[*map(in_options, done.notes)],
-        warnings=[" ".join(in_options(one).split()) for one in cautions.values()],
-    )
 
     def print_all() -> None:
-        for caution in done.warnings:
+        # A status tells which parameter to change.
+        facts = [
+            (name, in_options(text) if name == "status" else text) for name, text in done.facts
+        ]
+        lines = [" ".join(in_options(one).split()) for one in done.warnings]
+        cautions = [*{line.rstrip("."): line for line in lines}.values()]
+        said = replace(done, facts=facts, notes=[*map(in_options, done.notes)], warnings=cautions)
+        for caution in cautions:
             typer.echo(f"warning: {caution}", err=True)
         if as_json or not quiet:
             # Standard output is for the table alone, where it is written there.
             is_taken = Path("-") in done.outputs
-            typer.echo(done.as_json() if as_json else done.as_text(), err=is_taken)
+            typer.echo(said.as_json() if as_json else said.as_text(), err=is_taken)
 
     print_or_ignore(print_all)
 

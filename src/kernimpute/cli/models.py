@@ -218,18 +218,19 @@ def fit_model(
         },
         predictor=predictor,
     )
-    write_model(model, path)
     facts = dict(fitted.facts)
     if predictor is not None:
         facts["label"] = f"{target} ({_task_text(predictor)})"
         facts |= {"seconds": f"{float(facts['seconds']) + seconds:.2f}"}
-    return Summary(
+    done = Summary(
         facts=[*facts.items()],
         outputs=[path],
         n_rows=len(values.frame),
         notes=[*values.notes, *fitted.notes],
         warnings=[*values.cautions, *fitted.warnings, *progress.warnings_but(TableWarning)],
     )
+    write_model(model, path)
+    return done
 
 
 def _fit_predictor(
@@ -301,9 +302,7 @@ def apply_model(
     seconds = time.perf_counter() - start
     n_rows, n_columns = table.shape
     ignored = [name for name in model.ignored if name in table.columns]
-    with replacing_outputs(output) as (temporary,):
-        write_table(temporary, extension, file, table, rows.cells, values.decimals)
-    return Summary(
+    done = Summary(
         facts=[
             ("table", size_text(n_rows, n_columns)),
             _model_fact(path, model),
@@ -320,6 +319,10 @@ def apply_model(
         ],
         filled=rows.counts,
     )
+    # Last, because an interrupt says that no output was written.
+    with replacing_outputs(output) as (temporary,):
+        write_table(temporary, extension, file, table, rows.cells, values.decimals)
+    return done
 
 
 def _apply_blocks(
@@ -375,9 +378,8 @@ def predict_by_model(
             f"{path} holds no predictor: write one by `kernimpute fit TABLE --target COLUMN "
             "--predict`."
         )
-    by_blocks = streams(new, output)
     file = None
-    if by_blocks:
+    if streams(new, output):
         check_stream_output(new, output, force=force)
     else:
         extension = table_extension(output)
@@ -400,9 +402,7 @@ def predict_by_model(
             check_storable(output, file, values.frame, dropped)
             predicted = _predicted(model, values.frame, found, unknown)
             beside, frame = _beside(file, values.frame.drop(columns=dropped), predicted)
-            with replacing_outputs(output) as (temporary,):
-                write_table(temporary, extension, beside, frame, {}, {})
-    return Summary(
+    done = Summary(
         facts=[
             ("table", size_text(found.n_rows, len(names) - len(dropped))),
             _model_fact(path, model),
@@ -418,6 +418,10 @@ def predict_by_model(
             *_not_known(model, names),
         ],
     )
+    if file is not None:
+        with replacing_outputs(output) as (temporary,):
+            write_table(temporary, extension, beside, frame, {}, {})
+    return done
 
 
 def _predicted_names(model: Model) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -78,6 +79,7 @@ def candidates_of(
     methods: Sequence[str] | None,
     own: Mapping[str, Any],
     n_rows: int,
+    n_classes: int,
     n_categories: int,
     seed: int,
 ) -> tuple[list[Candidate], list[str]]:
@@ -85,6 +87,8 @@ def candidates_of(
 
     `n_categories` counts the table's columns of categories; `methods` names some candidates.
     """
+    # To stop early takes a tenth of the rows, with a row of each class.
+    boosting = _boosting(task, seed, stops_early=n_rows >= 20 * n_classes)
     chosen = list(FILLINGS + LEARNERS + WHOLE if methods is None else methods)
     for name in chosen:
         if name not in FILLINGS + LEARNERS + WHOLE:
@@ -117,7 +121,10 @@ def candidates_of(
     pairs = [
         Candidate(
             f"{filling}, {learner}",
-            make_pipeline(make_filling(filling, task, seed), make_learner(learner, task, seed)),
+            make_pipeline(
+                make_filling(filling, task, seed),
+                clone(boosting) if learner == "boosting" else make_learner(learner, task),
+            ),
             filling,
             learner,
         )
@@ -125,7 +132,10 @@ def candidates_of(
         for filling in fillings
     ]
     whole = [
-        Candidate(name, make_whole(name, task, n_categories, seed))
+        Candidate(
+            name,
+            boosting if name == "unfilled" else make_whole(name, task, n_categories, seed),
+        )
         for name in WHOLE
         if name in chosen
     ]
@@ -185,10 +195,8 @@ def make_filling(name: str, task: Task, seed: int) -> Pipeline:
 # ------------------------------------------------------------------------- learners
 
 
-def make_learner(name: str, task: Task, seed: int) -> Any:
+def make_learner(name: str, task: Task) -> Any:
     """Return the estimator that predicts from a matrix, tuned by cross-validation inside."""
-    if name == "boosting":
-        return _boosting(task, seed)
     if task == "regression":
         if name == "linear":
             return RidgeCV(alphas=[0.01, 0.1, 1.0, 10.0, 100.0, 1000.0])
@@ -207,21 +215,21 @@ def make_learner(name: str, task: Task, seed: int) -> Any:
     return CalibratedClassifierCV(machine, cv=3)
 
 
-def _boosting(task: Task, seed: int) -> Any:
-    """Return boosted trees that stop where a tenth of the rows says so."""
+def _boosting(task: Task, seed: int, *, stops_early: bool) -> Any:
+    """Return boosted trees, as many as a tenth of the rows says, or of few rows fifty."""
     make = (
         HistGradientBoostingClassifier
         if task == "classification"
         else HistGradientBoostingRegressor
     )
+    if not stops_early:
+        return make(early_stopping=False, learning_rate=0.05, max_iter=50)
     return make(early_stopping=True, learning_rate=0.05, max_iter=300, random_state=seed)
 
 
 def make_whole(name: str, task: Task, n_categories: int, seed: int) -> Any:
     """Return the estimator that takes a table with its gaps."""
     is_classification = task == "classification"
-    if name == "unfilled":
-        return _boosting(task, seed)
     if name == "kernimpute":
         return KernelImputationClassifier() if is_classification else KernelImputationRegressor()
     if name == "lightgbm":

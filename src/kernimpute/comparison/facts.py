@@ -65,6 +65,8 @@ def facts_of(
         "identifiers": [str(name) for name in numbers if _is_identifier(table[name])],
         "rare_categories": _rare_categories(table),
         "disjoint_pairs": disjoint_pairs(~gaps),
+        # They may be in the training and the test rows of one fold.
+        "n_copies": int(table.duplicated().sum()),
     }
 
 

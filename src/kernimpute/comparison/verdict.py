@@ -356,8 +356,9 @@ def compare(
     data, more = _sampled(data, max_rows, folds, random_state)
     cautions += more
     n_categories = sum(dtype.kind != "f" for dtype in data.table.dtypes)
+    n_classes = np.unique(data.y).size if data.task == "classification" else 1
     chosen, more = candidates_of(
-        data.task, methods, candidates or {}, len(data.y), n_categories, random_state
+        data.task, methods, candidates or {}, len(data.y), n_classes, n_categories, random_state
     )
     cautions += more
     settings = {

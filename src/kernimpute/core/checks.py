@@ -251,8 +251,8 @@ def task_of_numbers(labels: FloatArray) -> Task:
 
 
 def classes_recur(n_classes: int, n_labels: int) -> bool:
-    """Return whether labels can be classes: beyond 20 they have three rows on average."""
-    return n_classes <= 20 or n_labels >= 3 * n_classes
+    """Return whether labels can be classes: at most 300, beyond 20 of three rows on average."""
+    return n_classes <= min(300, max(20, n_labels // 3))
 
 
 def is_gap(label: object) -> bool:

@@ -670,13 +670,14 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _printer(self) -> Callback | None:
         """Return what prints each round on stderr, where `verbose` asks for it."""
+        name = type(self).__name__
 
         def show(record: Record) -> None:
             if record.note == COMPILING:
                 print(f"{self._prefix()}{record.stage}: {COMPILING}", file=sys.stderr)
                 return
             print(
-                f"{self._prefix()}{record.stage}: round {record.iteration}, objective "
+                f"[{name}] {record.stage}: round {record.iteration}, objective "
                 f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",
                 file=sys.stderr,
             )

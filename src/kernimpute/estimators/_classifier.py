@@ -192,8 +192,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         X : table of shape (n_samples, n_features)
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,)
-            Their labels, complete, of two or more classes that recur: beyond 20, each class has
-            three rows on average. It must be given.
+            Their labels, complete, of 2 to 300 classes; beyond 20 they have three rows on average.
+            It must be given.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
             held-out predictions would see the copies of a row.

@@ -161,9 +161,9 @@ def _classes(
         )
     if not classes_recur(classes.size, labels.size):
         raise ValueError(
-            f"The 'y' parameter of {owner}.fit must hold classes that recur, three times on "
-            f"average. Got {classes.size} distinct values in {labels.size} rows instead: is y an "
-            "identifier, or a quantity, which needs regression?"
+            f"The 'y' parameter of {owner}.fit must hold at most 300 classes, beyond 20 of three "
+            f"rows on average. Got {classes.size} distinct values in {labels.size} rows instead: "
+            "is y an identifier, or a quantity, which needs regression?"
         )
     if isinstance(class_weight, str):
         # Each class counts as much as the others, weights of rows included.

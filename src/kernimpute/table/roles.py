@@ -115,10 +115,13 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
         )
     if chosen == "regression":
         if coded.kind == "category":
+            example = plain(coded.values[0])
+            remedy = "use task='classification'"
+            if str(example)[:1].isdigit():
+                remedy = f"make numbers of them, with a point before decimals, or {remedy}"
             raise TableError(
                 f"The label column {name!r} must hold numbers for regression. Got "
-                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: make numbers of "
-                "them, with a point before decimals, or use task='classification'."
+                f"{rows.dtypes.iloc[0]} values such as {example!r}: {remedy}."
             )
         numbers = encoded.matrix[:, 0]
         return TableLabels(

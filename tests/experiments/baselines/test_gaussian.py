@@ -8,11 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from experiments.baselines import gaussian
-from experiments.baselines.gaussian import (
-    GaussianClassifier,
-    fit_gaussian,
-    spread,
-)
+from experiments.baselines.gaussian import GaussianClassifier, fit_gaussian, spread
 
 
 def table(n_samples=90, n_features=4, n_classes=3, missing_rate=0.0, seed=0):

@@ -5,12 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from experiments.baselines import geom
-from experiments.baselines.geom import (
-    GEOMKernels,
-    fit_geom,
-    solve_rounds,
-    with_margins,
-)
+from experiments.baselines.geom import GEOMKernels, fit_geom, solve_rounds, with_margins
 from kernimpute.core.dual import make_dual
 
 

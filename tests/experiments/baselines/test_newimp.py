@@ -7,11 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[newimp]")
 
-from experiments.baselines.newimp import (  # noqa: E402
-    NewImpImputer,
-    flow_velocity,
-    move_cells,
-)
+from experiments.baselines.newimp import NewImpImputer, flow_velocity, move_cells  # noqa: E402
 
 
 def tensor(values):
