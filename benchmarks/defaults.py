@@ -118,10 +118,7 @@ def fill(make: Callable[[Split], BaseEstimator], split: Split) -> Filled:
     began = time.perf_counter()
     train = imputer.fit_transform(split.train, split.y_train)
     between = time.perf_counter()
-    tests = {
-        "complete": imputer.transform(split.test),
-        "life": imputer.transform(split.test_life),
-    }
+    tests = {"complete": imputer.transform(split.test), "life": imputer.transform(split.test_life)}
     seconds_test = time.perf_counter() - between
     return Filled(train, tests, between - began, seconds_test)
 

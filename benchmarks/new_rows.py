@@ -40,8 +40,8 @@ from benchmarks.real_tables import RATES, TABLES, Split, split_table
 from benchmarks.setting import GUIDED, GUIDED_SVM, RESULTS, amputed, one_thread, write_results
 from kernimpute import KernelImputationClassifier, KernelImputer
 from kernimpute.core.rows import scaled_kernel
+from kernimpute.joint.reference import fill_from_similar
 from kernimpute.kernels import Gaussian, Kernel
-from kernimpute.methods.new_rows import fill_from_similar
 from kernimpute.table.code import learn_code
 
 REPETITIONS = range(10)

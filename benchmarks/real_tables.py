@@ -19,15 +19,7 @@ from benchmarks.setting import data_folder, seed_of
 __all__ = ["RATES", "TABLES", "Split", "Table", "load_table", "split_table"]
 
 RATES = (0.4, 0.8)
-TABLES = (
-    "australian",
-    "german",
-    "heart",
-    "pima",
-    "wine_white",
-    "cylinder_bands",
-    "horse_colic",
-)
+TABLES = ("australian", "german", "heart", "pima", "wine_white", "cylinder_bands", "horse_colic")
 MOST_CODES = 8
 """Whole numbers with more distinct values than this are a quantity, in horse colic."""
 

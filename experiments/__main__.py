@@ -24,13 +24,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from experiments.config import Config, config_names, load_config
 from experiments.files import data_folder
 from experiments.plan import Part, Plan, keys_of, make_plan
-from experiments.records import (
-    export_csv,
-    read_parts,
-    rows_not_asked_for,
-    rows_of,
-    rows_of_keys,
-)
+from experiments.records import export_csv, read_parts, rows_not_asked_for, rows_of, rows_of_keys
 from experiments.runner import run
 from experiments.words import counted, some_of
 

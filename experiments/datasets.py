@@ -80,13 +80,7 @@ READINGS = {
 DRAWN: dict[str, tuple[Drawer, dict[str, Option]]] = {
     "synthetic": (
         draw_synthetic,
-        {
-            "n": 400,
-            "d": 30,
-            "noise_intensity": 0.2,
-            "outlier_fraction": 0.1,
-            "non_uniformity": 0.5,
-        },
+        {"n": 400, "d": 30, "noise_intensity": 0.2, "outlier_fraction": 0.1, "non_uniformity": 0.5},
     ),
     "moons": (draw_moons, {"n": 200, "noise": 0.1}),
 }
@@ -148,11 +142,7 @@ def _read(name: str, data_dir: Path | None) -> Dataset:
 
 
 def _dataset(
-    name: Name,
-    X: FloatArray,
-    y: NDArray[np.int64],
-    feature_names: tuple[str, ...],
-    source: str,
+    name: Name, X: FloatArray, y: NDArray[np.int64], feature_names: tuple[str, ...], source: str
 ) -> Dataset:
     """Return a dataset with read-only arrays, because it is cached and shared."""
     X.setflags(write=False)

@@ -123,9 +123,7 @@ OPENML = {
     "heart.csv": OnOpenML(53, {"absent": 1, "present": 2}, (150, 120)),
     "pima.csv": OnOpenML(37, {"tested_negative": 0, "tested_positive": 1}, (500, 268)),
     "wine_white.csv": OnOpenML(
-        40498,
-        {f"{score - 2}": score for score in range(3, 10)},
-        (20, 163, 1457, 2198, 880, 175, 5),
+        40498, {f"{score - 2}": score for score in range(3, 10)}, (20, 163, 1457, 2198, 880, 175, 5)
     ),
     "cylinder_bands.csv": OnOpenML(
         6332,

@@ -85,11 +85,7 @@ def keys_of(config: Config) -> list[Key]:
 
 
 def make_plan(
-    config: Config,
-    folder: Path,
-    *,
-    part: Part = Everything,
-    retry_failed: bool = False,
+    config: Config, folder: Path, *, part: Part = Everything, retry_failed: bool = False
 ) -> Plan:
     """Return the work that is not done yet."""
     units = units_of(config)

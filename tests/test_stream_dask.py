@@ -20,30 +20,28 @@ pytestmark = pytest.mark.filterwarnings("ignore::kernimpute.TableWarning")
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        ) as cluster,
+        distributed.LocalCluster(processes=False, dashboard_address="127.0.0.1:0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
 
-def test_the_death_of_a_worker_changes_no_byte(client, tmp_path):
+def test_the_death_of_a_worker_process_changes_no_byte(tmp_path, monkeypatch):
     written_folder(mixed_table(600), tmp_path / "in", n_files=12)
     options = {"target": "y", "ignore": "id", "max_fit_rows": 100}
     alone = impute_parquet(tmp_path / "in", tmp_path / "alone", **options)
-    pids = list(client.run(os.getpid).values())
-    told = []
+    told, clusters, start = [], [], distributed.LocalCluster
+    monkeypatch.setattr(
+        distributed, "LocalCluster", lambda **asked: clusters.append(start(**asked)) or clusters[0]
+    )
 
     def kill(n_rows, of):
         if not told:
-            os.kill(pids[0], signal.SIGKILL)
+            os.kill(clusters[0].workers[0].pid, signal.SIGKILL)
         told.append(n_rows)
 
-    address = client.scheduler.address
-    done = impute_parquet(
-        tmp_path / "in", tmp_path / "out", scheduler=address, callback=kill, **options
-    )
+    options |= {"n_jobs": 1, "scheduler": "local", "callback": kill}
+    done = impute_parquet(tmp_path / "in", tmp_path / "out", **options)
     assert told[-1] == 600 and len(told) == 12
     assert (done.filled, done.notes, done.warnings) == (alone.filled, alone.notes, alone.warnings)
     for file in (tmp_path / "in").iterdir():
@@ -52,13 +50,12 @@ def test_the_death_of_a_worker_changes_no_byte(client, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "in", "out"]
 
 
-def test_worker_processes_of_its_own(tmp_path):
+def test_a_model_fills_on_the_workers_of_a_scheduler(client, tmp_path):
     source = written(numeric_table(100), tmp_path / "table.parquet")
-    imputer = KernelImputer(n_jobs=1).fit(source.drop_columns(["y"]).to_pandas())
+    imputer = KernelImputer().fit(source.drop_columns(["y"]).to_pandas())
     transform_parquet(imputer, tmp_path / "table.parquet", tmp_path / "alone.parquet")
-    transform_parquet(
-        imputer, tmp_path / "table.parquet", tmp_path / "out.parquet", scheduler="local"
-    )
+    options = {"scheduler": client.scheduler.address}
+    transform_parquet(imputer, tmp_path / "table.parquet", tmp_path / "out.parquet", **options)
     assert read(tmp_path / "out.parquet").equals(read(tmp_path / "alone.parquet"))
 
 

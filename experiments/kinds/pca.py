@@ -32,11 +32,7 @@ def units(config: PcaConfig) -> list[dict[str, Any]]:
             if not parts_of(entry.name).classifier:
                 raise _no_filling(entry.name)
     return [
-        {
-            "dataset": config.dataset,
-            "missing_rate": config.missing_rate,
-            "repetition": repetition,
-        }
+        {"dataset": config.dataset, "missing_rate": config.missing_rate, "repetition": repetition}
         for repetition in range(config.repetitions)
     ]
 

@@ -27,8 +27,8 @@ from experiments.naming import (
 )
 from experiments.problem import Problem
 from kernimpute import ImputationResult, impute, recover_features
+from kernimpute.joint.reference import fill_from_similar
 from kernimpute.kernels import Gaussian
-from kernimpute.methods.new_rows import fill_from_similar
 
 FloatArray = NDArray[np.float64]
 

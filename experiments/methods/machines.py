@@ -30,10 +30,7 @@ def near(value: float) -> tuple[float, float, float]:
 
 
 def gaussian_svc(
-    problem: Problem,
-    filling: Filling,
-    Cs: Iterable[float] = GRID,
-    gammas: Iterable[float] = GRID,
+    problem: Problem, filling: Filling, Cs: Iterable[float] = GRID, gammas: Iterable[float] = GRID
 ) -> Iterator[Candidate]:
     """Yield support vector machines with the gaussian kernel.
 

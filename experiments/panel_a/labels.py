@@ -13,16 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import label_binarize
 
 from experiments.panel_a.fillers import direct_eta
-from experiments.panel_a.prediction import (
-    LEARNERS,
-    Folds,
-    Sets,
-    _auc,
-    _folds,
-    _sets,
-    loss,
-    scores,
-)
+from experiments.panel_a.prediction import LEARNERS, Folds, Sets, _auc, _folds, _sets, loss, scores
 from experiments.panel_a.problems import Labels, Problem, unrounded
 from experiments.panel_runs import Row
 from kernimpute import KernelImputationClassifier

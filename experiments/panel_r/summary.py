@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from experiments.panel_a.summary import compare, geometric_mean
 from experiments.panel_b.summary import TEST_TO_TRAIN, failures, ranks_table, seeds_of, wide
 from experiments.panel_r.run import SCORES, measured
 from experiments.panel_runs import read
-from experiments.statistics import TIE
+from experiments.statistics import TIE, signed_rank_p
 from experiments.tables.grid import Row, Table
 
 SIMPLE = "means + RidgeCV"
@@ -33,7 +32,6 @@ def errors_table(squared: pd.DataFrame, absolute: pd.DataFrame, notes: tuple[str
         if compared is not None:
             tests = compared.tests
         logs = np.log(found)
-        p = float(stats.wilcoxon(logs).pvalue) if logs.any() else 1.0
         mean = geometric_mean(found)
         line = (
             f"`{method}`",
@@ -42,7 +40,7 @@ def errors_table(squared: pd.DataFrame, absolute: pd.DataFrame, notes: tuple[str
             f"{found.max():.3f}",
             str(found.idxmax()),
             f"{(found < 1).sum()} : {(found > 1).sum()}",
-            f"{p:.2g}",
+            f"{signed_rank_p(logs):.2g}",
             "–" if tests is None else f"{tests[0]} : {tests[1]}",
             f"{geometric_mean(ratios(absolute, method)):.3f}",
             seeds_of(squared[method]),

@@ -390,12 +390,7 @@ def labels_table(results: Results) -> Table:
         error = f"{rmse[method].mean():.3f}"
         test = gain(rmse, method, nearest)
         rows.append((f"`{method}`", error, _plus_minus(test), share(farther, len(cells))))
-    header = (
-        "filling with labels",
-        "error",
-        f"minus `{nearest}`",
-        "farther (cells)",
-    )
+    header = ("filling with labels", "error", f"minus `{nearest}`", "farther (cells)")
     caption = (
         "Root mean square error of filled cells, in units of the column's range. Of the fillings "
         f"without labels `{nearest}` is nearest to what was removed: {averages[nearest]:.3f}."

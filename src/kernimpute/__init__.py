@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "VARIANTS",
+    "Comparison",
     "ImputationResult",
     "KernelImputationClassifier",
     "KernelImputationRegressor",
@@ -24,6 +25,7 @@ __all__ = [
     "TableImputation",
     "TableWarning",
     "Trace",
+    "compare",
     "default_grid",
     "impute",
     "impute_table",
@@ -37,6 +39,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from kernimpute import kernels, stream
+    from kernimpute.comparison.verdict import Comparison, compare
     from kernimpute.core.status import Record, Status, Trace
     from kernimpute.estimators import (
         KernelImputationClassifier,
@@ -59,6 +62,7 @@ else:
     from importlib import import_module as _import_module
 
     _HOMES = {
+        "comparison.verdict": "Comparison compare",
         "core.status": "Record Status Trace",
         "estimators": "KernelImputationClassifier KernelImputationRegressor KernelImputer "
         "default_grid load save",

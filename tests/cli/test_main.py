@@ -45,7 +45,7 @@ def solver(*arguments, callback, **options):
     callback(Record(iteration=1, objective=2.5, gap=0.125, stage="Stage I"))
     ready()
 
-def writer(path, imputation, *, source):
+def writer(path, imputation, **how):
     path.write_text("half")
     ready()
 

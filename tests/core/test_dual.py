@@ -9,6 +9,7 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 from kernimpute.core.dual import TASKS, UnsolvedMachineError, make_dual
+from kernimpute.core.svm import libsvm_start, solve_dual
 from kernimpute.kernels import Gaussian, Linear
 
 
@@ -35,6 +36,7 @@ def outcome_of(task, X, n_classes=2):
 
 
 CASES = [
+    ("classification", 1e-3, 0.0),
     ("classification", 1.0, 0.0),
     ("classification", 1e4, 0.0),
     ("regression", 1.0, 0.0),
@@ -47,6 +49,8 @@ MATRICES = {
     "low rank": lambda X: X @ X.T + 1.0,
     "duplicate rows": lambda X: gaussian(np.round(2.0 * X) / 2.0, 1.0),
     "large entries": lambda X: (X @ X.T + 1.0) ** 4,
+    "identical rows": lambda X: np.kron(np.eye(len(X) // 2), np.ones((2, 2))),
+    "zero": lambda X: np.zeros((len(X), len(X))),
 }
 
 
@@ -189,6 +193,63 @@ def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone
     assert list(warnings.filters) == before
     for b in solved:
         np.testing.assert_array_equal(b, alone)
+
+
+# ------------------------------------------------------------------------- the active set
+
+
+def parts(dual):
+    """Return the one problem of a dual as `solve_dual` takes it, after K."""
+    return dual.targets[:, 0], dual.lower[:, 0], dual.upper[:, 0], dual.epsilon
+
+
+def libsvm_start_of(dual, K):
+    tube = dual.epsilon if dual.task == "regression" else None
+    return libsvm_start(K, dual.targets[:, 0], np.maximum(dual.upper, -dual.lower)[:, 0], tube)
+
+
+def test_the_active_set_ends_at_an_optimum_from_every_start(any_case):
+    X, dual = any_case
+    anywhere = np.random.default_rng(1).uniform(2.0 * dual.lower - 1.0, 2.0 * dual.upper + 1.0)
+    rounds = []
+    for K in (matrix(X) for matrix in MATRICES.values()):
+        for start in (np.zeros(70), anywhere[:, 0], libsvm_start_of(dual, K)):
+            found = solve_dual(K, *parts(dual), start, max_rounds=500)
+            assert found.converged
+            assert_optimal_to_rounding(dual, K, found.point[:, None])
+            noise = 1e-15 * np.abs(K).max() * np.abs(found.point).sum() ** 2 + 1e-12
+            expected = dual.value(K, found.point[:, None])
+            assert found.value == pytest.approx(expected, rel=1e-12, abs=noise)
+        rounds.append(found.n_rounds)
+    assert np.median(rounds) <= 8
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_a_round_never_lowers_the_value(any_case, matrix):
+    X, dual = any_case
+    K, b, before = MATRICES[matrix](X), np.zeros(70), 0.0
+    for _ in range(30):
+        found = solve_dual(K, *parts(dual), b, max_rounds=1)
+        assert found.n_rounds == 1
+        b = found.point
+        noise = 1e-13 * (np.abs(dual.targets).max() + K.max() * np.abs(b).sum()) * np.abs(b).sum()
+        assert found.value >= before - noise
+        before = found.value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_indefinite_matrix_ends_and_does_not_get_worse(seed):
+    noise = 0.2 * np.random.default_rng(seed).standard_normal((30, 30))
+    for task, C in (("classification", 10.0), ("regression", 1.0)):
+        X, dual = case(task, C, 0.1, n=30)
+        K = gaussian(X, 1.0) + noise + noise.T
+        for start in (libsvm_start_of(dual, K), np.zeros(30)):
+            found = solve_dual(K, *parts(dual), start, max_rounds=100)
+            assert found.n_rounds <= 100
+            assert_feasible(dual, found.point[:, None])
+            assert found.value >= 0.0
+            if found.converged:
+                assert_optimal_to_rounding(dual, K, found.point[:, None])
 
 
 # ------------------------------------------------------------------------------- extremes

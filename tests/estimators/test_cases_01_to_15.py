@@ -1,6 +1,5 @@
 """Inputs that broke other imputers, cases 1 to 15 of `cases/README.md`, each with its number."""
 
-import re
 from functools import cache, partial
 
 import numpy as np
@@ -102,7 +101,7 @@ def test_case_2_gaps_of_a_constant_column_become_the_constant(rows):
 
 
 @pytest.mark.filterwarnings("ignore:.*2")
-@pytest.mark.parametrize("name", ["classifier", "regressor", "svm"])
+@pytest.mark.parametrize("name", ["classifier", "svm"])
 @pytest.mark.parametrize("changed", [constant, lambda X: with_column(X, 2, np.nan)])
 def test_case_1_and_2_predictions_are_those_without_the_column(rows, name, changed):
     X, y = rows
@@ -138,28 +137,20 @@ def test_case_3_infinity_is_refused_with_the_column_in_fit_and_after(rows, name,
             answer_of(fitted)(given)
 
 
-def test_case_4_four_rows_of_which_two_share_nothing():
-    X = np.array([[0.0, np.nan], [np.nan, 1.0], [0.0, 1.0], [1.0, 0.0]])
-    imputer = KernelImputer(guidance="direct")
-    filled = imputer.fit_transform(X, [0, 1, 0, 1])
-    assert_filled(X, filled)
-    assert filled.min() >= 0.0
-    assert filled.max() <= 1.0
-    assert imputer.n_disjoint_pairs_ == 1
-
-
 @pytest.mark.parametrize("guidance", ["direct", "anchored"])
-def test_case_4_half_the_rows_observe_even_columns_and_half_odd_ones(guidance):
+def test_case_4_rows_that_share_nothing(guidance):
     X = np.random.default_rng(0).random((40, 5))
     y = (X[:, 0] > 0.5).astype(int)
     X[:20, 1::2] = np.nan
     X[20:, ::2] = np.nan
-    imputer = KernelImputer(guidance=guidance)
-    filled = imputer.fit_transform(X, y)
-    assert_filled(X, filled)
-    assert (filled >= np.nanmin(X, axis=0)).all()
-    assert (filled <= np.nanmax(X, axis=0)).all()
-    assert imputer.n_disjoint_pairs_ == 400
+    four = np.array([[0.0, np.nan], [np.nan, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    for rows, labels, n_pairs in ((X, y, 400), (four, [0, 1, 0, 1], 1)):
+        imputer = KernelImputer(guidance=guidance)
+        filled = imputer.fit_transform(rows, labels)
+        assert_filled(rows, filled)
+        assert (filled >= np.nanmin(rows, axis=0)).all()
+        assert (filled <= np.nanmax(rows, axis=0)).all()
+        assert imputer.n_disjoint_pairs_ == n_pairs
     machine = KernelImputationClassifier(machine="svm", guidance=guidance).fit(X, y)
     assert np.isfinite(machine.decision_function(X)).all()
 
@@ -203,7 +194,7 @@ def test_case_6_new_rows_lack_a_known_category():
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(KernelImputer(**GUIDED, new_rows=way) for way in ("auto", "similar", "reference")),
+        KernelImputer(**GUIDED),
         KernelImputationRegressor(n_draws=2),
         *ESTIMATORS,
     ],
@@ -280,7 +271,7 @@ def test_case_10_decisions_do_not_depend_on_the_labels_encoding(rows, names):
 def test_case_11_cross_validation_in_processes_on_5000_rows_by_subsets():
     X, y = uniform_rows(5000, 40)
     before = X.tobytes()
-    machine = KernelImputationClassifier(machine="svm", reference="mean", subset_size=250)
+    machine = KernelImputationClassifier(machine="svm", reference="mean", subset_size=100)
     folds = [*StratifiedKFold(2).split(X, y)]
     scores = cross_val_score(machine, X, y, cv=folds, n_jobs=2, error_score="raise")
     assert X.tobytes() == before
@@ -288,9 +279,6 @@ def test_case_11_cross_validation_in_processes_on_5000_rows_by_subsets():
     np.testing.assert_allclose(scores[0], first[0], rtol=0.0, atol=1e-10)
     # Three labels in ten hang on a cell that is missing.
     assert scores.min() > 0.6
-
-
-SIZE = r"\d+(\.\d+)?\s*([kKMGT]i?B|bytes)"
 
 
 # Of many rows `direct` holds no matrix, and needs a small part of one.
@@ -308,30 +296,24 @@ def test_case_12_more_memory_than_allowed_is_refused_before_any_is_taken(
 ):
     X, y = uniform_rows(n_samples, 8)
     allowed = 8 * n_samples**2 // part
-    refusals = []
 
     def fit():
-        with pytest.raises(ValueError, match="subset_size") as refusal:
+        told = rf"N = {n_samples} rows, .* about [\d.e-]+ GiB, .*subset_size="
+        with pytest.raises(ValueError, match=told):
             estimator(guidance="direct", max_memory=allowed).fit(X, y)
-        refusals.append(str(refusal.value))
 
     peak = peak_memory(fit)
-    (message,) = refusals
-    assert str(n_samples) in re.sub(r"(?<=\d)[ ,_\u202f\xa0](?=\d{3})", "", message)
-    assert re.search(SIZE, message)
     # A few copies of the table, and nothing that grows with the square of the rows.
     assert peak < 12 * X.nbytes + 2**20
 
 
-@pytest.mark.parametrize(
-    "options", [{}, GUIDED, {**GUIDED, "new_rows": "reference"}, {"reference": "mean"}], ids=str
-)
+@pytest.mark.parametrize("options", [{}, GUIDED], ids=str)
 def test_case_12_new_rows_are_filled_in_chunks(options):
     X, y = uniform_rows(200, 8)
     imputer = KernelImputer(**options).fit(X, y)
     peaks = {}
     # Similar rows fill more slowly, in smaller chunks.
-    few, many = (2000, 5000) if options == GUIDED else (9000, 12000)
+    few, many = (1000, 4000) if options == GUIDED else (9000, 12000)
     for n_new in (few, many):
         X_new = uniform_rows(n_new, 8, seed=1)[0]
 

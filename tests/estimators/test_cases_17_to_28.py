@@ -15,6 +15,7 @@ from kernimpute import (
     KernelImputationClassifier,
     KernelImputationRegressor,
     KernelImputer,
+    impute,
     impute_table,
 )
 from kernimpute.cli import run
@@ -122,6 +123,39 @@ def test_case_20_a_narrow_column_is_used_like_a_wide_one():
     gaps = np.isnan(X[:, 1])
     wide, filled = (KernelImputer().fit_transform(one, y)[:, 1] for one in (X, narrow))
     np.testing.assert_allclose((filled[gaps] - 1.0) * 1e9, wide[gaps], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, object])
+def test_case_21_the_mask_of_an_array_is_honoured(dtype):
+    X, y = uniform_rows()
+    plain, gaps = np.nan_to_num(100.0 * X).astype(dtype), np.isnan(X)
+    masked = np.ma.masked_array(np.where(gaps, np.asarray(99, dtype), plain), gaps)
+    as_floats = np.where(gaps, np.nan, plain.astype(float))
+    for estimator in (KernelImputer(), *MACHINES):
+        fitted = clone(estimator).fit(masked, y)
+        answer = getattr(fitted, "transform", getattr(fitted, "predict", None))
+        expected = clone(estimator).fit(as_floats, y)
+        expected = getattr(expected, "transform", getattr(expected, "predict", None))(as_floats)
+        for given in (masked, as_floats):
+            np.testing.assert_allclose(answer(given).astype(float), expected, rtol=1e-5)
+    # A mask without gaps is no mask, and large integers are kept.
+    large = np.ma.masked_array([[2**60 + 1, 1], [5, 2], [7, 4]], [[0, 0], [0, 0], [1, 0]])
+    assert KernelImputer().fit_transform(large)[0, 0] == 2**60 + 1
+    assert KernelImputer().fit(np.ma.masked_array(as_floats[:, :1] * 0 + y[:, None])).n_features_in_
+
+
+@pytest.mark.parametrize("labels", [np.arange(40) % 2, np.array(["a", "b"] * 20)], ids=str)
+def test_case_21_a_masked_label_or_weight_is_refused(labels):
+    X = uniform_rows()[0]
+    masked = np.ma.masked_array(labels, np.arange(40) == 3)
+    for estimator in (KernelImputer(use_labels="own"), *MACHINES):
+        with pytest.raises(ValueError, match="'y' parameter of .* complete.* leave out the rows"):
+            clone(estimator).fit(X, masked)
+    weights = np.ma.masked_array(np.ones(40), np.arange(40) == 3)
+    with pytest.raises(ValueError, match="'sample_weight' .* finite .* Got nan in row 3"):
+        KernelImputer().fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="'y' parameter of impute must be complete"):
+        impute(np.ma.masked_array(np.nan_to_num(X), np.isnan(X)), masked)
 
 
 @pytest.mark.parametrize("base", [10**18, -(2**63), 10**30])

@@ -4,12 +4,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.impute import KNNImputer
 
-from kernimpute import KernelImputationClassifier, KernelImputationRegressor, KernelImputer
-from tests.estimators.problems import GUIDED, mixed_table, related_rows, same_bits
+from kernimpute import (
+    KernelImputationClassifier,
+    KernelImputationRegressor,
+    KernelImputer,
+    impute_table,
+)
+from kernimpute.table.columns import TableError
+from tests.estimators.problems import (
+    GUIDED,
+    collected_warnings,
+    mixed_table,
+    related_rows,
+    same_bits,
+)
 
 GIVEN = {
     "kernel": "linear",
@@ -41,7 +54,6 @@ OF_SVM = (*OF_GUIDANCE, "kernel", "C", "gamma", "epsilon", "subset_size", "max_m
     [
         (KernelImputer(), [*GIVEN]),
         (KernelImputer(use_labels="posterior"), [name for name in GIVEN if name != "task"]),
-        (KernelImputer(guidance="direct"), []),
         (KernelImputer(guidance="anchored"), []),
         (KernelImputationClassifier(), OF_SVM),
         (KernelImputationRegressor(), OF_SVM),
@@ -51,15 +63,13 @@ OF_SVM = (*OF_GUIDANCE, "kernel", "C", "gamma", "epsilon", "subset_size", "max_m
     ],
     ids=repr,
 )
-@pytest.mark.filterwarnings("ignore:.*Stopped at max_iter")
 def test_a_parameter_that_nothing_uses_is_refused_by_name(estimator, unused, name):
     if not hasattr(estimator, name):
         return
     X, y = related_rows(12)
     given = clone(estimator).set_params(**{name: GIVEN[name]})
     if name not in unused:
-        # Only a quantity has a tube.
-        given.fit(X, y + 0.25 if name == "epsilon" else y)
+        given._validate_params()
         return
     where = "where labels are not used" if name == "task" else "without guidance"
     if hasattr(estimator, "machine"):
@@ -171,14 +181,6 @@ def test_guidance_from_the_joint_normal_starts_there_and_leaves_new_rows_to_it()
         np.testing.assert_array_equal(imputer.transform(X), plain.transform(X))
 
 
-def test_a_seed_of_none_is_zero_and_states_of_a_generator_are_taken():
-    X, _ = related_rows()
-    expected = KernelImputer(random_state=0).fit_transform(X)
-    assert same_bits(KernelImputer().fit_transform(X), expected)
-    state = np.random.RandomState(3)
-    KernelImputer(random_state=state).fit(X)
-
-
 @pytest.mark.parametrize("options", [{}, {"guidance": "direct"}, GUIDED], ids=str)
 def test_concurrent_fits_and_transforms_give_equal_results(options):
     X, y = related_rows()
@@ -195,3 +197,89 @@ def test_concurrent_fits_and_transforms_give_equal_results(options):
             assert same_bits(filled, expected[0])
             assert same_bits(new, expected[1])
             assert same_bits(own, expected[1])
+
+
+LAZY = pl.DataFrame({"a": [1.0, None] * 30}).lazy()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [KernelImputer(), KernelImputationClassifier(), KernelImputationRegressor()],
+    ids=repr,
+)
+def test_a_lazy_table_and_a_lack_of_labels_say_what_to_do(estimator):
+    X, y = related_rows()
+    fitted = clone(estimator).fit(X, y)
+    answer = getattr(fitted, "transform", getattr(fitted, "predict", None))
+    told = "must be in memory: pass what its collect.*Got a lazy LazyFrame of polars"
+    for lazy, call in (("X", lambda: fitted.fit(LAZY, y)), ("X", lambda: answer(LAZY))):
+        with pytest.raises(TypeError, match=f"^The '{lazy}' parameter of .*{told}"):
+            call()
+    with pytest.raises(TypeError, match=f"^The 'y' parameter of .*{told}"):
+        fitted.fit(X, LAZY)
+    if estimator._predicts:
+        with pytest.raises(ValueError, match=r"y is None: call fit\(X, y\) with the label of each"):
+            estimator.fit(X)
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([f"t{row}" for row in range(60)], "recur, three times .* 60 distinct values in 60 rows"),
+        ([f"t{row % 30}" for row in range(60)], "Got 30 distinct .*identifier, or a quantity"),
+        (np.linspace(0.0, 1.0, 60), "classes. Got fractions, such as 0.0169.*: continuous labels"),
+        (["x", None] * 30, "complete, without NaN or None.*: leave out the rows without a label"),
+        (pd.date_range("2020-01-01", periods=60), ": make numbers of dates, such as days. Got dat"),
+    ],
+    ids=["unique", "nearly unique", "fractions", "gaps", "dates"],
+)
+def test_labels_that_are_no_classes_are_refused_at_once_in_the_words_of_a_classifier(labels, told):
+    X, _ = related_rows()
+    with collected_warnings() as collected, pytest.raises((ValueError, TypeError), match=told):
+        KernelImputationClassifier().fit(X, labels)
+    assert not collected
+    table = pd.DataFrame(X, columns=[*"abcd"]).assign(y=labels)
+    if "identifier" in told:
+        with pytest.raises(TableError, match="'y' must hold classes that recur"):
+            impute_table(table, "y", guidance="direct", task="classification")
+
+
+def test_twenty_classes_of_few_rows_show_no_warning_of_others():
+    X, _ = related_rows(44)
+    with collected_warnings() as collected:
+        KernelImputationClassifier().fit(X, np.arange(44) % 20).predict(X)
+    assert not collected
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (pd.date_range("2020-01-01", periods=60), "numbers, such as days, or into a categorical"),
+        (["2020-01-01", "2021-02-03"] * 30, "numbers, such as days, or into a categorical column"),
+        (["1,5", "2,5"] * 30, "make numbers of them, with a point before decimals, or use task="),
+    ],
+    ids=["dates", "text of dates", "decimal commas"],
+)
+def test_a_label_is_never_to_be_dropped_or_ignored(labels, told):
+    X, _ = related_rows()
+    table = pd.DataFrame(X, columns=[*"abcd"]).assign(y=labels)
+    with pytest.raises(TableError, match=told) as refusal:
+        impute_table(table, "y", guidance="direct", task="regression")
+    assert "ignore" not in str(refusal.value)
+    if isinstance(labels, list):
+        with pytest.raises(ValueError, match="numbers .* with a point before decimals. Got text"):
+            KernelImputationRegressor().fit(X, labels)
+
+
+def test_progress_tells_each_stage_and_a_large_table_gets_its_hint_first(capsys, monkeypatch):
+    X, y = related_rows()
+    KernelImputationClassifier(verbose=1).fit(X, y)
+    told = capsys.readouterr().err.splitlines()
+    stages = ("joint normal", "kernel ridge", "logistic regression", "trees")
+    assert told == [f"[KernelImputationClassifier] {stage} of 60 rows" for stage in stages]
+    monkeypatch.setattr("kernimpute.estimators._base.MANY_ROWS", 50)
+    monkeypatch.setattr("kernimpute.estimators._base.fit_joint", None)
+    for estimator in (KernelImputer(guidance="direct"), KernelImputationClassifier(machine="svm")):
+        with pytest.warns(UserWarning, match="60 rows at once take long.*subset_size=500"):
+            with pytest.raises(TypeError, match="not callable"):
+                estimator.fit(X, y)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from sklearn.impute import KNNImputer
 
-from kernimpute import KernelImputer, Status, TableWarning, impute_table
+from kernimpute import KernelImputer, Status, TableWarning, impute_table, load, save
 from kernimpute.estimators.impute_table import fit_table
 from kernimpute.table.columns import TableError
 from tests.estimators.problems import GUIDED, assert_table_filled, mixed_table
@@ -45,11 +45,9 @@ def features_of(table):
     [
         GUIDED,
         {"use_labels": "own"},
-        {"guidance": "direct", "kernel": "polynomial", "C": 2.0, "eta": 3.0},
         {"guidance": "released", "max_iter": 2},
         {"guidance": "anchored", "reference": "expected"},
         {**GUIDED, "subset_size": 12, "random_state": 3},
-        {**GUIDED, "eta": np.inf, "new_rows": "similar"},
     ],
     ids=str,
 )
@@ -262,3 +260,13 @@ def test_tables_and_labels_that_cannot_be_used_are_refused(table):
         impute_table(table.to_numpy(), "outcome")
     with pytest.raises(TypeError, match=r"Got pyarrow.Table: pass its .to_pandas\(\) instead"):
         impute_table(pa.table({"a": [1.0]}), "outcome")
+
+
+def test_missing_values_may_differ_by_column(tmp_path):
+    table = pd.DataFrame({"glucose": [0.0, 90.5, 100.0, 110.0] * 5, "pulse": [0, 60, 70, 80] * 5})
+    with pytest.warns(TableWarning, match="no cell holds the missing value 7"):
+        done = impute_table(table, missing_values={"glucose": [0, "0"], "pulse": 7})
+    assert done.filled == {"glucose": 5}
+    save(done.imputer, tmp_path / "m.skops")
+    again = load(tmp_path / "m.skops").transform(table)
+    pd.testing.assert_frame_equal(again, done.table, check_dtype=False)

@@ -10,10 +10,10 @@ from sklearn.svm import SVC
 from kernimpute import KernelImputationClassifier, KernelImputer
 from tests.estimators.problems import GUIDED, GUIDED_SVM, amputed
 
-N_SEEDS = 6
+N_SEEDS = 4
 CHANCE = 0.5
 BAND = 4.0 * 0.5 / np.sqrt(100 * N_SEEDS)
-"""Four standard errors of the share of right guesses among all rows of all seeds: .082. (Folds
+"""Four standard errors of the share of right guesses among all rows of all seeds: .1. (Folds
 share rows, which widens the spread of a fold's accuracy and hardly that of the mean.)"""
 
 
@@ -31,7 +31,7 @@ def accuracies(imputer, seed):
     imputed at once, their labels in hand, before the folds are made.
     """
     X, y = noise(seed)
-    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(2, shuffle=True, random_state=seed)
     pipeline = make_pipeline(clone(imputer), SVC())
     inside = cross_val_score(pipeline, X, y, cv=folds, error_score="raise").mean()
     filled = clone(imputer).fit_transform(X, y)
@@ -39,21 +39,13 @@ def accuracies(imputer, seed):
     return inside, outside
 
 
-@pytest.mark.parametrize(
-    ("imputer", "leaks"),
-    [
-        (KernelImputer(**GUIDED, eta=1.0), 0.9),
-        # A strong anchor leaks less, and still leaks.
-        (KernelImputer(**GUIDED, eta=16.0, gamma="scale"), CHANCE + BAND),
-        (KernelImputer(guidance="direct", eta=1.0), 0.9),
-    ],
-    ids=["weak anchor", "strong anchor", "weak anchor at joint"],
-)
-def test_inside_a_pipeline_the_score_is_chance_and_beforehand_it_is_worth_nothing(imputer, leaks):
+@pytest.mark.parametrize("options", [GUIDED, {"guidance": "direct"}], ids=str)
+def test_inside_a_pipeline_the_score_is_chance_and_beforehand_it_is_worth_nothing(options):
+    imputer = KernelImputer(**options, eta=1.0)
     scores = [accuracies(imputer, seed) for seed in range(N_SEEDS)]
     inside, outside = np.mean(scores, axis=0)
     assert abs(inside - CHANCE) < BAND
-    assert outside > leaks
+    assert outside > 0.9
 
 
 @pytest.mark.parametrize("options", [{}, {**GUIDED_SVM, "eta": 1.0}], ids=str)

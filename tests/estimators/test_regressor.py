@@ -63,9 +63,7 @@ def predictions_of_its_rows(make):
     return make().fit(X, y).predict(X)
 
 
-@pytest.mark.parametrize(
-    ("scale", "shift"), [(1e-6, 0.0), (-2.0, 1e3), (1e200, 0.0), (1e-300, 0.0)]
-)
+@pytest.mark.parametrize(("scale", "shift"), [(-2.0, 1e3), (1e200, 0.0), (1e-300, 0.0)])
 def test_predictions_follow_the_targets_units(scale, shift):
     X, y = regression_rows()
     # Rounding breaks ties between a tree's splits.
@@ -97,14 +95,3 @@ def test_a_constant_target_is_refused_or_predicted():
     for make in (KernelImputationRegressor, svm):
         np.testing.assert_allclose(make().fit(X, np.full(60, 3.5)).predict(X), 3.5)
     assert_filled(X, KernelImputer(**GUIDED, task="regression").fit_transform(X, np.full(60, 3.5)))
-
-
-def test_the_imputer_takes_a_quantity_for_one_and_a_class_for_one():
-    X, y = regression_rows()
-    quantity, told = KernelImputer(**GUIDED), KernelImputer(**GUIDED, task="regression")
-    np.testing.assert_array_equal(quantity.fit_transform(X, y), told.fit_transform(X, y))
-    assert not hasattr(quantity, "classes_")
-    few, told = KernelImputer(**GUIDED), KernelImputer(**GUIDED, task="classification")
-    labels = np.arange(60) % 3
-    np.testing.assert_array_equal(few.fit_transform(X, labels), told.fit_transform(X, labels))
-    assert few.classes_.tolist() == [0, 1, 2]

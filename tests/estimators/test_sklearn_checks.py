@@ -10,10 +10,7 @@ ESTIMATORS = [
     KernelImputer(),
     KernelImputationClassifier(),
     KernelImputationRegressor(),
-    KernelImputationClassifier(machine="svm"),
-    KernelImputationRegressor(machine="svm"),
     KernelImputer(use_labels="own"),
-    KernelImputer(guidance="anchored"),
     KernelImputer(
         guidance="direct",
         reference="mean",

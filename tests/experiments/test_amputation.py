@@ -31,12 +31,6 @@ def test_exactly_the_share_is_missing_and_own_gaps_stay(mechanism, rate, own_gap
     assert not observed[np.isnan(X)].any()
 
 
-def test_inherent_removes_nothing():
-    X = table(own_gaps=30)
-    _, observed = amputed("inherent", X, 30 / X.size)
-    np.testing.assert_array_equal(observed, ~np.isnan(X))
-
-
 def test_under_mcar_every_cell_is_as_likely():
     X = table(n=6, d=5)
     n_draws, rate = 4000, 0.4
@@ -84,14 +78,6 @@ def test_cells_are_drawn_with_their_weights():
     gone = sum(~amputation.mask(X, 1 / 3, generator)[0] for _ in range(n_draws)) / n_draws
     weights = 1.0 / (1.0 + np.exp(-2.0 * X[0]))
     np.testing.assert_allclose(gone, weights / weights.sum(), atol=0.015)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_constant_columns_and_columns_of_gaps_are_taken(mechanism):
-    X = table()
-    X[:, 0], X[:, 1] = 4.0, np.nan
-    _, observed = amputed(mechanism, X, 0.4)
-    assert (~observed).sum() == round(X.size * 0.4)
 
 
 def test_rates_out_of_reach_are_refused():

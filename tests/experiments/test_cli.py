@@ -63,12 +63,6 @@ def test_failures_are_told_with_their_reasons_and_may_be_retried(trial, places, 
     assert "4 done, 0 failed" in run(trial, places, "--retry-failed")
 
 
-def test_a_run_of_which_a_rule_is_done_has_not_failed(trial, places, monkeypatch):
-    refused = {"what": "grid", "status": "failed", "reason": "no candidate passes"}
-    monkeypatch.setattr(moons, "rows", lambda *_: [{"what": "point"}, refused])
-    assert "0 done, 4 failed" in run(trial, places)
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -83,11 +77,6 @@ def test_a_run_of_which_a_rule_is_done_has_not_failed(trial, places, monkeypatch
 def test_a_refusal_is_one_sentence_and_code_1(arguments, complaint):
     output = said(*arguments, code=1)
     assert complaint in output and output.count("\n") == 1 and "Errno" not in output
-
-
-def test_a_wrong_command_line_is_code_2():
-    said("run", "moons", "--jobs", 0, code=2)
-    said("sing", code=2)
 
 
 def test_list_names_every_config_with_its_description():

@@ -36,19 +36,10 @@ def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
         ("repetitions: 2", "repetition: 2", r"the key repetition must be one of: .*repetitions"),
         ("repetitions: 1,", "reps: 1,", r"the key methods.1.reps must be one of: name, repet"),
         ("repetitions: 2", "repetitions: two", r"repetitions must be a valid integer; got \"two"),
-        ("repetitions: 2", "repetitions: 0", r"repetitions must be greater than 0; got 0"),
         ("[0, 0.4]", "[0, 1.4]", r"missing_rates.1 must be less than 1; got 1.4"),
-        ("[0, 0.4]", "[0.4, 0.4]", r"missing_rates must be a list without repetitions"),
         ("[0, 0.4]", "[]", r"missing_rates must be a list of at least one entry; got \[\]"),
-        (
-            "[heart]",
-            "[heart, 'wine[threshold = 7]']",
-            r"datasets.1 must be written 'wine\[threshold=7\]'",
-        ),
-        ("- mean+svc", "- mean +svc", r"methods.0.name must be written 'mean\+svc'; got \"mean \+"),
         ("- mean+svc", "- 'direct[eta=1e+3]+own'", r"must be written 'direct\[eta=1000.0\]\+own'"),
         ("datasets: [heart]\n", "", r"the key datasets must be given"),
-        ("kind: classification\n", "", r"kind must be one of: .*; got nothing"),
         ("kind: classification", "kind: other", r"kind must be one of: .*pca.*; got 'other'"),
         ("kind: class", "name: x\nkind: class", r"must not have the key name"),
         ("kind: class", "held_out: no\nkind: class", r"held_out must be 'complete' or 'amputed'"),
@@ -56,9 +47,7 @@ def test_a_config_is_read_with_its_defaults_and_limits(tmp_path):
         ("kind: classification", "kind: [", r"trial.yaml, line 4: must be YAML; got: expected"),
         ("kind: class", "mechanisms: [mar, mar]\nkind: class", r"must be a list without"),
         ("[heart]\nm", "&x [*x]\nm", r"trial.yaml must not hold a value that contains itself"),
-        ("kind: class", "{", r"trial.yaml, line \d: must be YAML; got: "),
         ("repetitions: 2", "kind: pca", r"line 6: must be YAML; got: the key kind is given twice"),
-        ("repetitions: 1,", "name: a,", r"line 9: must be YAML; got: the key name is given twice"),
     ],
 )
 def test_what_a_config_must_not_say_is_refused_in_one_sentence(tmp_path, old, new, complaint):
@@ -76,11 +65,6 @@ def test_no_more_moons_lose_a_cell_than_there_are(tmp_path):
         load(tmp_path, MOONS.replace("n_missing: 4", "n_missing: 41"))
     with pytest.raises(ConfigError, match="n_samples must be greater than or equal to 2; got 1"):
         load(tmp_path, MOONS.replace("n_samples: 40", "n_samples: 1"))
-
-
-def test_a_file_without_keys_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="must hold keys and values"):
-        load(tmp_path, "- a\n")
 
 
 def test_limits_leave_units_out_with_a_reason():

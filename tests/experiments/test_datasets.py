@@ -43,30 +43,6 @@ def test_a_table_is_as_documented(name, data_dir):
         dataset.X[0, 0] = 0.0
 
 
-def test_categories_are_numbered_in_sorted_order_whatever_their_case(data_dir):
-    dataset = load_dataset("cylinder", data_dir)
-    column = dataset.feature_names.index("paper_type")
-    text = pd.read_csv(data_dir / "cylinder_bands.csv")["paper_type"][:512].str.lower()
-    order = ["coated", "super", "uncoated"]
-    assert dataset.X[:, column].tolist() == [order.index(cell) for cell in text]
-
-
-@pytest.mark.parametrize("table", ["cylinder", "horse"])
-def test_indicators_say_the_same_as_codes(table, data_dir):
-    codes = load_dataset(table, data_dir)
-    wide = load_dataset(f"{table}[categories=indicators]", data_dir)
-    for position, name in enumerate(codes.feature_names):
-        column = codes.X[:, position]
-        if name in wide.feature_names:
-            np.testing.assert_array_equal(wide.X[:, wide.feature_names.index(name)], column)
-            continue
-        group = wide.X[:, [n.startswith(f"{name}=") for n in wide.feature_names]]
-        values = np.unique(column[~np.isnan(column)])
-        gap = np.isnan(column)
-        assert np.isnan(group[gap]).all()
-        np.testing.assert_array_equal(group[~gap], column[~gap, None] == values)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

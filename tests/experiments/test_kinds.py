@@ -118,14 +118,6 @@ def test_only_the_missing_cells_of_the_moons_differ_from_the_truth(method):
     assert min(row["decision"] for row in grid) < 0.0 < max(row["decision"] for row in grid)
 
 
-def test_methods_share_the_moons_and_repetitions_do_not():
-    first, second, other = (
-        [row["true_1"] for row in moons_of(method, repetition)[0]]
-        for method, repetition in (("mean", 0), ("direct", 0), ("mean", 1))
-    )
-    assert first == second != other
-
-
 # ------------------------------------------------------------------ pca
 
 
@@ -145,29 +137,15 @@ def test_rows_are_seen_in_the_plane_of_the_complete_ones(method, data_dir):
 # ------------------------------------------------------------------ recovery
 
 
-def test_features_come_back_from_the_exact_kernel_the_same_cells_at_every_gamma(
-    data_dir, monkeypatch
-):
-    holed = []
-    real = recovery.recover_features
-
-    def spied(X, target, **options):
-        holed.append(X)
-        return real(X, target, **options)
-
-    monkeypatch.setattr(recovery, "recover_features", spied)
-    config = config_of("recovery", repetitions=2)
+def test_features_come_back_from_the_exact_kernel(data_dir):
+    config = config_of("recovery")
     units = recovery.units(config)
-    assert len({tuple(unit.values()) for unit in units}) == 8
+    assert len({tuple(unit.values()) for unit in units}) == 4
     for unit in units:
         (row,) = recovery.rows(config, unit, "recover_features", data_dir)
         assert set(row) - set(recovery.columns) == {"seconds", "seed"}
         assert 0.0 < row["feature_error_mean"] <= row["feature_error_max"] <= 1e-8
         assert 0.0 < row["gram_error_mean"] <= row["gram_error_max"] <= 1e-8
-    gaps = [np.isnan(X) for X in holed if len(X) == 270]
-    assert gaps[0].sum() == round(270 * 13 * 0.1)
-    assert (gaps[0] != gaps[1]).any()
-    np.testing.assert_array_equal(gaps[0], gaps[4])
 
 
 # ------------------------------------------------------------------ refusals

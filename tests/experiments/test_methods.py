@@ -10,7 +10,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.svm import SVC
 
 from experiments import registry
-from experiments.methods.candidates import GRID, GRIDS, Candidate, choose
+from experiments.methods.candidates import GRID, Candidate, choose
 from experiments.methods.fillers import LabelAppended, imputer_filling
 from experiments.methods.filling import with_indicators
 from experiments.methods.guided import (
@@ -25,22 +25,22 @@ from experiments.methods.machines import near
 from experiments.methods.named import method
 from experiments.metrics import filling_scores, prediction_scores, separation_scores
 from experiments.naming import parse_name
-from kernimpute import KernelImputationClassifier, impute, recover_features
+from kernimpute import impute
 from kernimpute.kernels import Gaussian
 from tests.experiments.small_problem import small_problem
 
 C, GAMMA = 2.0, 0.5
 PROBLEM = small_problem(held_out="amputed")
-LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=60)
+LARGER = small_problem(held_out="amputed", empty_column=True, n_rows=50)
 
 NAMES = """
-mean+svc mean+svc_near mean+logistic mean+mlp mean+hgb mean+indicators+logistic
-class_mean+svc_near knn[k=3]+svc_near iterative+logistic iterative_label+svc_near
+mean+svc_near mean+mlp mean+hgb mean+indicators+logistic
+class_mean+svc_near knn[k=3]+svc_near iterative_label+svc_near
 missforest+logistic joint+logistic kernel_imputer+logistic kernel_imputer[subsets=2]+svc_near
 direct+own direct+refit direct+indicators+logistic direct[labels=shuffled]+refit
 direct[eta=select]+refit anchored+own expected+refit paper[max_iter=5]+own
 appendix[perturbation=no,max_iter=5]+own released[max_iter=5]+own K_o+refit
-hgb hgb+indicators gaussian karma genrbf geom expected_kernel
+hgb+indicators gaussian karma genrbf geom expected_kernel
 kernel_classifier kernel_classifier[C=1,smooth=0.5]
 """.split()
 
@@ -60,25 +60,14 @@ def test_every_method_selects_and_predicts(name):
         assert all(map(math.isfinite, separation_scores(filled, LARGER.train.y).values()))
 
 
-@pytest.mark.parametrize("name", [one for one in NAMES if one != "geom"])
+@pytest.mark.parametrize(
+    "name",
+    """mean+svc mean+mlp class_mean+logistic iterative_label+hgb direct+own direct+refit
+    anchored+own released[max_iter=5]+own hgb gaussian karma genrbf kernel_classifier""".split(),
+)
 def test_methods_take_more_than_two_classes(name):
-    problem = small_problem(n_classes=3)
-    first = next(iter(method(name).candidates(problem)))
-    assert set(first.model.predict(problem.test.X)) <= {0, 1, 2}
-
-
-@pytest.mark.parametrize("name", ["mean+svc", "genrbf", "geom", "knn+svc_near"])
-def test_the_smallest_c_comes_first_and_then_the_smallest_gamma(name):
-    tried = [tuple(one.parameters.values()) for one in method(name).candidates(PROBLEM)]
-    assert tried == sorted(tried)
-    if name != "knn+svc_near":
-        assert {setting[:2] for setting in tried} == set(product(GRID, GRID))
-
-
-@pytest.mark.parametrize("name, at", [("genrbf[grid=wide]", "gamma"), ("karma[grid=wide]", "C")])
-def test_a_wide_grid_goes_further_down(name, at):
-    least = min(candidate.parameters[at] for candidate in method(name).candidates(PROBLEM))
-    assert least == min(GRIDS["wide"]) < min(GRID)
+    first = next(iter(method(name).candidates(small_problem(n_classes=3))))
+    assert set(first.model.predict(PROBLEM.test.X)) <= {0, 1, 2}
 
 
 def test_the_grid_of_machines_is_scikit_learns():
@@ -114,30 +103,14 @@ def test_ties_go_to_the_smallest_setting_and_near_grids_are_around_it():
     assert [tuple(candidate.parameters.values()) for candidate in one] == [(C, gamma)]
 
 
-def test_the_default_classifier_is_named_by_its_own_defaults():
-    options = registry.WHOLE["kernel_classifier"].options
-    written = f"C={options['C'].default},smooth={options['smooth'].default}"
-    plain, named, other = (
-        next(iter(method(name).candidates(PROBLEM))).model
-        for name in (
-            "kernel_classifier",
-            f"kernel_classifier[{written}]",
-            "kernel_classifier[C=1,smooth=1]",
-        )
-    )
-    assert plain.C == named.C == KernelImputationClassifier().C
-    assert plain.kernel_.gamma == named.kernel_.gamma == other.kernel_.gamma / 4
-
-
 # ------------------------------------------------------------------ fillings
 
 
 @pytest.mark.parametrize(
     "name", [name for name in registry.FILLERS if name not in (*GUIDED, "newimp")]
 )
-@pytest.mark.parametrize("held_out", ["complete", "amputed"])
-def test_all_gaps_are_filled_and_observed_cells_stay(name, held_out):
-    problem = small_problem(held_out=held_out, empty_column=True)
+def test_all_gaps_are_filled_and_observed_cells_stay(name):
+    problem = small_problem(held_out="amputed", empty_column=True)
     filling = imputer_filling(problem, name)
     assert filling is imputer_filling(problem, name)
     for before, after in (
@@ -212,11 +185,7 @@ def imputed(y=PROBLEM.train.y, **parameters):
         ("anchored", {"variant": "anchored"}),
         ("expected", {"variant": "anchored", "reference": "expected"}),
         ("paper[max_iter=5]", {"variant": "paper", "max_iter": 5}),
-        ("appendix", {"variant": "appendix", "max_iter": 150}),
-        (
-            "appendix[perturbation=no,max_iter=20]",
-            {"variant": "appendix", "rho": math.inf, "max_iter": 20},
-        ),
+        ("appendix[max_iter=20]", {"variant": "appendix", "max_iter": 20}),
         (
             "released[perturbation=no,max_iter=20]",
             {"variant": "released", "radius": 0.0, "max_iter": 20},
@@ -243,16 +212,6 @@ def test_shuffled_labels_guide_the_filling_only():
     for candidate in refit(PROBLEM, guidance(parse_name("direct[labels=shuffled]"))):
         # The machine after it learned from the true labels.
         assert candidate.train_accuracy > 0.6
-
-
-def test_stage_two_alone_fits_the_observed_sums_at_any_gamma():
-    X = PROBLEM.train.X
-    kernel = Gaussian(GAMMA)
-    observed = ~np.isnan(X)
-    sums = kernel.observed_sums(np.where(observed, X, 0.0), observed)
-    expected = recover_features(X, kernel.inverse_link(kernel.link(sums)), kernel=kernel).X
-    np.testing.assert_allclose(filled("K_o").filling.train, expected, atol=1e-6)
-    assert filled("K_o").filling is filled("K_o", gamma=8.0).filling
 
 
 def test_a_selected_eta_ends_at_mean_imputation():

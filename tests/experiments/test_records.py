@@ -14,7 +14,6 @@ from experiments.records import (
     export_csv,
     read_csv,
     read_parts,
-    rows_of_keys,
     status_of_parts,
 )
 
@@ -79,23 +78,6 @@ def test_a_csv_gives_the_rows_back_to_the_last_bit(folder, tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["trial.csv"]
 
 
-@pytest.mark.parametrize("text", [b"", b"a,b\n1\n", b"\xff,b\n1,2\n"])
-def test_a_file_that_is_no_csv_is_refused_by_its_name(tmp_path, text):
-    path = tmp_path / "other.csv"
-    path.write_bytes(text)
-    with pytest.raises(ValueError, match=r"other.csv must be a CSV of records; got: ") as refused:
-        read_csv(path)
-    assert "\n" not in str(refused.value)
-
-
-def test_an_empty_cell_is_missing_and_a_word_is_a_word(tmp_path):
-    path = tmp_path / "trial.csv"
-    path.write_text("a,b\nNone,\nnan,x\n")
-    rows = read_csv(path)
-    assert rows["a"].tolist() == ["None", "nan"]
-    assert rows["b"].isna().tolist() == [True, False]
-
-
 def test_what_is_half_written_does_not_count_and_is_removed(folder):
     before = read_parts(folder)
     whole = (folder / key().file_name).read_bytes()
@@ -121,9 +103,3 @@ def test_the_status_of_a_part_is_that_of_its_worst_row(folder):
     assert statuses[of.file_name] == "failed"
     assert statuses[key().file_name] == "done"
     assert len(statuses) == 5
-
-
-def test_only_what_is_asked_for_is_kept(folder):
-    rows = rows_of_keys(read_parts(folder), [key(), key("knn", 0.2, 1), key("absent")])
-    assert rows["method"].tolist() == ["knn", "mean", "mean"]
-    assert rows["repetition"].tolist() == [1, 0, 0]

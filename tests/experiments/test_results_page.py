@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.tables.grid import markdown
-from experiments.tables.overview import OVERVIEW, Results, pairs_of, situations_table
+from experiments.tables.overview import OVERVIEW, Results
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "experiments" / "results"
@@ -53,42 +53,8 @@ def test_the_prose_is_short():
 results = cache(Results)
 
 
-@cache
-def made(make):
-    """Return a table of the committed records, made once."""
-    return make(results(COMMITTED))
-
-
 @pytest.mark.parametrize("make", OVERVIEW, ids=lambda make: make.__name__)
 def test_the_committed_tables_are_those_of_the_committed_records(make):
-    table = made(make)
+    table = make(results(COMMITTED))
     path = COMMITTED / "tables" / f"overview_{table.name}.md"
     assert path.read_text(encoding="utf-8") == markdown(table)
-
-
-def test_in_13_of_14_situations_nothing_is_better_and_in_the_other_ten_are():
-    rows = made(situations_table).blocks[0]
-    better = [row[-1] for row in rows if row[-1] != "none"]
-    assert (len(rows), len(better)) == (14, 1)
-    assert better[0].startswith("10: ")
-    for method in ("mean+svc", "K_o+refit", "direct[eta=inf]+refit"):
-        assert f"`{method}`" in better[0]
-    assert "`direct[labels=shuffled]+refit`" in better[0]
-    assert "In 13 of 14 situations" in PAGE
-    assert "ten are: the predictor, MI" in PAGE.replace("\n  ", " ")
-
-
-def test_pairs_differ_in_one_part():
-    methods = ["mean+svc", "K_o+refit", "direct+refit", "direct[labels=shuffled]+refit"]
-    assert list(pairs_of(methods)) == [
-        ("Stage II alone, over column means", "K_o+refit", "mean+svc"),
-        ("the guided filling, over Stage II alone", "direct+refit", "K_o+refit"),
-        ("the variant, `refit`, over MI", "direct+refit", "mean+svc"),
-        ("guidance by labels, over column means", "direct+refit", "mean+svc"),
-        (
-            "guidance by permuted labels, over column means",
-            "direct[labels=shuffled]+refit",
-            "mean+svc",
-        ),
-        ("true labels, over permuted ones", "direct+refit", "direct[labels=shuffled]+refit"),
-    ]

@@ -114,13 +114,6 @@ def test_what_is_written_is_not_run_again_but_what_failed_is_if_asked(tmp_path, 
     assert (rows["status"] == "done").all() and len(rows) == 4
 
 
-def test_an_interruption_is_no_failure_and_keeps_what_is_written(tmp_path):
-    config = fake_kind.config(["quick", "interrupts"], repetitions=1)
-    with pytest.raises(KeyboardInterrupt):
-        ran(tmp_path, config)
-    assert read_parts(tmp_path)["method"].tolist() == ["quick"]
-
-
 def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_path):
     config = fake_kind.config(["quick", "slow", "two_rules", "fails"], repetitions=3)
     whole = ran(tmp_path / "whole", config)
@@ -137,15 +130,14 @@ def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_p
         "config = fake_kind.config(['quick', 'slow', 'two_rules', 'fails'], repetitions=3)\n"
         "list(run(make_plan(config, Path(sys.argv[1]))))\n"
     )
-    for wanted in (2, 12):
-        process = subprocess.Popen([sys.executable, "-c", program, folder], cwd=ROOT)
-        while len(list(folder.glob("*.parquet"))) < wanted and process.poll() is None:
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        n_written = len(list(folder.glob("*.parquet")))
-        assert wanted <= n_written < 24
-        assert make_plan(config, folder).n_known == n_written
+    process = subprocess.Popen([sys.executable, "-c", program, folder], cwd=ROOT)
+    while len(list(folder.glob("*.parquet"))) < 5 and process.poll() is None:
+        time.sleep(0.005)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    n_written = len(list(folder.glob("*.parquet")))
+    assert 5 <= n_written < 24
+    assert make_plan(config, folder).n_known == n_written
     pd.testing.assert_frame_equal(but_measured(ran(folder, config)), but_measured(whole))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.synthetic import draw_moons, draw_synthetic
+from experiments.synthetic import draw_synthetic
 
 PLAIN = {"noise_intensity": 0.0, "outlier_fraction": 0.0, "non_uniformity": 0.0}
 
@@ -37,13 +37,6 @@ def test_exactly_the_share_of_rows_are_outliers_and_a_smaller_share_keeps_its_ow
         changed.append(set(rows))
     assert changed[0] < changed[1] < changed[2]
     assert np.var(moves) == pytest.approx(100.0 / 12.0, rel=0.05)
-
-
-def test_moons_lie_on_two_half_circles():
-    X, y = draw_moons(np.random.default_rng(0), n=60, noise=0.0)
-    centers = np.array([[0.0, 0.0], [1.0, 0.5]])
-    np.testing.assert_allclose(np.linalg.norm(X - centers[y], axis=1), 1.0)
-    assert np.bincount(y).tolist() == [30, 30]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ import pytest
 from experiments.published import CLASSIFICATION
 from experiments.statistics import in_order, readings
 from experiments.tables import make_tables, write_tables
-from experiments.tables.fills import fill_errors
-from experiments.tables.grid import Entry, Table, latex, markdown
-from tests.experiments.made_records import COMMITTED, METHODS, classification_records, committed
+from experiments.tables.grid import Table, markdown
+from tests.experiments.made_records import COMMITTED, classification_records, committed
 
 CONFIG = SimpleNamespace(name="classification", kind="classification", repetitions=10)
 THREE = (("mean+svc", 0.8), ("direct+svc", 0.81), ("knn+svc", 0.79))
@@ -52,17 +51,6 @@ def test_accuracy_is_the_mean_and_stands_beside_the_papers():
     assert len(lines_of(table, "heart", "Ours", "published")) == 1
 
 
-def test_fewer_repetitions_are_counted_in_brackets_and_one_has_no_deviation():
-    few, one = (
-        make_tables(CONFIG, classification_records((0.2, 0.6), THREE, n))[0] for n in (4, 1)
-    )
-    (line,) = lines_of(few, "heart", "MI", "plain")
-    assert line.count(" (4)") == line.count("±") == 2
-    assert "**" not in markdown(few)
-    (line,) = lines_of(one, "heart", "MI", "plain")
-    assert "±" not in line
-
-
 @pytest.mark.parametrize(("level", "bullets"), [(0.8, 16), (0.95, 0)])
 def test_the_best_is_bold_once_a_cell_and_marked_where_it_stands_alone(level, bullets):
     # NewImp has three repetitions: it is never bold, but whoever it beats doesn't stand alone.
@@ -86,28 +74,3 @@ def test_failed_and_skipped_cells_are_shown_with_their_reason():
         (line,) = lines_of(table, "heart", "GEOM", rule)
         assert line.count(" failed |") == 4
     assert "GEOM: 40 of 160 runs failed: Too long." in table.notes
-
-
-def test_methods_are_ranked_and_those_with_gaps_marked():
-    _, ranks, _ = usual_tables()
-    (block,) = ranks.blocks
-    assert len(block) == len(METHODS)
-    assert block[0][0] == "anchored + logistic"
-    assert [row[2].text for row in block if row[0] == "NewImp + SVM"][0].endswith("†")
-    assert any(note.startswith("Nemenyi's critical difference of the 11") for note in ranks.notes)
-
-
-def test_the_same_filled_values_are_shown_once():
-    methods = (("mean+svc", 0.7), ("mean+logistic", 0.8))
-    records = in_order(classification_records(methods=methods))
-    for rows, n_methods in ((records, 2), (records.assign(mae=0.1), 1)):
-        assert fill_errors(rows).index.get_level_values("method").nunique() == n_methods
-
-
-def test_what_latex_reads_as_commands_is_escaped():
-    entry = Entry("x_1", bold=True, bullet=True)
-    table = Table("t", "50 % & more", ("a_b",), (((entry,),),), ("±",))
-    text = latex(table)
-    for part in (r"\textbf{x\_1} $\bullet$ \\", r"50 \% \& more", r"a\_b \\"):
-        assert part in text
-    assert "**x_1** •" in markdown(table)

@@ -77,21 +77,6 @@ def test_a_rows_score_does_not_depend_on_the_others():
     np.testing.assert_array_equal(fitted.scores(new), alone)
 
 
-def test_nystroems_features_of_all_rows_are_the_kernel_itself():
-    rows, Y, weights = made_rows()
-    exact = spectrum_of(MIXED(rows, rows), weights)
-    nystroem = module._nystroem(MIXED, rows, rows, weights)
-    for penalty in (0.1, 10.0):
-        coef = nystroem.coef(nystroem.rotated(Y), penalty)
-        expected = exact.coef(exact.rotated(Y), penalty)
-        K = MIXED(rows, rows)
-        np.testing.assert_allclose(K @ coef, K @ expected, atol=1e-5)
-        scores = nystroem.held_out_errors(Y, nystroem.rotated(Y), penalty)
-        np.testing.assert_allclose(
-            scores, exact.held_out_errors(Y, exact.rotated(Y), penalty), atol=1e-5
-        )
-
-
 def test_beyond_the_landmarks_leave_one_out_scores_are_those_of_refits(monkeypatch):
     rows, Y, weights = made_rows(80)
     landmarks = rows.at(np.arange(0, 80, 4))

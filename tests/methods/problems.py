@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.kernels import KERNELS as KINDS
 from kernimpute.kernels import Gaussian
-from kernimpute.methods.starts import STARTS, recovery_problem
+from kernimpute.methods.recover import STARTS, recovery_problem
 from tests.conftest import read_only
 
 KERNELS = tuple(kind() for kind in KINDS.values())

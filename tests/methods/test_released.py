@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 
 from kernimpute import Status, impute, learn_kernel, recover_features
 from kernimpute.kernels import Gaussian, Laplacian
 from kernimpute.methods import released
-from tests.methods.problems import labelled
+from tests.methods.problems import labelled, random_table, random_target, with_gaps
 
 FOLDER = Path(
     os.environ.get("KERNIMPUTE_GOLDEN", Path(__file__).resolve().parents[3] / "shared" / "golden")
@@ -152,15 +151,10 @@ def test_the_laplacian_kernel_is_recovered_exactly():
     assert result.stage_two.objective == pytest.approx(misfit, rel=1e-6)
 
 
-def recoverable(n_samples=25, n_features=4, missing_rate=0.3):
+def recoverable():
     """Return a read-only table with gaps, the complete one, and its squared distances."""
-    generator = np.random.default_rng(0)
-    complete = generator.random((n_samples, n_features))
-    X = np.where(generator.random(complete.shape) < missing_rate, np.nan, complete)
-    target = cdist(complete, complete, "sqeuclidean")
-    X.setflags(write=False)
-    target.setflags(write=False)
-    return X, complete, target
+    complete = random_table(25, 4)
+    return with_gaps(complete, 0.3), complete, random_target(Gaussian(), complete)
 
 
 def test_stage_two_comes_near_to_the_exact_minimum():

@@ -6,8 +6,7 @@ from scipy.optimize import minimize
 
 from kernimpute.kernels import Gaussian
 from kernimpute.methods import sweep as compiled
-from kernimpute.methods.recover import recover_features
-from kernimpute.methods.starts import recovery_problem
+from kernimpute.methods.recover import recover_features, recovery_problem
 from tests.methods.problems import (
     CASES,
     KERNELS,
@@ -119,4 +118,4 @@ def test_each_function_is_compiled_for_one_kind_of_arguments():
 def test_without_a_place_for_a_cache_it_compiles_all_the_same():
     namespace = {}
     exec(compile("def twice(x):\n    return 2 * x\n", "<nowhere>", "exec"), namespace)
-    assert compiled.compile_cached(namespace["twice"])(3) == 6
+    assert compiled.compile_cached()(namespace["twice"])(3) == 6

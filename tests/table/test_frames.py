@@ -137,7 +137,6 @@ def test_columns_of_arrays_are_numbered_and_lists_keep_their_cells():
 @pytest.mark.parametrize(
     ("table", "error", "message"),
     [
-        (POLARS.lazy(), TypeError, "must be in memory. Got a lazy polars LazyFrame"),
         (np.zeros(3), ValueError, r"two dimensions. Got an array of shape \(3,\)"),
         (np.array([[1, -(2**53) - 1]]), TableError, "column 1 must.*integers.*-9007199254740993"),
         (np.array([[2**53 + 1]], "uint64"), TableError, "pass a DataFrame"),

@@ -10,6 +10,7 @@ import typer
 
 from kernimpute import __version__
 from kernimpute.cli.commands import apply, fit, impute, predict
+from kernimpute.cli.compare import compare
 from kernimpute.cli.messages import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, report_error
 
 __all__ = ["app", "run"]
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("impute")(impute)
+app.command("compare")(compare)
 app.command("fit")(fit)
 app.command("predict")(predict)
 app.command("apply")(apply)

@@ -5,6 +5,9 @@ The library is imported by the commands themselves, so that `--help` need not wa
 
 from __future__ import annotations
 
+import hashlib
+import shlex
+import sys
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -170,7 +173,7 @@ def _impute_in_memory(
         ):
             write_table(place[path], extension, file, filled, cells, values.decimals)
         if report is not None:
-            write_report(place[report], imputation, source=file.source)
+            write_report(place[report], imputation, source=file.source, **_origin(table))
         if mask is not None:
             frame = imputation.filled_cells().reset_index(drop=True)
             whole = TableFile(
@@ -186,6 +189,16 @@ def _numbered(path: Path, extension: str, number: int) -> Path:
         raise RefusedError("--draws writes files beside --output, which must be one.")
     stem, given = path.name[: -len(extension)], path.name[-len(extension) :]
     return path.with_name(f"{stem}.{number}{given}")
+
+
+def _origin(table: Path) -> dict[str, str]:
+    """Return the command line and the hash of the table, for a report."""
+    command = shlex.join(["kernimpute", *sys.argv[1:]])
+    if not table.is_file():  # Standard input.
+        return {"command": command}
+    with table.open("rb") as file:
+        data_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"command": command, "data_sha256": data_sha256}
 
 
 def _impute_stream(

@@ -116,7 +116,12 @@ def table_extension(path: Path) -> str:
     for extension in _EXTENSIONS:
         if path.name.lower().endswith(extension):
             return extension
-    raise RefusedError(f"{path}: the extension must be one of {_ONE_OF}.")
+    remedy = ""
+    if path.exists():
+        remedy = " With --delimiter, such as --delimiter ';', a text file may have any other."
+    if path.exists() and (command := _CONVERSIONS.get(path.suffix.lower())):
+        remedy = f" This file is converted by: {command.format(path, path.stem)}"
+    raise RefusedError(f"{path}: the extension must be one of {_ONE_OF}.{remedy}")
 
 
 def is_table_name(path: Path) -> bool:
@@ -147,7 +152,7 @@ def open_table(path: Path, reading: Reading) -> TableFile:
         kind = next((kind for begin, kind in _MAGIC.items() if data.startswith(begin)), ".csv")
     else:
         is_other = reading.delimiter is not None and not is_table_name(path)
-        kind = ".csv" if is_other else _kind_of(_extension_to_read(path))
+        kind = ".csv" if is_other else _kind_of(table_extension(path))
         if not path.exists():
             raise RefusedError(f"{path}: there is no such file.")
     if kind not in _DELIMITERS and (reading.delimiter or reading.encoding):
@@ -186,20 +191,6 @@ def missing_by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, l
         for name, texts in by_column(given, names).items()
         if texts
     }
-
-
-def _extension_to_read(path: Path) -> str:
-    """Return the extension of a table file; of a file that is not read, say how to convert it."""
-    end = path.suffix.lower()
-    if is_table_name(path):
-        return table_extension(path)
-    if end in _CONVERSIONS:
-        command = _CONVERSIONS[end].format(path, path.stem)
-        raise RefusedError(f"{path}: {end} files are not read. Convert it first: {command}")
-    raise RefusedError(
-        f"{path}: the extension must be one of {_ONE_OF}; with --delimiter, such as --delimiter "
-        "';', a text file may have any other."
-    )
 
 
 def _check_memory(path: Path) -> None:
@@ -367,13 +358,19 @@ def replacing_outputs(*paths: Path) -> Iterator[tuple[Path, ...]]:
         with replacing(*(standard if path == STANDARD else path for path in paths)) as temporary:
             yield temporary
         if standard.exists():
-            sys.stdout.buffer.write(standard.read_bytes())
-            sys.stdout.buffer.flush()
+            try:
+                sys.stdout.buffer.write(standard.read_bytes())
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:
+                # Whoever read our output has left; else Python would try again when it exits.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_new_file(path: Path, *, force: bool) -> None:
     """Refuse a file that cannot be written, before any work is done."""
     if path == STANDARD:
+        if sys.stdout is None:
+            raise RefusedError("standard output is closed.")
         return
     folder = path.parent
     if not folder.is_dir():
@@ -502,14 +499,12 @@ def _column(
     own: list[Any] = texts if as_text else shown
     if file.cells.values and not as_text:
         own = [row[place] for row in file.cells.values]
-    filled = np.zeros(len(own), dtype=bool) if gaps is None else gaps
-    seen = [value for value, is_filled in zip(own, filled, strict=True) if not is_filled]
-    is_text = as_text or all(isinstance(value, str) for value in seen)
+    rows = [] if gaps is None else np.flatnonzero(gaps).tolist()
+    is_text = as_text or (bool(rows) and all(isinstance(one, str) for one in np.delete(own, rows)))
     # A category is written as its first cell has it, outer blanks included.
-    exact = {
-        text.strip(): value for text, value in zip(reversed(texts), reversed(own), strict=True)
-    }
-    for row in np.flatnonzero(filled):
+    pairs = zip(reversed(texts), reversed(own), strict=True) if rows else ()
+    exact = {text.strip(): value for text, value in pairs}
+    for row in rows:
         fill = shown[row]
         if not is_number(fill):
             own[row] = exact.get(str(fill), str(fill) if is_text else fill)

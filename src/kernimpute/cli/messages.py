@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -106,7 +106,8 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "target task ignore drop categorical missing_values guidance reference kernel C gamma eta "
-        "tol max_iter subset_size max_memory scheduler report output force trust"
+        "tol max_iter subset_size max_memory scheduler report output force trust methods folds "
+        "repeats margin max_rows time_limit resume groups"
     ).split()
 }
 """From a parameter of the library to the option that sets it."""
@@ -207,6 +208,8 @@ def progress_text(record: Record) -> str:
     >>> from kernimpute.core.status import Record
     >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
     'Stage I: round 7, objective 12.5, gap 0.002'
+    >>> progress_text(Record(iteration=0, stage="Stage II", note="compiling"))
+    'Stage II: compiling'
     """
     if record.note == "compiling":
         return f"{record.stage}: {record.note}"
@@ -261,23 +264,29 @@ class Summary:
 
 def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
     """Print warnings and summary; the output is written, so nothing of this may fail the run."""
-    try:
-        cautions = {" ".join(in_options(one).split()).rstrip("."): one for one in done.warnings}
-        done = replace(
-            done,
-            # A status tells which parameter to change.
-            facts=[
-                (name, in_options(text) if name == "status" else text) for name, text in done.facts
-            ],
-            notes=[*map(in_options, done.notes)],
-            warnings=[" ".join(in_options(one).split()) for one in cautions.values()],
-        )
-        for caution in done.warnings:
+
+    def print_all() -> None:
+        # A status tells which parameter to change.
+        facts = [
+            (name, in_options(text) if name == "status" else text) for name, text in done.facts
+        ]
+        lines = [" ".join(in_options(one).split()) for one in done.warnings]
+        cautions = [*{line.rstrip("."): line for line in lines}.values()]
+        said = replace(done, facts=facts, notes=[*map(in_options, done.notes)], warnings=cautions)
+        for caution in cautions:
             typer.echo(f"warning: {caution}", err=True)
         if as_json or not quiet:
             # Standard output is for the table alone, where it is written there.
             is_taken = Path("-") in done.outputs
-            typer.echo(done.as_json() if as_json else done.as_text(), err=is_taken)
+            typer.echo(said.as_json() if as_json else said.as_text(), err=is_taken)
+
+    print_or_ignore(print_all)
+
+
+def print_or_ignore(print_all: Callable[[], None]) -> None:
+    """Print once the output is written: a closed stdout must not change the exit code."""
+    try:
+        print_all()
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError, SystemExit, KeyboardInterrupt):

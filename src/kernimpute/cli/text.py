@@ -41,13 +41,7 @@ from numpy.typing import NDArray
 from kernimpute.cli.messages import RefusedError
 from kernimpute.cli.options import Reading
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.table.columns import (
-    POSSIBLE_GAP_MARKERS,
-    Column,
-    counted,
-    listed,
-    text_gaps,
-)
+from kernimpute.table.columns import POSSIBLE_GAP_MARKERS, Column, counted, listed, text_gaps
 
 _CODE = re.compile(r"[+-]?0[0-9]+")
 _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)+(?:\.[0-9]+)?")
@@ -238,13 +232,13 @@ class Markers:
 
     def __init__(self, reading: Reading, names: Sequence[str]) -> None:
         self.missing = by_column(reading.missing_values, names)
-        self._kept = by_column(reading.keep_values, names)
+        self.kept = by_column(reading.keep_values, names)
         self.unused = {one: f"the missing value {one!r}" for one in reading.missing_values}
         self.unused |= {one: f"the text to keep {one!r}" for one in reading.keep_values}
 
     def gaps(self, name: str, texts: Texts, *, keep: bool) -> BoolArray:
         """Return which cells are gaps; texts to keep are none if `keep`, in columns of text."""
-        missing, kept = self.missing[name], self._kept[name] if keep else {}
+        missing, kept = self.missing[name], self.kept[name] if keep else {}
         gaps, found = text_gaps(texts, missing, kept)
         used = [missing[text] for text in found]
         used += [kept[text] for text in kept if (~gaps & (texts == text)).any()]
@@ -299,11 +293,12 @@ def infer_values(
         looks_numeric = ~gaps & (~np.isnan(numbers) | with_comma)
         n_present, n_numeric = int((~gaps).sum()), int(looks_numeric.sum())
         numeric = plain[looks_numeric]
-        padded = [row for row in np.flatnonzero(looks_numeric) if _CODE.fullmatch(plain[row])]
-        is_code = all(map(_is_whole, numeric)) and _are_codes(numeric, len(padded))
+        padded = [row for row, text in enumerate(plain) if _CODE.fullmatch(text) and not gaps[row]]
+        is_code = _are_codes(numeric, len(padded)) and all(map(_is_whole, numeric))
         is_forced = name in categorical
         if is_forced or is_code or 2 * n_numeric <= n_present:
-            gaps = markers.gaps(name, texts, keep=True)
+            if markers.kept[name]:
+                gaps = markers.gaps(name, texts, keep=True)
             columns[name], decimals[name] = _text_series(texts, gaps), None
             if is_code and not is_forced and n_numeric == n_present:
                 codes.append(name)
@@ -434,9 +429,8 @@ def _is_whole(text: str) -> bool:
 
 
 def _are_codes(numbers: Texts, n_padded: int) -> bool:
-    """Return whether whole numbers, some of them with leading zeros, are codes."""
-    has_one_width = len(set(map(len, numbers))) == 1
-    return 20 * n_padded > len(numbers) and (n_padded > 1 or has_one_width)
+    """Return whether numbers, some of them with leading zeros, are codes if they are whole."""
+    return 20 * n_padded > len(numbers) and (n_padded > 1 or len(set(map(len, numbers))) == 1)
 
 
 def _like_codes(markers: Sequence[str], values: Sequence[str]) -> str | None:

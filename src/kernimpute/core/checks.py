@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import psutil
@@ -98,8 +98,23 @@ def codes_and_weights(values: FloatArray, weights: FloatArray) -> tuple[FloatArr
     return codes, np.bincount(places, weights, minlength=codes.size).astype(float)
 
 
+def unmasked(values: Any) -> Any:
+    """Return a masked array as a plain one with NaN at its gaps; all else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    data, mask = np.ma.getdata(values), np.ma.getmaskarray(values)
+    if not mask.any():
+        return data
+    # A float holds no integer beyond 2^53 exactly, and no boolean.
+    is_small = data.dtype.kind in "iu" and float(np.abs(data.astype(float)).max()) < 2.0**53
+    plain = data.astype(float if is_small else data.dtype if data.dtype.kind == "f" else object)
+    plain[mask] = np.nan
+    return plain
+
+
 def as_floats(values: ArrayLike, owner: str, name: str, *, copy: bool = False) -> FloatArray:
     """Return numbers as floats; text, dates and ragged lists are refused."""
+    values = unmasked(values)
     try:
         dtype = np.asarray(values).dtype
         if dtype.kind not in "USVcmM":
@@ -187,23 +202,27 @@ MOST_CLASSES = 10
 
 def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
     """Return labels without gaps as an array of numbers, booleans or text, in their shape."""
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y))
     if labels.dtype.kind == "O":
         cells = labels.ravel().tolist()
-        if any(is_gap(label) for label in cells):
-            raise ValueError(_gap_refusal(owner))
-        if len({isinstance(label, str) for label in cells}) > 1:
+        has_gaps = any(is_gap(label) for label in cells)
+        if not has_gaps and len({isinstance(label, str) for label in cells}) > 1:
             raise TypeError(refusal_in_words(owner, "y", "of one kind", "text and other labels"))
         # Labels of one kind get its dtype: [True, False] become booleans, [1, 2] integers.
-        labels = np.array(cells).reshape(labels.shape)
+        labels = labels if has_gaps else np.array(cells).reshape(labels.shape)
+    else:
+        has_gaps = labels.dtype.kind == "f" and bool(np.isnan(labels).any())
+    if has_gaps:
+        raise ValueError(
+            f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps "
+            "instead: leave out the rows without a label."
+        )
     if labels.dtype.kind not in "biufUT":
         must_be = "made of numbers, booleans or text"
-        raise TypeError(refusal_in_words(owner, "y", must_be, str(labels.dtype)))
-    if labels.dtype.kind == "f":
-        if np.isnan(labels).any():
-            raise ValueError(_gap_refusal(owner))
-        if np.isinf(labels).any():
-            raise ValueError(refusal_in_words(owner, "y", "finite", "an infinite value"))
+        dates = ": make numbers of dates, such as days" if labels.dtype.kind in "mM" else ""
+        raise TypeError(refusal_in_words(owner, "y", must_be + dates, str(labels.dtype)))
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise ValueError(refusal_in_words(owner, "y", "finite", "an infinite value"))
     return labels
 
 
@@ -231,21 +250,17 @@ def task_of_numbers(labels: FloatArray) -> Task:
     return "classification" if distinct <= 2 or few else "regression"
 
 
+def classes_recur(n_classes: int, n_labels: int) -> bool:
+    """Return whether labels can be classes: beyond 20 they have three rows on average."""
+    return n_classes <= 20 or n_labels >= 3 * n_classes
+
+
 def is_gap(label: object) -> bool:
     """Return whether a label is None, NaN, NaT or pandas' NA, which refuses to be compared."""
-    if label is None:
-        return True
     try:
-        return bool(label != label)
+        return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
-
-
-def _gap_refusal(owner: str) -> str:
-    return (
-        f"The 'y' parameter of {owner} must be complete, without NaN or None. Got gaps instead: "
-        "rows without a label are filled as new rows, after a fit to the others."
-    )
 
 
 def check_sample_weight(owner: str, sample_weight: ArrayLike | None, n_samples: int) -> FloatArray:

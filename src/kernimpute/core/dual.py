@@ -122,17 +122,14 @@ class Dual:
         """Return the coefficients that solve every problem, or raise `UnsolvedMachineError`.
 
         The violation of the optimality conditions is at most `tol`, relative to half the range of
-        the targets, or rounding. If K is not positive semidefinite, the point meets the first-order
-        conditions as a rule. From a `start` for a C or gamma within a tenth, the solution comes 2
-        to 6 times sooner.
+        the targets, or rounding. From a `start` for a C or gamma within a tenth, the solution comes
+        2 to 6 times sooner.
         """
         if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
             raise ValueError(refusal_in_words("Dual.solve", "K", "finite", got))
-        columns = [
-            self._solve_column(K, k, tol, None if start is None else start[:, k])
-            for k in range(self.n_problems)
-        ]
+        starts = [None] * self.n_problems if start is None else start.T
+        columns = [self._solve_column(K, k, tol, each) for k, each in enumerate(starts)]
         return np.stack(columns, axis=1)
 
     def _solve_column(
@@ -196,17 +193,14 @@ class Dual:
         return np.array([_intercept(*column, self.epsilon) for column in columns])
 
     def primal_value(self, K: FloatArray, dual_coef: FloatArray) -> float:
-        """Return the sum of the primal objectives of the functions ``K b`` at the best intercepts.
+        """Return the primal objectives' sum at the functions ``K b`` and the best intercepts.
 
-        They are ``sum over k of b_k'K b_k / 2 + C times the weighted sum of losses``, hinge or
+        It is ``sum over k of b_k'K b_k / 2 + C times the weighted sum of losses``, hinge or
         epsilon-insensitive.
         """
         scores = K @ dual_coef
-        residual = self.targets - scores
-        losses = sum(
-            _smallest_loss(residual[:, k], self.upper[:, k], -self.lower[:, k], self.epsilon)
-            for k in range(self.n_problems)
-        )
+        columns = zip((self.targets - scores).T, self.upper.T, -self.lower.T, strict=True)
+        losses = sum(_smallest_loss(*column, self.epsilon) for column in columns)
         return 0.5 * float(np.vdot(dual_coef, scores)) + losses
 
     def gap(self, K: FloatArray, dual_coef: FloatArray) -> float:
@@ -322,42 +316,33 @@ def make_dual(
         must_be = f"so small that C = {penalty:g} times a weight is finite"
         raise ValueError(refusal(owner, "sample_weight", must_be, float(weights.max())))
     if task == "regression":
-        return _regression(labels, penalty, largest, tube, owner)
-    return _classification(labels, penalty, weights, largest, owner)
-
-
-def _regression(
-    y: NDArray[np.generic], C: float, largest: FloatArray, epsilon: float, owner: str
-) -> Dual:
-    try:
-        targets = y.astype(float)[:, None]
-    except (TypeError, ValueError) as error:
-        raise TypeError(refusal(owner, "y", "numeric for a regression", y.dtype)) from error
-    farthest = float(np.abs(targets).max())
-    if farthest > MAX_TARGET:
-        must_be = f"at most {MAX_TARGET:g} in absolute value for a regression"
-        raise ValueError(refusal(owner, "y", must_be, farthest))
-    # No two targets are farther apart, so a wider tube changes nothing.
-    epsilon = min(epsilon, 2.0 * MAX_TARGET)
-    upper = largest[:, None]
-    return Dual(targets, -upper, upper, epsilon, C, "regression", None)
-
-
-def _classification(
-    y: NDArray[np.generic], C: float, weights: FloatArray, largest: FloatArray, owner: str
-) -> Dual:
+        try:
+            targets = labels.astype(float)[:, None]
+        except (TypeError, ValueError) as error:
+            must_be = "numeric for a regression"
+            raise TypeError(refusal(owner, "y", must_be, labels.dtype)) from error
+        farthest = float(np.abs(targets).max())
+        if farthest > MAX_TARGET:
+            must_be = f"at most {MAX_TARGET:g} in absolute value for a regression"
+            raise ValueError(refusal(owner, "y", must_be, farthest))
+        # No two targets are farther apart, so a wider tube changes nothing.
+        tube = min(tube, 2.0 * MAX_TARGET)
+        upper = largest[:, None]
+        return Dual(targets, -upper, upper, tube, penalty, "regression", None)
     # Whole numbers are labels. scikit-learn takes as long to find that out as a machine to solve.
-    whole = y.dtype.kind in "biu" or (y.dtype.kind == "f" and bool(np.all(y == np.floor(y))))
-    if not whole and type_of_target(y) not in ("binary", "multiclass"):
+    whole = labels.dtype.kind in "biu" or (
+        labels.dtype.kind == "f" and bool(np.all(labels == np.floor(labels)))
+    )
+    if not whole and type_of_target(labels) not in ("binary", "multiclass"):
         must_be = "made of class labels for task='classification'"
-        raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(y)} values"))
+        raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(labels)} values"))
     counted = weights > 0.0
-    classes = np.unique(y[counted])
+    classes = np.unique(labels[counted])
     if classes.size < 2:
         where = "" if counted.all() else " among the rows of positive weight"
         must_be = f"of at least 2 classes{where} for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}"))
     positive = classes[1:] if classes.size == 2 else classes
-    targets = np.where(y[:, None] == positive[None, :], 1.0, -1.0)
+    targets = np.where(labels[:, None] == positive, 1.0, -1.0)
     upper = np.where(targets > 0.0, largest[:, None], 0.0)
-    return Dual(targets, upper - largest[:, None], upper, 0.0, C, "classification", classes)
+    return Dual(targets, upper - largest[:, None], upper, 0.0, penalty, "classification", classes)

@@ -43,10 +43,7 @@ BLOCK_CELLS = 2**16
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A kernel that is a link of a sum of feature terms.
-
-    A subclass states its feature term ``g`` with derivative and range, and its link with
-    derivative and inverse; everything about gaps follows from these here.
+    """A kernel that is a link of a sum of feature terms; all about gaps follows from the two.
 
     Parameters
     ----------
@@ -56,9 +53,9 @@ class Kernel(ABC):
 
     Raises
     ------
-    ValueError
-        If `categorical` is not a tuple of distinct columns, or is not empty for a kernel without
-        a categorical feature term.
+    TypeError, ValueError
+        If a parameter of the kernel is not a number in its range, or `categorical` is not a tuple
+        of distinct columns, or is not empty for a kernel without a categorical feature term.
     """
 
     categorical: tuple[int, ...] = field(default=(), kw_only=True)
@@ -75,16 +72,23 @@ class Kernel(ABC):
     """Whether every kernel matrix is positive semidefinite."""
 
     def __post_init__(self) -> None:
-        """Refuse what are not columns, and columns where the kernel has no term for them."""
+        """Refuse parameters out of range, and codes where the kernel has no term for them."""
+        owner, parameters = type(self).__name__, vars(self)
+        if "gamma" in parameters:
+            check_real(owner, "gamma", parameters["gamma"], 0.0)
+        if "offset" in parameters:
+            check_real(owner, "offset", parameters["offset"], 0.0, low_included=True)
+        if "degree" in parameters:
+            check_integer(owner, "degree", parameters["degree"], 1)
         columns = self.categorical
         if not (isinstance(columns, tuple) and all(map(_is_column, columns))) or (
             len(set(columns)) < len(columns)
         ):
             must_be = "a tuple of distinct ints in [0, inf)"
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
+            raise ValueError(refusal(owner, "categorical", must_be, columns))
         if columns and not self.is_distance:
             must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, columns))
+            raise ValueError(refusal(owner, "categorical", must_be, columns))
 
     # ------------------------------------------------------------------ what a kernel states
 
@@ -95,10 +99,6 @@ class Kernel(ABC):
     @abstractmethod
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return the derivative of ``g(x, z)`` in its first argument, elementwise."""
-
-    @abstractmethod
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return the maximum of ``g(x, z)`` over z in [0, 1], elementwise; the minimum is 0."""
 
     @abstractmethod
     def link(self, sums: FloatArray) -> FloatArray:
@@ -112,46 +112,27 @@ class Kernel(ABC):
     def inverse_link(self, K: FloatArray) -> FloatArray:
         """Return the sums of feature terms at kernel values, elementwise.
 
-        Values outside the link's range give the sum at its nearest end, which may be infinite;
-        NaN gives NaN. Where a kernel value has underflowed the sum is lost: take sums from
-        `observed_sums` and `bounds` where they are known.
+        Values outside the link's range give the sum at its nearest end, which may be infinite.
         """
 
     # ------------------------------------------------------------------ what follows from it
 
+    def largest_term(self, x: FloatArray) -> FloatArray:
+        """Return the maximum of ``g(x, z)`` over z in [0, 1], at an end of it; the minimum is 0."""
+        ends = np.zeros_like(x), np.ones_like(x)
+        return np.maximum(*(self.feature_term(x, end) for end in ends))
+
     def with_categorical(self, categorical: ArrayLike | None, n_features: int) -> Self:
-        """Return this kernel with the given columns marked as categorical.
-
-        Parameters
-        ----------
-        categorical : array-like of bool of shape (n_features,), array-like of int, or None
-            A mask over the columns, or their indices; None keeps the kernel's own.
-        n_features : int
-            Number of columns of the table.
-
-        Returns
-        -------
-        Kernel
-            The same kernel with `categorical` set.
-
-        Raises
-        ------
-        ValueError
-            If a column does not exist, a mask has the wrong length, or the kernel has no
-            categorical feature term.
-        """
+        """Return this kernel with columns marked by a mask or by indices; None keeps its own."""
         given = np.asarray(self.categorical if categorical is None else categorical)
-        if given.dtype == bool:
-            fits = given.shape == (n_features,)
-            columns = np.flatnonzero(given)
-        else:
-            fits = given.ndim == 1 and (given.size == 0 or given.dtype.kind in "iu")
-            columns = np.unique(given) if fits else given
-            fits = fits and bool(np.all((columns >= 0) & (columns < n_features)))
+        is_mask = given.dtype == bool
+        fits = given.shape == (n_features,) if is_mask else given.ndim == 1
+        if fits and given.size and not is_mask:
+            fits = given.dtype.kind in "iu" and bool(((given >= 0) & (given < n_features)).all())
         if not fits:
             must_be = f"a mask over, or indices of, the {n_features} columns"
-            got = self.categorical if categorical is None else categorical
-            raise ValueError(refusal(type(self).__name__, "categorical", must_be, got))
+            raise ValueError(refusal(type(self).__name__, "categorical", must_be, given.tolist()))
+        columns = np.flatnonzero(given) if is_mask else np.unique(given)
         return replace(self, categorical=tuple(int(column) for column in columns))
 
     def numeric(self, n_features: int) -> BoolArray:
@@ -161,37 +142,15 @@ class Kernel(ABC):
         return mask
 
     def __call__(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the kernel matrix between complete rows.
-
-        Parameters
-        ----------
-        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            ``link(sum over p of g(x_p, z_p))``.
-        """
+        """Return the kernel matrix, (n_rows, n_other_rows), between complete rows X and Z."""
         K = self.sums(X, Z)
         # A few rows at a time, so that there is never a second matrix.
-        for rows in _row_blocks(K):
+        for rows in row_blocks(*K.shape):
             K[rows] = self.link(K[rows])
         return K
 
     def sums(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """Return the sums of feature terms between complete rows, which `link` takes to kernels.
-
-        Parameters
-        ----------
-        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
-            Complete rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            The sums, in link space.
-        """
+        """Return the sums of feature terms, (n_rows, n_other_rows), between complete rows."""
         return self._sums(X, None, Z, None)
 
     def observed_sums(
@@ -201,26 +160,10 @@ class Kernel(ABC):
         Z: FloatArray | None = None,
         observed_Z: BoolArray | None = None,
     ) -> FloatArray:
-        """Return the sums of feature terms over the features observed in both rows.
+        """Return the sums, (n_rows, n_other_rows), over the features observed in both rows.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_features)
-            Rows; what stands at unobserved cells is ignored.
-        observed : ndarray of bool of shape (n_rows, n_features)
-            True where a cell is observed.
-        Z, observed_Z : ndarray of shape (n_other_rows, n_features), default=None
-            Other rows and their observed cells; the same rows by default.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_other_rows)
-            The observed sums, in link space; 0 for rows that share no observed feature.
-
-        Raises
-        ------
-        TypeError
-            If only one of `Z` and `observed_Z` is given.
+        `observed` is True where a cell is; what stands at other cells is ignored. Without other
+        rows Z and their observed cells, the pairs are those of X.
         """
         if (Z is None) != (observed_Z is None):
             must_be = "given together with observed_Z, or not at all"
@@ -232,20 +175,9 @@ class Kernel(ABC):
     def bounds(self, X: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest sums that a completion of the rows can have.
 
-        Each bound is attained, pair by pair, by some completion with numeric cells in [0, 1] and
-        categorical cells among the observed categories of their column.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Rows; what stands at unobserved cells is ignored.
-        observed : ndarray of bool of shape (n_samples, n_features)
-            True where a cell is observed.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_samples, n_samples)
-            Bounds of the sums, in link space.
+        Both have shape (n_samples, n_samples). Each bound is attained, pair by pair, by some
+        completion with numeric cells in [0, 1] and categorical cells among the observed categories
+        of their column.
         """
         lower = self.observed_sums(X, observed)
         unknown_range = (~observed).astype(float)
@@ -271,18 +203,6 @@ class Kernel(ABC):
 
         With Z = X and symmetric weights it is also the gradient of half that sum when both
         arguments move together, diagonal included. Categorical columns have gradient 0.
-
-        Parameters
-        ----------
-        X, Z : ndarray of shape (n_rows, n_features) and (n_other_rows, n_features)
-            Complete rows.
-        weights : ndarray of shape (n_rows, n_other_rows)
-            Weight of each pair.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            The gradient.
         """
         gradient = self._numeric_gradient(X, Z, weights)
         gradient[:, list(self.categorical)] = 0.0
@@ -341,11 +261,6 @@ class _ExponentialKernel(Kernel):
     is_distance: ClassVar[bool] = True
     is_exponential: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Refuse a gamma that is not positive and finite."""
-        super().__post_init__()
-        check_real(type(self).__name__, "gamma", self.gamma, 0.0)
-
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``exp(-gamma s)``."""
         values = np.asarray(np.multiply(sums, -self.gamma))
@@ -373,11 +288,6 @@ class Gaussian(_ExponentialKernel):
     categorical : tuple of int, default=()
         Columns that hold category codes; a differing code adds 1 to the squared distance.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `gamma` is not a number in its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -398,10 +308,6 @@ class Gaussian(_ExponentialKernel):
         """Return ``2 (x - z)``."""
         return 2.0 * (x - z)
 
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``max(x^2, (1 - x)^2)``."""
-        return np.asarray(np.square(np.maximum(x, 1.0 - x)))
-
     def _numeric_sums(
         self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
@@ -412,17 +318,14 @@ class Gaussian(_ExponentialKernel):
             cross = X @ Z.T
             cross *= 2.0
             sums -= cross
-        elif X is Z:
+        else:
             norms = np.einsum("ij,ij->i", X, X)
-            sums = X @ X.T
+            others = norms if X is Z else np.einsum("ij,ij->i", Z, Z)
+            sums = X @ Z.T
             sums *= 2.0
             # A few rows at a time, so that there is never a second matrix.
-            for rows in _row_blocks(sums):
-                np.subtract(np.add.outer(norms[rows], norms), sums[rows], out=sums[rows])
-        else:
-            norms, others = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
-            left = np.column_stack([-2.0 * X, norms, np.ones(X.shape[0])])
-            sums = left @ np.column_stack([Z, np.ones(Z.shape[0]), others]).T
+            for rows in row_blocks(*sums.shape):
+                np.subtract(np.add.outer(norms[rows], others), sums[rows], out=sums[rows])
         return np.asarray(np.maximum(sums, 0.0, out=sums))
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
@@ -440,11 +343,6 @@ class Laplacian(_ExponentialKernel):
         Inverse width, in (0, inf).
     categorical : tuple of int, default=()
         Columns that hold category codes; a differing code adds 1 to the distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `gamma` is not a number in its range.
     """
 
     cell: ClassVar[str] = "laplacian"
@@ -456,10 +354,6 @@ class Laplacian(_ExponentialKernel):
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``sign(x - z)``."""
         return np.asarray(np.sign(x - z))
-
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``max(x, 1 - x)``."""
-        return np.asarray(np.maximum(x, 1.0 - x))
 
 
 @dataclass(frozen=True)
@@ -477,10 +371,6 @@ class _ProductKernel(Kernel):
         """Return ``z``."""
         return np.array(np.broadcast_to(z, np.broadcast_shapes(np.shape(x), np.shape(z))))
 
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``x``."""
-        return np.array(x)
-
     def _numeric_sums(
         self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
@@ -496,11 +386,6 @@ class _ShiftedKernel(Kernel):
     """``s + offset``."""
 
     offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a negative or infinite offset."""
-        super().__post_init__()
-        check_real(type(self).__name__, "offset", self.offset, 0.0, low_included=True)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``s + offset``."""
@@ -526,13 +411,6 @@ class Linear(_ProductKernel, _ShiftedKernel):
     ----------
     offset : float, default=1.0
         The constant added, in [0, inf).
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `offset` is not a number in its range, or `categorical` is not empty.
     """
 
 
@@ -546,23 +424,10 @@ class Polynomial(_ProductKernel):
         The power, in [1, inf).
     offset : float, default=1.0
         The constant added to the inner product, in [0, inf).
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not a number in its range, or `categorical` is not empty.
     """
 
     degree: int = 3
     offset: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse a degree below 1 and a negative or infinite offset."""
-        super().__post_init__()
-        check_integer("Polynomial", "degree", self.degree, 1)
-        check_real("Polynomial", "offset", self.offset, 0.0, low_included=True)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``(s + offset)^degree``."""
@@ -588,25 +453,12 @@ class Sigmoid(_ProductKernel):
         little of an argument beyond 5: larger slopes lose what Stage II needs.
     offset : float, default=1.0
         The constant added to the scaled inner product, in [0, inf).
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not a number in its range, or `categorical` is not empty.
     """
 
     gamma: float = 0.1
     offset: float = 1.0
 
     is_positive_semidefinite: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Refuse a gamma that is not positive and a negative or infinite offset."""
-        super().__post_init__()
-        check_real("Sigmoid", "gamma", self.gamma, 0.0)
-        check_real("Sigmoid", "offset", self.offset, 0.0, low_included=True)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Return ``tanh(gamma s + offset)``."""
@@ -631,13 +483,6 @@ class Chi2(_ShiftedKernel):
     ----------
     offset : float, default=1.0
         The constant added, in [0, inf); without effect on the SVM, as in `Linear`.
-    categorical : tuple of int, default=()
-        No columns: this kernel has no term for category codes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `offset` is not a number in its range, or `categorical` is not empty.
     """
 
     cell: ClassVar[str] = "chi2"
@@ -652,15 +497,11 @@ class Chi2(_ShiftedKernel):
         total = np.asarray(x + z, dtype=float)
         return 2.0 * np.square(_quotient(np.broadcast_to(z, total.shape), total))
 
-    def largest_term(self, x: FloatArray) -> FloatArray:
-        """Return ``2 x / (1 + x)``."""
-        return 2.0 * x / (1.0 + x)
 
-
-def _row_blocks(matrix: FloatArray) -> Iterator[slice]:
-    """Yield slices of a few rows each."""
-    size = max(1, BLOCK_CELLS // max(1, matrix.shape[1]))
-    for first in range(0, matrix.shape[0], size):
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices of a few rows each, so that no matrix of them with the columns is large."""
+    size = max(1, BLOCK_CELLS // max(1, n_columns))
+    for first in range(0, n_rows, size):
         yield slice(first, first + size)
 
 

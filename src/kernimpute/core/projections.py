@@ -4,8 +4,6 @@ In closed form: the positive semidefinite cone, a Frobenius ball, and a box cut 
 ``1'v = 0``. By an iteration: a box cut by a cone, given the projection on the cone
 (`project_box_cone`). Appendix B's P1 (`project_box_psd`) is one case of it, the eigenvalue program
 of the paper's eq. (find_d) another.
-
-`clip_and_centre`, the paper's Step 3, stands here beside the projection that it is mistaken for.
 """
 
 from __future__ import annotations
@@ -16,16 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.status import Status
 
-PARTIAL_SHARE = 0.15
-"""Largest share of the spectrum for which it pays to compute that share alone."""
-PARTIAL_FROM = 64
-"""Fewest rows at which it pays."""
 BETA_MEAN, BETA_SQUARE, GUARD = 0.9, 0.999, 1e-8
 """Adam's constants."""
 
@@ -37,40 +30,15 @@ def symmetrise(M: FloatArray) -> FloatArray:
 
 def project_psd(M: FloatArray) -> FloatArray:
     """Set the negative eigenvalues of a matrix's symmetric part to 0: the paper's ``P_+``."""
-    return psd_projection(M)[0]
-
-
-def psd_projection(M: FloatArray, n_negative: int | None = None) -> tuple[FloatArray, int]:
-    """Project as `project_psd`, and return how many eigenvalues were negative.
-
-    `n_negative` is how many are expected, say from a similar matrix. If they are few, or nearly
-    all, only the few of one sign are computed. A wrong guess costs time only.
-    """
     M = symmetrise(M)
-    n = M.shape[0]
-    if n_negative is not None and n >= PARTIAL_FROM:
-        if n_negative <= PARTIAL_SHARE * n:
-            part = _one_sided_root(M, -math.inf, 0.0)
-            return part @ part.T + M, part.shape[1]
-        if n - n_negative <= PARTIAL_SHARE * n:
-            part = _one_sided_root(M, 0.0, math.inf)
-            return part @ part.T, n - part.shape[1]
     values, vectors = np.linalg.eigh(M)
-    found = int(np.count_nonzero(values < 0.0))
+    n_negative = int(np.count_nonzero(values < 0.0))
     # The smaller part of the spectrum makes the cheaper product.
-    if 2 * found <= n:
-        part = vectors[:, :found] * np.sqrt(-values[:found])
-        return part @ part.T + M, found
-    part = vectors[:, found:] * np.sqrt(values[found:])
-    return part @ part.T, found
-
-
-def _one_sided_root(M: FloatArray, low: float, high: float) -> FloatArray:
-    """Return R with RR' the part of |M| whose eigenvalues lie in (low, high]."""
-    # No other driver saves the time for the eigenvalues that are not asked for.
-    values, vectors = eigh(M, subset_by_value=(low, high), driver="evr", check_finite=False)
-    root: FloatArray = vectors * np.sqrt(np.abs(values))
-    return root
+    if 2 * n_negative <= M.shape[0]:
+        part = vectors[:, :n_negative] * np.sqrt(-values[:n_negative])
+        return np.asarray(part @ part.T + M)
+    part = vectors[:, n_negative:] * np.sqrt(values[n_negative:])
+    return np.asarray(part @ part.T)
 
 
 def project_frobenius_ball(M: FloatArray, centre: FloatArray, radius: float) -> FloatArray:
@@ -121,16 +89,6 @@ def project_box_hyperplane(
     # and not the kinks keeps the sum at 0 where v is large beside the box.
     fraction = at_left / (at_left - at_right)
     return np.clip(start + fraction * (end - start), lower, upper)
-
-
-def clip_and_centre(v: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Clip to the box, then subtract the mean: the paper's Step 3, which is no projection.
-
-    The result meets the hyperplane ``1'v = 0`` but may leave the box, by up to the mean.
-    """
-    clipped = np.clip(v, lower, upper)
-    centred: FloatArray = clipped - clipped.mean()
-    return centred
 
 
 @dataclass(frozen=True)
@@ -237,60 +195,39 @@ def project_box_psd(
     basis of their groups, the problem is the same in ``E'ME``.
     """
     M = symmetrise(M)
-    groups = _equal_rows(lower, upper)
-    if groups is None:
-        return project_box_cone(
-            M, project_psd, lower, upper, multiplier=multiplier, tol=tol, max_iter=max_iter
-        )
-    membership = (groups.labels[:, None] == np.arange(len(groups.scale))).astype(float)
-    merged = membership.T @ M @ membership / groups.scale
+    for labels in (_equal_rows(lower, upper), np.arange(M.shape[0])):
+        # The interval that the entries of each block have in common. Where there is none, the sets
+        # do not meet, which the iteration finds on the rows as they are.
+        least = np.full((labels.max() + 1,) * 2, -np.inf)
+        most = -least
+        np.maximum.at(least, (labels[:, None], labels), lower)
+        np.minimum.at(most, (labels[:, None], labels), upper)
+        if (least <= most).all():
+            break
+    membership = (labels[:, None] == np.arange(len(least))).astype(float)
+    counts = membership.sum(axis=0)
+    scale = np.sqrt(np.outer(counts, counts))
+    merged = membership.T @ M @ membership / scale
     allowed = tol * max(1.0, float(np.abs(M).max()))
     found = project_box_cone(
         merged,
         project_psd,
-        groups.scale * groups.lower,
-        groups.scale * groups.upper,
+        scale * least,
+        scale * most,
         multiplier=multiplier,
         tol=allowed / max(1.0, float(np.abs(merged).max())),
         max_iter=max_iter,
     )
-    point = (found.point / groups.scale)[np.ix_(groups.labels, groups.labels)]
+    point = (found.point / scale)[np.ix_(labels, labels)]
     return replace(found, point=point, violation=_violation(point, lower, upper))
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """Groups of equal rows; each pair of groups is a block of the matrix."""
-
-    labels: NDArray[np.int32]  # the group of each row
-    scale: FloatArray  # square root of the number of entries in each block
-    lower: FloatArray  # the interval that the entries of each block have in common
-    upper: FloatArray
-
-
-def _equal_rows(lower: FloatArray, upper: FloatArray) -> _Groups | None:
-    """Return the groups of rows that are equal in every positive semidefinite matrix of the box.
-
-    None if all rows may differ, or if a block has no interval in common.
-    """
+def _equal_rows(lower: FloatArray, upper: FloatArray) -> NDArray[np.int32]:
+    """Return a number for each row, the same for rows equal in every matrix of box and cone."""
     fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
     equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
-    if np.count_nonzero(equal) == np.count_nonzero(np.diagonal(equal)):
-        # Each row is equal to itself only.
-        return None
-    n_groups, labels = connected_components(equal, directed=False)
-    counts = np.bincount(labels, minlength=n_groups).astype(float)
-    scale = np.sqrt(counts[:, None] * counts[None, :])
-    lower, upper = _reduced(lower, labels, np.maximum), _reduced(upper, labels, np.minimum)
-    return None if (lower > upper).any() else _Groups(labels, scale, lower, upper)
-
-
-def _reduced(M: FloatArray, labels: NDArray[np.int32], operation: np.ufunc) -> FloatArray:
-    """Return the maximum or the minimum of each block of a matrix."""
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    strips = operation.reduceat(M[np.ix_(order, order)], starts, axis=0)
-    return np.asarray(operation.reduceat(strips, starts, axis=1))
+    labels: NDArray[np.int32] = connected_components(equal, directed=False)[1]
+    return labels
 
 
 @dataclass(frozen=True)

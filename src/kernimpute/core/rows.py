@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,18 +132,17 @@ def scaled_kernel(
         values, copies = cells[known], weights[known]
         if not values.size:
             continue
+        if not numeric[column]:
+            values, copies = codes_and_weights(values, copies)
+        elif values.size > N_QUANTILES:
+            values, copies = _quantiles(values, copies), np.ones(N_QUANTILES)
+        # Relative to the largest, so that no sum of weights overflows.
+        shares = copies / copies.max()
+        shares /= shares.sum()
         if numeric[column]:
-            if values.size > N_QUANTILES:
-                values = _quantiles(values, copies)
-                copies = np.ones(values.size)
             terms = kernel.feature_term(values[:, None], values[None, :])
-            # Relative to the largest, so that no sum of weights overflows.
-            shares = copies / copies.max()
-            shares /= shares.sum()
             distance += float(shares @ terms @ shares)
         else:
-            shares = codes_and_weights(values, copies)[1]
-            shares = shares / shares.sum()
             distance += 1.0 - float(shares @ shares)
     # A table of constants has no distances, so any gamma will do.
     gamma = 2.0 / distance if distance > 0.0 else 1.0
@@ -177,10 +175,9 @@ def default_kernel(
 ) -> Kernel:
     """Return `scaled_kernel` with a part of its gamma, for the kernels that fit theirs."""
     kernel = scaled_kernel(name, X, categorical, sample_weight=weights)
-    if not kernel.is_exponential:
+    if not isinstance(kernel, Gaussian | Laplacian):
         return kernel
-    fitted = cast("Gaussian | Laplacian", kernel)
-    return replace(fitted, gamma=part * fitted.gamma)
+    return replace(kernel, gamma=part * kernel.gamma)
 
 
 def imputer_eta(task: Task) -> float:

@@ -7,10 +7,12 @@ only for what they refuse at the start.
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +120,8 @@ class Record:
 
 
 Callback = Callable[[Record], object]
-"""Gets the record of every round; a true answer stops the loop after that round."""
+"""Gets the record of every round; a true answer stops the loop after that round. Before numba
+compiles it gets a record with the note "compiling", which is in no trace."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,32 @@ class Trace:
     def notes(self) -> tuple[str, ...]:
         """The distinct notes, in order of first appearance."""
         return tuple(dict.fromkeys(record.note for record in self.records if record.note))
+
+
+COMPILING = "compiling"
+"""Note that a callback gets, without a round, before numba compiles."""
+
+
+class Rounds:
+    """The records of a loop so far, its clock and its callback."""
+
+    def __init__(self, stage: str, callback: Callback | None) -> None:
+        self.records: list[Record] = []
+        self._stage, self._callback, self._began = stage, callback, time.perf_counter()
+
+    def add(self, iteration: int, **fields: Any) -> bool:
+        """Record a round, and return whether the callback asks to stop."""
+        self.records.append(self._record(iteration, **fields))
+        return self._callback is not None and bool(self._callback(self.records[-1]))
+
+    def tell(self, note: str) -> None:
+        """Tell the callback of what takes a while and is no round, such as compiling."""
+        if self._callback is not None:
+            self._callback(self._record(0, note=note))
+
+    def _record(self, iteration: int, **fields: Any) -> Record:
+        seconds = time.perf_counter() - self._began
+        return Record(iteration, seconds=seconds, stage=self._stage, **fields)
 
 
 @dataclass(frozen=True)

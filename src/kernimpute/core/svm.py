@@ -12,10 +12,10 @@ a single piece, [lower, upper]. A coefficient is *free* inside its piece or fixe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from sklearn import config_context
 from sklearn.svm import SVC, SVR
 
@@ -72,8 +72,7 @@ def libsvm_start(
 # -------------------------------------------------------------------------- the active set
 
 
-@dataclass(frozen=True)
-class ActiveSetSolution:
+class ActiveSetSolution(NamedTuple):
     """Where the active set ended."""
 
     point: FloatArray  # within the bounds; its sum is 0 up to rounding
@@ -125,11 +124,11 @@ def solve_dual(
         size = float(np.abs(b).sum())
         rises = gradient - np.where(b >= 0.0, epsilon, -epsilon)
         falls = gradient - np.where(b > 0.0, epsilon, -epsilon)
+        rises, falls = np.where(b < upper, rises, -np.inf), np.where(b > lower, falls, np.inf)
+        value = 0.5 * float((y + gradient) @ b) - epsilon * size
+        violation = float(rises.max() - falls.min())
         return _Conditions(
-            np.where(b < upper, rises, -np.inf),
-            np.where(b > lower, falls, np.inf),
-            0.5 * float((y + gradient) @ b) - epsilon * size,
-            max(tol * float(y.max()), rounding * size),
+            rises, falls, value, violation, max(tol * float(y.max()), rounding * size)
         )
 
     smallest, highest, stalled, n_rounds = math.inf, -math.inf, 0, 0
@@ -161,33 +160,24 @@ def solve_dual(
         progress |= view.value - highest > 1e-12 * abs(view.value)
         smallest, highest = min(smallest, view.violation), max(highest, view.value)
         stalled = 0 if progress else stalled + 1
-        if view.is_optimal or stalled > PATIENCE:
+        if view.violation <= view.enough or stalled > PATIENCE:
             break
         released = _released(view, free, single=stalled > 0)
         piece = np.where(b != 0.0, np.sign(b), released)
         free = free | (released != 0.0)
     view = conditions()
-    return ActiveSetSolution(b, view.value, view.violation, view.is_optimal, n_rounds)
+    converged = view.violation <= view.enough
+    return ActiveSetSolution(b, view.value, view.violation, converged, n_rounds)
 
 
-@dataclass(frozen=True)
-class _Conditions:
+class _Conditions(NamedTuple):
     """The optimality conditions at a point: it is optimal if no rise exceeds any fall."""
 
     rises: FloatArray  # what raising each coefficient gains; -inf at the upper bound
     falls: FloatArray  # what lowering each coefficient loses; inf at the lower bound
     value: float
+    violation: float  # by how much the largest rise exceeds the smallest fall
     enough: float  # violation that is accepted
-
-    @property
-    def violation(self) -> float:
-        """By how much the largest rise exceeds the smallest fall."""
-        return float(self.rises.max() - self.falls.min())
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the violation is accepted."""
-        return self.violation <= self.enough
 
 
 def _feasible(start: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -305,12 +295,12 @@ def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: fl
         shifted = block + scale
         shifted[np.diag_indices(n)] += raised
         try:
-            # Its transpose is laid out as LAPACK wants it, which spares a copy.
-            factor = cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:
+            # Not SciPy's: it would hold Python's lock, and no interrupt could be heard.
+            factor = np.linalg.cholesky(shifted)
+        except np.linalg.LinAlgError:
             raised *= 1e3
             continue
-        unconstrained, unit = cho_solve(factor, right_sides, check_finite=False).T
+        unconstrained, unit = cho_solve((factor.T, False), right_sides, check_finite=False).T
         rising = unconstrained - (unconstrained.sum() / unit.sum()) * unit
         if float(centred @ rising) >= 0.0:
             step = rising + (total / unit.sum()) * unit

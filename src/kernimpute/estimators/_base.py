@@ -27,25 +27,24 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal
+from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal, unmasked
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
 from kernimpute.core.rows import (
     SMOOTH,
     anchor_weight,
     default_kernel,
     imputer_eta,
-    number_of_machines,
 )
-from kernimpute.core.status import Callback, Record, Status
+from kernimpute.core.status import COMPILING, Callback, Record, Status
 from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
 from kernimpute.estimators._saving import Persistent
 from kernimpute.estimators._subsets import (
     Filling,
     Labels,
     Machine,
-    Settings,
     check_one_label,
     fill,
+    kept_subsets,
     mean_decision,
     no_labels,
     one_thread,
@@ -54,8 +53,12 @@ from kernimpute.estimators._subsets import (
     stratified_subsets,
 )
 from kernimpute.joint.fills import JointReference, fit_joint
-from kernimpute.joint.reference import FittedImputer, reference_table, typical_row
-from kernimpute.methods.new_rows import fill_from_similar
+from kernimpute.joint.reference import (
+    FittedImputer,
+    fill_from_similar,
+    reference_table,
+    typical_row,
+)
 from kernimpute.table.code import (
     EncodedTable,
     TableCode,
@@ -64,16 +67,7 @@ from kernimpute.table.code import (
     unknown_cells,
 )
 from kernimpute.table.columns import GapValues
-from kernimpute.table.frames import check_names, is_frame, to_pandas
-
-__all__ = [
-    "METHOD_CONSTRAINTS",
-    "PREDICTOR_CONSTRAINTS",
-    "TABLE_CONSTRAINTS",
-    "KernelImputation",
-    "default_grid",
-]
-
+from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_pandas
 
 GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 """What a named gamma takes of the gamma that is scaled to the rows."""
@@ -82,10 +76,13 @@ ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 """What a named eta takes of the default weight of the anchor."""
 
 _FITTED_AT_TIMES = (
-    *("kernel_", "eta_", "n_subsets_", "n_disjoint_pairs_", "gap_", "trace_", "classes_"),
-    *("strength_", "_machines", "_predictors", "_draw_seed"),
-)
+    "kernel_ eta_ n_subsets_ n_disjoint_pairs_ gap_ trace_ classes_ strength_ "
+    "_machines _predictors _draw_seed"
+).split()
 """Attributes that only some fits leave, and the next fit removes."""
+
+MANY_ROWS, SUBSET_SIZE = 10_000, 500
+"""More rows at once than these get a hint, before the work, at subsets of such a size."""
 
 FARTHEST = 1e6
 """How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
@@ -157,9 +154,8 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     list of dict of str to list
         18 candidates with a linear kernel and 54 with a gaussian one, all with
         ``guidance="direct"``, which predictors take with ``machine="svm"`` only: six penalties C in
-        [1/16, 64], three widths gamma around "scale", and three anchors eta. The anchor inf, which
-        is the reference imputation without guidance by labels, stands first, so that `GridSearchCV`
-        prefers it among equal scores.
+        [1/16, 64], three gammas around "scale", three anchors eta. The first anchor, inf, is the
+        reference imputation, which `GridSearchCV` so prefers among equal scores.
 
     Raises
     ------
@@ -174,29 +170,19 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     72
     """
     if prefix and not prefix.endswith("__"):
-        must_be = "empty, or end with '__'"
-        raise ValueError(refusal("default_grid", "prefix", must_be, prefix))
-    shared: dict[str, list[Any]] = {
-        "guidance": ["direct"],
-        "C": [4.0**power for power in range(-2, 4)],
-        "eta": [math.inf, *ETA_PARTS],
-    }
-    grids: list[dict[str, list[Any]]] = [
-        {"kernel": ["linear"], **shared},
-        {"kernel": ["gaussian"], "gamma": [*GAMMA_PARTS], **shared},
+        raise ValueError(refusal("default_grid", "prefix", "empty, or end with '__'", prefix))
+    penalties, anchors = [4.0**power for power in range(-2, 4)], [math.inf, *ETA_PARTS]
+    shared: dict[str, list[Any]] = {"guidance": ["direct"], "C": penalties, "eta": anchors}
+    linear, gaussian = {"kernel": ["linear"]}, {"kernel": ["gaussian"], "gamma": [*GAMMA_PARTS]}
+    return [
+        {prefix + name: values for name, values in {**kind, **shared}.items()}
+        for kind in (linear, gaussian)
     ]
-    return [{prefix + name: values for name, values in grid.items()} for grid in grids]
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How the columns of a table enter the kernel.
-
-    A categorical column is one column of codes, for kernels with a term for them; a gap becomes
-    one category. Or it is one indicator for each category (a single one for two categories; at
-    most 50), which every kernel and every reference imputer takes; a gap may be filled with
-    frequencies.
-    """
+    """How categories enter the kernel: as codes, where it has a term for them, or as indicators."""
 
     code: TableCode
     uses_indicators: bool
@@ -256,8 +242,7 @@ class NewRows:
             return fill_from_similar(matrix, self.training, metric, self.weights)
         if isinstance(self.filler, np.ndarray):
             return np.where(np.isnan(matrix), self.filler, matrix)
-        filled = matrix.copy()
-        gappy = np.isnan(matrix).any(axis=1)
+        filled, gappy = matrix.copy(), np.isnan(matrix).any(axis=1)
         if not gappy.any():
             return filled
         if isinstance(self.filler, JointReference):
@@ -289,8 +274,18 @@ class KernelImputation(Persistent, BaseEstimator):
     _machines: tuple[Machine, ...]
     _predictors: tuple[Predictor, ...]
     _draw_seed: int | None
+    _eta_factor: float | None = None
+    """Default eta in units of C / (observed share) for each machine; None is an imputer's."""
+    _smooth_of_many = SMOOTH
+    """Part of the scaled gamma that gamma="auto" takes for more than two classes."""
     _of_frame = False
     """Whether the training table is a DataFrame."""
+
+    def _store(self, arguments: Mapping[str, Any]) -> None:
+        """Keep the arguments of `__init__`, its `locals()`, as they are under their names."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     @property
     def _has_svm(self) -> bool:
@@ -333,10 +328,8 @@ class KernelImputation(Persistent, BaseEstimator):
             "machine": self._predicts or self._has_svm,
             "average": averages,
         }
-        users = USED_BY
-        if averages:
-            users = {**dict.fromkeys(("guidance", "use_labels"), "svm"), **USED_BY}
-        for name, user in users.items():
+        of_svm = dict.fromkeys(("guidance", "use_labels"), "svm") if averages else {}
+        for name, user in {**of_svm, **USED_BY}.items():
             if in_use[user] or name not in known or getattr(self, name) == known[name].default:
                 continue
             unless, instead = "without guidance", "add guidance='direct' or leave it out"
@@ -359,6 +352,8 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return the table after scikit-learn's own checks, and as a DataFrame."""
+        check_in_memory(X, "X", type(self).__name__)
+        X = unmasked(X)
         if reset:
             self._of_frame = is_frame(X)
         if not is_frame(X):
@@ -380,17 +375,19 @@ class KernelImputation(Persistent, BaseEstimator):
     def _read_labelled(
         self, X: Any, y: Any, sample_weight: Any, *, task: str
     ) -> tuple[Any, Any, Labels]:
-        """Return the training table, its frame and its labels, or refuse to fit them."""
+        """Return the training table, its frame and its labels; refuse what cannot be fitted."""
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
+        check_in_memory(y, "y", name)
         if not self._uses_labels:
             if y is not None:
                 check_one_label(y, name)
                 check_consistent_length(frame, y)
-            return table, frame, no_labels(frame, sample_weight, owner=name)
+            return table, frame, no_labels(len(frame), sample_weight, name)
         if y is None:
             raise ValueError(
-                f"This {name} estimator requires y to be passed, but the target y is None."
+                f"This {name} estimator requires y to be passed, but the target y is None: call "
+                "fit(X, y) with the label of each row."
             )
         class_weight = getattr(self, "class_weight", None)
         labels = read_labels(
@@ -464,16 +461,14 @@ class KernelImputation(Persistent, BaseEstimator):
         if given is None:
             return learn_code(frame, **options)
         if not isinstance(given, Mapping) and np.shape(given) == (2,):
+            checked_range(given, "feature_range", owner)
             # One range for all columns of numbers; a code without ranges says which these are.
-            bounds = checked_range(given, "feature_range", owner)
-            columns = learn_code(frame, **options).columns
-            numbers = [
-                column.name
-                for column in columns
+            given = {
+                column.name: given
+                for column in learn_code(frame, **options).columns
                 if not column.categorical
                 and (column.kind != "empty" or column.family in ("integer", "float"))
-            ]
-            return learn_code(frame, ranges=dict.fromkeys(numbers, bounds), **options)
+            }
         return learn_code(frame, ranges=_column_ranges(given, names, owner), **options)
 
     # ------------------------------------------------------------------ fitting
@@ -489,8 +484,9 @@ class KernelImputation(Persistent, BaseEstimator):
         frame, labels = frame.iloc[counted], labels.of(counted)
         code = self._learn_code(frame)
         rows = self._coded(code, frame)
-        if len(frame) < len(every):
-            self._check_uncounted(code, every)
+        if len(frame) < len(every) and not self._predicts:
+            # The imputer returns rows of weight zero, too: refuse what it could not fill.
+            self._coded(code, every, self.handle_unknown)
         coding = self._coding_for(code)
         matrix = coding.matrix(rows.matrix)
         if self._has_svm:
@@ -498,6 +494,12 @@ class KernelImputation(Persistent, BaseEstimator):
             subsets = stratified_subsets(labels, self.subset_size, self._seed())
             if self._predicts or np.isnan(matrix).any():
                 self._check_memory(matrix.shape, subsets, kernel)
+                n_at_once = max(subset.size for subset in subsets)
+                if n_at_once > MANY_ROWS:
+                    self._warn(
+                        f"{n_at_once} rows at once take long, and twice the rows four times as "
+                        f"long: subset_size={SUBSET_SIZE} deals them out."
+                    )
         new_rows = NewRows(self._fitted_filler(matrix, coding, labels), coding.categorical)
         self._code, self._coding, self._new_rows = code, coding, new_rows
         if isinstance(new_rows.filler, JointReference):
@@ -522,31 +524,30 @@ class KernelImputation(Persistent, BaseEstimator):
             kernel,
             reference,
             subsets,
-            Settings(
-                variant=self.guidance or "direct",
-                C=float(self.C),
-                eta=eta,
-                epsilon=float(getattr(self, "epsilon", 0.1)),
-                tol=self.tol,
-                max_iter=self.max_iter,
-            ),
+            {
+                "variant": self.guidance or "direct",
+                "C": float(self.C),
+                "eta": eta,
+                "epsilon": float(getattr(self, "epsilon", 0.1)),
+                "tol": self.tol,
+                "max_iter": self.max_iter,
+            },
             has_machines=self._predicts,
             n_jobs=self.n_jobs,
             callback=callback or self._printer(),
         )
         by_reference = isinstance(new_rows.filler, JointReference) or eta == math.inf
         if self.new_rows == "similar" or (self.new_rows == "auto" and not by_reference):
-            weights = labels.weights[filling.kept]
-            self._new_rows = replace(new_rows, training=filling.X[filling.kept], weights=weights)
+            kept = np.unique(np.concatenate([subsets[one] for one in kept_subsets(len(subsets))]))
+            self._new_rows = replace(
+                new_rows, training=filling.X[kept], weights=labels.weights[kept]
+            )
         self._machines = filling.machines
         self.kernel_ = kernel
         if eta is not None and self.guidance is not None:
             self.eta_ = eta
-        self.n_subsets_ = len(subsets)
-        self.n_iter_ = filling.n_iter
-        self.gap_ = filling.gap
-        self.trace_ = filling.trace
-        self.status_ = filling.status
+        self.n_subsets_, self.n_iter_, self.status_ = len(subsets), filling.n_iter, filling.status
+        self.gap_, self.trace_ = filling.gap, filling.trace
         # Rows of different subsets never meet.
         self.n_disjoint_pairs_ = sum(disjoint_pairs(rows.observed[some]) for some in subsets)
         anchor = None if isinstance(reference, str) else reference
@@ -563,12 +564,12 @@ class KernelImputation(Persistent, BaseEstimator):
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
         else:
             tables = [self._new_rows.fill(matrix)]
-        calls = [(filled, matrix, observed, labels, seed + k) for k, filled in enumerate(tables)]
+        calls = [
+            (filled, matrix, observed, labels, seed + draw, self._prefix())
+            for draw, filled in enumerate(tables)
+        ]
         with one_thread():
             return tuple(run_all(fit_predictor, calls, self.n_jobs))
-
-    def _check_uncounted(self, code: TableCode, frame: Any) -> None:
-        """Refuse rows of weight zero that cannot be filled; only the imputer returns such rows."""
 
     def _coding_for(self, code: TableCode) -> Coding:
         """Return codes where the method has a term for them and a gap must become a category."""
@@ -584,13 +585,10 @@ class KernelImputation(Persistent, BaseEstimator):
         if isinstance(kernel, Kernel):
             return kernel.with_categorical(np.array(categorical, dtype=int), matrix.shape[1])
         if isinstance(gamma, str) or "gamma" not in KERNELS[kernel].__dataclass_fields__:
-            part = GAMMA_PARTS.get(gamma, self._auto_gamma_part(labels))
+            smooth = SMOOTH if labels.n_machines == 1 else self._smooth_of_many
+            part = GAMMA_PARTS.get(gamma, smooth)
             return default_kernel(kernel, matrix, categorical, labels.weights, part=part)
         return make_kernel(kernel, float(gamma), categorical)
-
-    def _auto_gamma_part(self, labels: Labels) -> float:
-        """Return the part of the scaled gamma that gamma="auto" takes."""
-        return SMOOTH
 
     def _eta_for(self, matrix: FloatArray, labels: Labels) -> float | None:
         """Return the weight of the anchor; None leaves it to guidance that finds its own."""
@@ -600,13 +598,9 @@ class KernelImputation(Persistent, BaseEstimator):
             return float(self.eta)
         if self.guidance != "direct":
             return None
-        n_machines = number_of_machines(None if labels.classes is None else labels.classes.size)
-        factor = ETA_PARTS[self.eta] * n_machines * self._eta_factor(labels)
+        factor = ETA_PARTS[self.eta] * labels.n_machines
+        factor *= self._eta_factor or imputer_eta(labels.task)
         return anchor_weight(float(self.C), matrix, factor, labels.weights)
-
-    def _eta_factor(self, labels: Labels) -> float:
-        """Return the default eta in units of C / (observed share), for each machine."""
-        return imputer_eta(labels.task)
 
     def _fitted_filler(self, matrix: FloatArray, coding: Coding, labels: Labels) -> Filler:
         """Return what the reference learns from the training rows."""
@@ -617,6 +611,8 @@ class KernelImputation(Persistent, BaseEstimator):
                 return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
             seed = self._seed()
+            if self.verbose:
+                print(f"{self._prefix()}joint normal of {len(matrix)} rows", file=sys.stderr)
             # Its matrices are small: more threads of BLAS would wait for each other.
             with one_thread():
                 return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
@@ -638,7 +634,6 @@ class KernelImputation(Persistent, BaseEstimator):
         return self._new_rows.fill(matrix)
 
     def _seed(self) -> int:
-        """Return the seed of all that is random; None is 0, never the global generator."""
         return seed_of(self.random_state)
 
     def _check_memory(
@@ -654,9 +649,9 @@ class KernelImputation(Persistent, BaseEstimator):
         if need <= allowed:
             return
         # Memory is at most quadratic in the rows of a subset.
-        size = int(rows * math.sqrt(allowed / need) / 2)
+        size = min(SUBSET_SIZE, int(rows * math.sqrt(allowed / need) / 2))
         advice = (
-            f"impute by subsets, such as subset_size={size}, or raise max_memory"
+            f"deal the rows out, such as by subset_size={size}, or raise max_memory"
             if size >= SMALLEST_SUBSET
             else "raise max_memory"
         )
@@ -669,20 +664,24 @@ class KernelImputation(Persistent, BaseEstimator):
 
     # ------------------------------------------------------------------ messages
 
+    def _prefix(self) -> str:
+        """Return how lines of progress begin; nothing where `verbose` does not ask for them."""
+        return f"[{type(self).__name__}] " if self.verbose else ""
+
     def _printer(self) -> Callback | None:
         """Return what prints each round on stderr, where `verbose` asks for it."""
-        if not self.verbose:
-            return None
-        name = type(self).__name__
 
         def show(record: Record) -> None:
+            if record.note == COMPILING:
+                print(f"{self._prefix()}{record.stage}: {COMPILING}", file=sys.stderr)
+                return
             print(
-                f"[{name}] {record.stage}: round {record.iteration}, objective "
+                f"{self._prefix()}{record.stage}: round {record.iteration}, objective "
                 f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",
                 file=sys.stderr,
             )
 
-        return show
+        return show if self.verbose else None
 
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=3)
@@ -734,15 +733,14 @@ def _coded_columns(chosen: Any, names: Sequence[Hashable], owner: str) -> tuple[
     if chosen is None or isinstance(chosen, str):
         return ()
     given = np.asarray(chosen)
-    refusal = (
-        f"The 'categorical_features' parameter of {owner} must be a mask over, or indices or "
-        f"names of, the {len(names)} columns. Got {chosen!r} instead."
-    )
-    if given.ndim != 1 or (given.dtype.kind == "b" and given.size != len(names)):
-        raise ValueError(refusal)
-    if given.dtype.kind == "b":
-        return tuple(name for name, is_chosen in zip(names, given, strict=True) if is_chosen)
-    return tuple(_column(item, names, "categorical_features", owner) for item in given.tolist())
+    is_mask = given.dtype.kind == "b"
+    if given.ndim != 1 or (is_mask and given.size != len(names)):
+        raise ValueError(
+            f"The 'categorical_features' parameter of {owner} must be a mask over, or indices or "
+            f"names of, the {len(names)} columns. Got {chosen!r} instead."
+        )
+    keys = np.flatnonzero(given) if is_mask else given
+    return tuple(_column(key, names, "categorical_features", owner) for key in keys.tolist())
 
 
 def _column(key: Any, names: Sequence[Hashable], parameter: str, owner: str) -> Hashable:
@@ -761,21 +759,18 @@ def _column_ranges(
     given: Any, names: Sequence[Hashable], owner: str
 ) -> dict[Hashable, tuple[float, float]]:
     """Return the ranges that a mapping, or an array with NaN where none, declares for columns."""
-    refusal = (
-        f"The 'feature_range' parameter of {owner} must be a pair, a mapping from columns to "
-        f"pairs, or an array of shape ({len(names)}, 2). Got {given!r} instead."
-    )
     if not isinstance(given, Mapping):
         pairs = np.asarray(given, dtype=float)
         if pairs.shape != (len(names), 2):
-            raise ValueError(refusal)
-        is_declared = ~np.isnan(pairs).all(axis=1)
-        given = {name: pairs[place] for place, name in enumerate(names) if is_declared[place]}
-    ranges: dict[Hashable, tuple[float, float]] = {}
-    for key, pair in given.items():
-        name = _column(key, names, "feature_range", owner)
-        ranges[name] = checked_range(pair, "feature_range", owner)
-    return ranges
+            raise ValueError(
+                f"The 'feature_range' parameter of {owner} must be a pair, a mapping from columns "
+                f"to pairs, or an array of shape ({len(names)}, 2). Got {given!r} instead."
+            )
+        given = {place: pair for place, pair in enumerate(pairs) if not np.isnan(pair).all()}
+    return {
+        _column(key, names, "feature_range", owner): checked_range(pair, "feature_range", owner)
+        for key, pair in given.items()
+    }
 
 
 # ------------------------------------------------------------------------------- measurements
@@ -812,16 +807,8 @@ def estimated_memory(n_samples: int, n_columns: int, guidance: str, kernel: Kern
 
 def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
     """Return how many pairs of rows (n_samples, n_columns) share no observed cell."""
-    # Of two rows that share nothing, one has at most half of the columns.
-    n_observed = observed.sum(axis=1)
-    light = 2 * n_observed <= observed.shape[1]
     mask = observed.astype(np.float32)
-    few = mask[light]
-    ordered = within = 0
-    for first in range(0, few.shape[0], 1024):
-        disjoint = few[first : first + 1024] @ mask.T == 0.0
-        ordered += int(disjoint.sum())
-        within += int(disjoint[:, light].sum())
-    # A row of gaps shares nothing with itself, which is no pair; two light rows come twice.
-    itself = int((n_observed == 0).sum())
-    return ordered - within + (within - itself) // 2
+    blocks = (mask[first : first + 1024] for first in range(0, len(mask), 1024))
+    n_disjoint = sum(int((block @ mask.T == 0.0).sum()) for block in blocks)
+    # A row of gaps shares nothing with itself, which is no pair; each pair comes twice.
+    return (n_disjoint - int((~observed.any(axis=1)).sum())) // 2

@@ -11,22 +11,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.rows import (
-    CLASSIFIER_C,
-    CLASSIFIER_ETA,
-    SMOOTH,
-    SMOOTH_OF_MANY,
-    number_of_machines,
-)
+from kernimpute.core.rows import CLASSIFIER_C, CLASSIFIER_ETA, SMOOTH_OF_MANY
 from kernimpute.estimators._base import (
     METHOD_CONSTRAINTS,
     PREDICTOR_CONSTRAINTS,
     TABLE_CONSTRAINTS,
     KernelImputation,
 )
-from kernimpute.estimators._subsets import Labels
-
-__all__ = ["KernelImputationClassifier"]
 
 
 def _decides(classifier: KernelImputationClassifier) -> bool:
@@ -55,27 +46,24 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         `decision_function`. Parameters that the chosen one does not use must be left out.
     n_draws : int or None, default=None
         Draws of the fills, in [1, inf), each with a blend of its own, whose probabilities are
-        averaged. None takes the expected fills. Needs ``reference="joint"``; with "average" only.
+        averaged; they need ``reference="joint"``. None takes the expected fills.
     guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
-        How labels guide the fills of training rows: not at all, or by a variant of the paper's
-        method; see `kernimpute.impute`. With "svm" only. Only with guidance are `eta`, `new_rows`,
-        `tol` and `max_iter` used; otherwise all but `max_iter` must be left out.
+        How labels guide the fills of training rows, as in `KernelImputer`. With "svm" only, as all
+        down to `eta`. Only with guidance are `eta`, `new_rows` and `tol` used.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
-        The imputation, which guidance starts from, as in `KernelImputer`.
+        The imputation, which guidance starts from, as in `KernelImputer`. With any machine.
     use_labels : {None, "posterior", "own"}, default=None
-        Whether the joint normal knows of labels, as in `KernelImputer`. With "svm" only.
+        Whether the joint normal knows of labels, as in `KernelImputer`.
     kernel : str or Kernel, default="gaussian"
-        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma. With "svm" only.
+        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=4.0
-        Penalty of the support vector machine, in (0, inf). With "svm" only.
+        Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
         The kernel's gamma, in (0, inf), as in `KernelImputer`; for more than two classes "auto"
-        is half of "scale". With "svm" only.
+        is half of "scale".
     eta : "auto", "auto/4" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
-        labels move them. "auto" is 32 C / (observed share of the cells) for "direct", times the
-        number of classes if there are more than two; for other guidance the norm of the
-        machine's coefficients. With inf: the machine on the reference imputation.
+        Weight that holds the filled cells at the reference, in (0, inf], as in `KernelImputer`,
+        but for "direct" 32 in place of 16.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     missing_values : scalar, list or dict, default=nan
@@ -90,24 +78,20 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
-        Rows imputed at once at the most, at least 10. The decision values of at most ten
-        subsets, evenly spread, are averaged. With "svm" only.
+        Rows imputed at once at the most, at least 10; the decision values of at most ten
+        subsets are averaged. With "svm" only, as `max_memory`.
     max_memory : float or int, default=0.75
-        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int. With
-        "svm" only.
+        Memory that a fit may take, as in `KernelImputer`.
     tol : float or None, default=None
-        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
+        The stop rule of guidance, as in `kernimpute.impute`, in [0, inf); None is its default.
     max_iter : int or None, default=None
         Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the cells that the joint normal hides to choose its strength, of folds and trees,
-        of draws, and of the dealing into subsets; None is 0. A fit with the same seed gives the
-        same predictions.
+        Seed of all that is drawn: hidden cells, folds, trees, draws, subsets; None is 0.
     n_jobs : int or None, default=None
-        Subsets or draws fitted at the same time, as joblib counts; None takes what
-        ``joblib.parallel_config`` says. The result is the same.
+        Subsets or draws fitted at the same time, as joblib counts. The result is the same.
     verbose : bool or int, default=False
-        Whether every round of a support vector machine's fit prints a line on stderr.
+        Whether every stage of a fit, and every round of guidance, prints a line on stderr.
 
     Attributes
     ----------
@@ -119,20 +103,16 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Their names, where all are strings.
     strength_ : float
         With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
-    n_iter_ : int
-        Rounds of the longest run; 1 without guidance.
     status_ : Status
         How the fit ended.
+    n_iter_ : int
+        Rounds of the longest run; 1 without guidance.
     kernel_ : Kernel
         With "svm", as all below: the kernel, with its gamma.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_disjoint_pairs_ : int
-        Subsets, and disjoint pairs of rows, as in `KernelImputer`.
-    gap_ : float
-        Largest certificate of the subsets: relative saddle gap or relative slope.
-    trace_ : Trace
-        A record of every round, of at most ten subsets.
+    n_subsets_, n_disjoint_pairs_, gap_, trace_
+        As in `KernelImputer`.
 
     See Also
     --------
@@ -165,6 +145,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     ['no', 'yes']
     """
 
+    _eta_factor, _smooth_of_many = CLASSIFIER_ETA, SMOOTH_OF_MANY
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PREDICTOR_CONSTRAINTS,
         **METHOD_CONSTRAINTS,
@@ -198,31 +179,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.machine = machine
-        self.n_draws = n_draws
-        self.guidance = guidance
-        self.reference = reference
-        self.use_labels = use_labels
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.eta = eta
-        self.class_weight = class_weight
-        self.missing_values = missing_values
-        self.categorical_features = categorical_features
-        self.feature_range = feature_range
-        self.handle_unknown = handle_unknown
-        self.new_rows = new_rows
-        self.subset_size = subset_size
-        self.max_memory = max_memory
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn to classify from labelled rows with gaps.
 
         Parameters
@@ -230,7 +192,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         X : table of shape (n_samples, n_features)
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,)
-            Their labels, complete, of two or more classes.
+            Their labels, complete, of two or more classes that recur: beyond 20, each class has
+            three rows on average. It must be given.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
             held-out predictions would see the copies of a row.
@@ -249,13 +212,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
         self._warn_of_fit(self._fit_frame(frame, labels).filling)
         return self
-
-    def _eta_factor(self, labels: Labels) -> float:
-        return CLASSIFIER_ETA
-
-    def _auto_gamma_part(self, labels: Labels) -> float:
-        n_classes = 0 if labels.classes is None else labels.classes.size
-        return SMOOTH if number_of_machines(n_classes) == 1 else SMOOTH_OF_MANY
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> FloatArray:
@@ -296,8 +252,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Raises
         ------
         NotFittedError, ValueError
-            If it is not fitted, the columns are not those of fit, a number is infinite, or a
-            category is unknown and `handle_unknown` is "error".
+            As `decision_function`.
         """
         values = self._predicted(X)
         is_binary = values.shape[1] == 1
@@ -321,8 +276,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Raises
         ------
         NotFittedError, ValueError
-            If it is not fitted, the columns are not those of fit, a number is infinite, or a
-            category is unknown and `handle_unknown` is "error".
+            As `decision_function`.
         """
         return self._predicted(X)
 
@@ -343,8 +297,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Raises
         ------
         NotFittedError, ValueError
-            If it is not fitted, the columns are not those of fit, a number is infinite, or a
-            category is unknown and `handle_unknown` is "error".
+            As `decision_function`.
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))

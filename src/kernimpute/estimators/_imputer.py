@@ -26,7 +26,7 @@ from kernimpute.estimators._base import (
 )
 from kernimpute.estimators._subsets import Labels
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import EncodedTable, TableCode
+from kernimpute.table.code import EncodedTable
 from kernimpute.table.columns import observed_in_table
 from kernimpute.table.frames import as_library, is_frame, like, with_columns
 
@@ -38,21 +38,18 @@ class KernelImputer(TransformerMixin, KernelImputation):
     kernel ridge has learnt of what the normal leaves: no label is needed or used, a row is filled
     on its own, and ``fit_transform(X)`` equals ``fit(X).transform(X)``.
 
-    With `guidance`, training rows are filled with the help of their labels as well, so that they
-    become easier to classify: the method of the paper. Then ``fit_transform(X, y)`` differs from
-    ``fit(X, y).transform(X)``, as it does for scikit-learn's `TargetEncoder` and here with
-    ``use_labels="own"``.
-
-    With `guidance` or `use_labels` the imputer belongs inside the pipeline that is cross-validated:
-    outside, the labels of held-out rows leak into the table.
+    With `guidance`, the method of the paper, training rows are filled with the help of their
+    labels, so that they become easier to classify. Then, as with ``use_labels="own"``,
+    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, and the imputer belongs inside
+    the pipeline that is cross-validated: outside, labels of held-out rows leak into the table.
 
     Parameters
     ----------
     guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
         How labels guide the fills of training rows: not at all, or by a variant of the paper's
-        method, which starts from the reference; see `kernimpute.impute`. Only with guidance are
-        `kernel`, `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `new_rows`, `subset_size`,
-        `max_memory`, `tol` and `max_iter` used; otherwise they must be left out.
+        method, which starts from the reference; see `kernimpute.impute`. Without it `kernel`, `C`,
+        `gamma`, `eta`, `epsilon`, `class_weight`, `new_rows`, `subset_size`, `max_memory`, `tol`
+        and `max_iter` must be left out.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
         The imputation: the joint normal and its ridge, column means (categories: the most
         frequent), or any scikit-learn imputer, which is cloned and fitted to the coded table
@@ -114,13 +111,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     max_iter : int or None, default=None
         Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the cells that the joint normal hides to choose its strength, and of the dealing
-        into subsets; None is 0. A fit with the same seed gives the same fills.
+        Seed of the cells that the joint normal hides, and of the subsets; None is 0.
     n_jobs : int or None, default=None
-        Subsets imputed at the same time, as joblib counts; None takes what
-        ``joblib.parallel_config`` says. The result is the same.
+        Subsets imputed at the same time, as joblib counts. The result is the same.
     verbose : bool or int, default=False
-        Whether every round prints a line on stderr.
+        Whether every stage of a fit, and every round of guidance, prints a line on stderr.
 
     Attributes
     ----------
@@ -229,30 +224,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.guidance = guidance
-        self.reference = reference
-        self.use_labels = use_labels
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.eta = eta
-        self.epsilon = epsilon
-        self.task = task
-        self.class_weight = class_weight
-        self.missing_values = missing_values
-        self.categorical_features = categorical_features
-        self.feature_range = feature_range
-        self.handle_unknown = handle_unknown
-        self.keep_empty_features = keep_empty_features
-        self.add_indicator = add_indicator
-        self.new_rows = new_rows
-        self.subset_size = subset_size
-        self.max_memory = max_memory
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags; float32 and float64 come back as such."""
@@ -470,7 +442,13 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self, frame: Any, labels: Labels, callback: Callback | None = None
     ) -> FittedRows:
         """Fit, and decide which columns come out and which get an indicator."""
-        self._refuse_taken_names(frame)
+        taken = [name for name in frame.columns if indicator_name(name) in frame.columns]
+        if self.add_indicator and taken:
+            raise ValueError(
+                f"The 'add_indicator' parameter of {type(self).__name__} must be False for a table "
+                f"with the columns {taken[0]!r} and {indicator_name(taken[0])!r}, the name of the "
+                "indicator. Got True instead: rename the column."
+            )
         fitted = self._fit_frame(frame, labels, callback)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
@@ -483,33 +461,16 @@ class KernelImputer(TransformerMixin, KernelImputation):
         """Return numbers and codes without gaps: of fitted rows by the fit, of others as new."""
         if fitted.X is None:
             return self._filled_new(rows)
-        codes = self._coding.codes(fitted.X, fitted.rows.matrix, fitted.anchor)
-        others = np.setdiff1d(np.arange(len(rows)), fitted.counted)
-        if not others.size:
-            return codes
         filled = np.empty_like(rows)
-        filled[fitted.counted] = codes
-        filled[others] = self._filled_new(rows[others])
+        filled[fitted.counted] = self._coding.codes(fitted.X, fitted.rows.matrix, fitted.anchor)
+        others = np.setdiff1d(np.arange(len(rows)), fitted.counted)
+        if others.size:
+            filled[others] = self._filled_new(rows[others])
         return filled
 
     def _filled_new(self, rows: FloatArray) -> FloatArray:
         """Return numbers and codes of new rows without gaps, (n_rows, n_features)."""
         return self._coding.codes(self._new_rows.fill(self._matrix(rows)), rows)
-
-    def _check_uncounted(self, code: TableCode, frame: Any) -> None:
-        """Refuse rows of weight zero that could not be returned filled."""
-        self._coded(code, frame, self.handle_unknown)
-
-    def _refuse_taken_names(self, frame: Any) -> None:
-        """Refuse columns that have the name of an indicator of another."""
-        names = set(frame.columns)
-        taken = [name for name in frame.columns if indicator_name(name) in names]
-        if self.add_indicator and taken:
-            raise ValueError(
-                f"The 'add_indicator' parameter of {type(self).__name__} must be False for a table "
-                f"with the columns {taken[0]!r} and {indicator_name(taken[0])!r}, the name of the "
-                "indicator. Got True instead: rename the column."
-            )
 
     def _output(self, table: Any, frame: Any, rows: EncodedTable, codes: FloatArray) -> Any:
         """Return the filled rows in the container that came, under the names that came."""
@@ -530,10 +491,9 @@ def _largest_share(indicators: FloatArray) -> FloatArray:
     if indicators.shape[1] == 1:
         return np.maximum(indicators[:, 0], 1.0 - indicators[:, 0])
     # Where all are clipped to 0, all are equally likely.
+    even = np.full(len(indicators), 1.0 / indicators.shape[1])
     total = indicators.sum(axis=1)
-    largest = indicators.max(axis=1)
-    even = np.full(len(total), 1.0 / indicators.shape[1])
-    return np.divide(largest, total, out=even, where=total > 0.0)
+    return np.divide(indicators.max(axis=1), total, out=even, where=total > 0.0)
 
 
 def indicator_name(name: Any) -> Any:

@@ -15,6 +15,7 @@ few rows are averaged, and many rows choose.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -208,12 +209,23 @@ def drawn_rows(filler: JointReference, matrix: FloatArray, seed: int, draw: int)
 
 
 def fit_predictor(
-    filled: FloatArray, matrix: FloatArray, observed: BoolArray, labels: Labels, seed: int
+    filled: FloatArray,
+    matrix: FloatArray,
+    observed: BoolArray,
+    labels: Labels,
+    seed: int,
+    prefix: str = "",
 ) -> Predictor:
     """Return the predictor of filled rows (n_rows, n_columns), which are `matrix` with its gaps.
 
-    `observed` (n_rows, n_cells) says which cells of the table are there.
+    `observed` (n_rows, n_cells) says which cells of the table are there. With a prefix each kind of
+    machine prints a line on stderr before it is fitted.
     """
+
+    def tell(kind: str) -> None:
+        if prefix:
+            print(f"{prefix}{kind} of {len(filled)} rows", file=sys.stderr)
+
     counted, weights = counted_rows(labels.weights)
     weights /= weights.mean()
     filled, matrix, observed = filled[counted], matrix[counted], observed[counted]
@@ -223,8 +235,11 @@ def fit_predictor(
     generator = np.random.default_rng(seed)
     if labels.classes is None:
         order = generator.permutation(len(y))
+        tell("kernel ridge")
         ridge, held_out = fit_ridge(rows, y[:, None], weights, order)
+        tell("linear ridge")
         linear, by_linear = _linear(X, y, weights, order, seed, n_classes=0)
+        tell("trees")
         trees, by_trees = _trees(X, y, weights, seed, is_class=False)
         shares = np.full(3, 1.0 / 3.0)
         if by_linear is not None:
@@ -236,10 +251,13 @@ def fit_predictor(
     order = _with_every_class(generator.permutation(len(y)), y)
     Y = np.eye(present.size)[y]
     Y -= np.average(Y, axis=0, weights=weights)
+    tell("kernel ridge")
     ridge, held_out = fit_ridge(rows, Y, weights, order)
     unit = 1.0 / (np.sqrt(np.average(held_out**2, weights=weights, axis=0).mean()) or 1.0)
     map_of_ridge = _softmax_map([held_out], y, weights, unit, MAP_PENALTY)
+    tell("logistic regression")
     linear, by_linear = _linear(X, y, weights, order, seed, n_classes=present.size)
+    tell("trees")
     trees, by_trees = _trees(X, y, weights, seed, is_class=True)
     blend = SoftmaxMap(np.full(3, 1.0 / 3.0), np.zeros(present.size))
     if by_linear is not None:
@@ -320,7 +338,9 @@ def _linear(
             best, least, held_out = machine, loss, predicted
     if held_out is not None and some.size < len(y):
         held_out = _held_out(best, X, y, weights, seed, n_classes)
-    return best.fit(X, y, sample_weight=weights), held_out
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        return best.fit(X, y, sample_weight=weights), held_out
 
 
 def _held_out(
@@ -337,15 +357,14 @@ def _held_out(
     predicted = np.zeros((len(y), n_classes) if n_classes else len(y))
     cut = splitter(n_folds, shuffle=True, random_state=seed % 2**32)
     with warnings.catch_warnings():
-        # A class may have fewer rows than there are folds.
+        # A class may have fewer rows than there are folds, and classes may be many for few rows.
         warnings.simplefilter("ignore", UserWarning)
-        folds = list(cut.split(X, y))
-    for kept, judged in folds:
-        fitted = clone(machine).fit(X[kept], y[kept], sample_weight=weights[kept])
-        if n_classes:
-            predicted[np.ix_(judged, fitted.classes_)] = fitted.predict_proba(X[judged])
-        else:
-            predicted[judged] = fitted.predict(X[judged])
+        for kept, judged in cut.split(X, y):
+            fitted = clone(machine).fit(X[kept], y[kept], sample_weight=weights[kept])
+            if n_classes:
+                predicted[np.ix_(judged, fitted.classes_)] = fitted.predict_proba(X[judged])
+            else:
+                predicted[judged] = fitted.predict(X[judged])
     return predicted
 
 

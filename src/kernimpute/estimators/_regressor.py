@@ -18,8 +18,6 @@ from kernimpute.estimators._base import (
     KernelImputation,
 )
 
-__all__ = ["KernelImputationRegressor"]
-
 
 class KernelImputationRegressor(RegressorMixin, KernelImputation):
     """Predict a quantity from rows with gaps, learnt from such rows.
@@ -40,28 +38,24 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         does not use must be left out.
     n_draws : int or None, default=None
         Draws of the fills, in [1, inf), each with a blend of its own, whose predictions are
-        averaged. None takes the expected fills. Needs ``reference="joint"``; with "average" only.
+        averaged; they need ``reference="joint"``. None takes the expected fills.
     guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
-        How labels guide the fills of training rows: not at all, or by a variant of the paper's
-        method; see `kernimpute.impute`. With "svm" only. Only with guidance are `eta`, `new_rows`,
-        `tol` and `max_iter` used; otherwise all but `max_iter` must be left out.
+        How labels guide the fills of training rows, as in `KernelImputer`. With "svm" only, as all
+        down to `epsilon`. Only with guidance are `eta`, `new_rows` and `tol` used.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
-        The imputation, which guidance starts from, as in `KernelImputer`.
+        The imputation, which guidance starts from, as in `KernelImputer`. With any machine.
     use_labels : {None, "posterior", "own"}, default=None
-        Whether the joint normal knows of the target, as in `KernelImputer`. With "svm" only.
+        Whether the joint normal knows of labels, as in `KernelImputer`.
     kernel : str or Kernel, default="gaussian"
-        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma. With "svm" only.
+        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
-        Penalty of the support vector machine, in (0, inf). With "svm" only.
+        Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
-        The kernel's gamma, in (0, inf), as in `KernelImputer`. With "svm" only.
+        The kernel's gamma, in (0, inf), as in `KernelImputer`.
     eta : "auto", "auto/4" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
-        the target moves them. "auto" is 256 C / (observed share of the cells) for "direct", and
-        the norm of the machine's coefficients for other guidance. With inf: the machine on
-        the reference imputation.
+        Weight that holds the filled cells at the reference, in (0, inf], as in `KernelImputer`.
     epsilon : float, default=0.1
-        Half width of the tube in standard deviations of y, in [0, inf). With "svm" only.
+        Half width of the tube in standard deviations of y, in [0, inf).
     missing_values : scalar, list or dict, default=nan
         Values that stand for a gap besides NaN, None and NA; a dict has them by column.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
@@ -74,24 +68,20 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
     new_rows : {"auto", "similar", "reference"}, default="auto"
         What fills new rows, as in `KernelImputer`.
     subset_size : int or None, default=None
-        Rows imputed at once at the most, at least 10. The predictions of at most ten
-        subsets, evenly spread, are averaged. With "svm" only.
+        Rows imputed at once at the most, at least 10; the predictions of at most ten
+        subsets are averaged. With "svm" only, as `max_memory`.
     max_memory : float or int, default=0.75
-        What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int. With
-        "svm" only.
+        Memory that a fit may take, as in `KernelImputer`.
     tol : float or None, default=None
-        The stop rule, as in `kernimpute.impute`, in [0, inf); None takes the guidance's default.
+        The stop rule of guidance, as in `kernimpute.impute`, in [0, inf); None is its default.
     max_iter : int or None, default=None
         Most rounds, in [1, inf); None takes the guidance's default.
     random_state : int, RandomState or None, default=None
-        Seed of the cells that the joint normal hides to choose its strength, of folds and trees,
-        of draws, and of the dealing into subsets; None is 0. A fit with the same seed gives the
-        same predictions.
+        Seed of all that is drawn: hidden cells, folds, trees, draws, subsets; None is 0.
     n_jobs : int or None, default=None
-        Subsets or draws fitted at the same time, as joblib counts; None takes what
-        ``joblib.parallel_config`` says. The result is the same.
+        Subsets or draws fitted at the same time, as joblib counts. The result is the same.
     verbose : bool or int, default=False
-        Whether every round of a support vector machine's fit prints a line on stderr.
+        Whether every stage of a fit, and every round of guidance, prints a line on stderr.
 
     Attributes
     ----------
@@ -101,20 +91,16 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         Their names, where all are strings.
     strength_ : float
         With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
-    n_iter_ : int
-        Rounds of the longest run; 1 without guidance.
     status_ : Status
         How the fit ended.
+    n_iter_ : int
+        Rounds of the longest run; 1 without guidance.
     kernel_ : Kernel
         With "svm", as all below: the kernel, with its gamma.
     eta_ : float
         With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_disjoint_pairs_ : int
-        Subsets, and disjoint pairs of rows, as in `KernelImputer`.
-    gap_ : float
-        Largest certificate of the subsets: relative saddle gap or relative slope.
-    trace_ : Trace
-        A record of every round, of at most ten subsets.
+    n_subsets_, n_disjoint_pairs_, gap_, trace_
+        As in `KernelImputer`.
 
     See Also
     --------
@@ -170,31 +156,12 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         n_jobs: int | None = None,
         verbose: bool | int = False,
     ) -> None:
-        self.machine = machine
-        self.n_draws = n_draws
-        self.guidance = guidance
-        self.reference = reference
-        self.use_labels = use_labels
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.eta = eta
-        self.epsilon = epsilon
-        self.missing_values = missing_values
-        self.categorical_features = categorical_features
-        self.feature_range = feature_range
-        self.handle_unknown = handle_unknown
-        self.new_rows = new_rows
-        self.subset_size = subset_size
-        self.max_memory = max_memory
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn to predict from rows with gaps.
 
         Parameters
@@ -202,7 +169,7 @@ class KernelImputationRegressor(RegressorMixin, KernelImputation):
         X : table of shape (n_samples, n_features)
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,)
-            Their targets, complete and finite.
+            Their targets, complete and finite. It must be given.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
             held-out predictions would see the copies of a row.

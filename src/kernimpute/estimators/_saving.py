@@ -1,12 +1,10 @@
-"""Estimators in files: `save` writes skops, `load` makes nothing that it does not know.
+"""Estimators in files: `save` writes skops, `load` makes only types of a fixed list.
 
-A pickle can run any code when it is opened. A skops file names the types that it holds, and
-`load` makes only those of a fixed list.
+A pickle can run any code when it is opened.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -16,7 +14,7 @@ from typing import Any
 
 from kernimpute.core.files import replacing
 from kernimpute.core.kernels import KERNELS
-from kernimpute.table.stored import as_given, as_stored
+from kernimpute.table.columns import as_given, as_stored
 
 __all__ = ["FORMAT", "Persistent", "load", "save", "trusted_types"]
 
@@ -38,15 +36,13 @@ _TRUSTED = (
     *(f"kernimpute.estimators._predictor.{name}" for name in ("Scores", "SoftmaxMap")),
     "kernimpute.estimators._regressor.KernelImputationRegressor",
     "kernimpute.estimators._subsets.Machine",
-    "kernimpute.joint.fills.JointReference",
-    "kernimpute.joint.factors.Factors",
+    *(f"kernimpute.joint.fills.{name}" for name in ("Correction", "JointReference", "Remainder")),
+    "kernimpute.joint.gaussian.Factors",
     "kernimpute.joint.gaussian.Normal",
-    "kernimpute.joint.remainder.Correction",
-    "kernimpute.joint.remainder.Remainder",
     *(f"kernimpute.joint.ridge.{name}" for name in ("KernelRidge", "MixedKernel", "Rows")),
     "kernimpute.table.code.TableCode",
     "kernimpute.table.columns.Column",
-    "kernimpute.table.stored.StoredValue",
+    "kernimpute.table.columns.StoredValue",
     # A fitted SimpleImputer holds it, and `reference` may be one.
     "numpy.dtype",
     # What the guide puts around a support vector machine, for probabilities.
@@ -147,9 +143,11 @@ def save(estimator: Any, path: str | Path) -> None:
     >>> np.array_equal(same.transform(X), imputer.transform(X))
     True
     """
+    import skops.io  # It takes a second, and only files need it.
+
     with replacing(Path(path)) as (temporary,):
         try:
-            _skops_io().dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
+            skops.io.dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
         except (RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The 'estimator' parameter of save must hold only what skops can write. Got "
@@ -185,9 +183,10 @@ def load(path: str | Path, trust: bool = False) -> Any:
     --------
     save : Writes the file.
     """
-    skops_io = _skops_io()
+    import skops.io
+
     try:
-        found = skops_io.get_untrusted_types(file=path)
+        found = skops.io.get_untrusted_types(file=path)
         untrusted = sorted(set(found) - set(_TRUSTED))
         if any(name.startswith("kernimpute.") for name in untrusted):
             raise ValueError(
@@ -199,17 +198,12 @@ def load(path: str | Path, trust: bool = False) -> Any:
                 f"{path} holds types that kernimpute does not know ({', '.join(untrusted)}), and "
                 "making them can run any code: pass trust=True if you trust its origin."
             )
-        return skops_io.load(path, trusted=found)
+        return skops.io.load(path, trusted=found)
     except _UNREADABLE as error:
         raise ValueError(
             f"{path} must be a model that kernimpute.save or 'kernimpute fit' wrote. Got a file "
             f"that skops cannot read ({_line(error)}) instead: pickles are not opened."
         ) from error
-
-
-def _skops_io() -> Any:
-    # skops takes a second to import, and only files need it.
-    return importlib.import_module("skops.io")
 
 
 def _line(error: BaseException) -> str:

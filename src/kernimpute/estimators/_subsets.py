@@ -10,22 +10,29 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import ThreadpoolController
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import Task, codes_and_weights, infer_task, plain_labels
+from kernimpute.core.checks import (
+    Task,
+    check_sample_weight,
+    classes_recur,
+    codes_and_weights,
+    infer_task,
+    plain_labels,
+)
 from kernimpute.core.dual import make_dual
 from kernimpute.core.kernels import Kernel
+from kernimpute.core.rows import number_of_machines
 from kernimpute.core.status import Callback, Status, Trace, overall
 from kernimpute.methods.impute import ImputationResult, impute
 
@@ -52,7 +59,6 @@ class Labels:
     weights: FloatArray  # (n_samples,): the same times the weight of the row's class
     task: Task
     classes: NDArray[np.generic] | None  # ascending; None for a regression
-    class_weight: ClassWeight = None
     centre: float = 0.0  # mean of the target
     spread: float = 1.0  # and its standard deviation
 
@@ -60,6 +66,11 @@ class Labels:
     def counted(self) -> Rows:
         """The rows of positive weight."""
         return np.flatnonzero(self.weights > 0.0)
+
+    @property
+    def n_machines(self) -> int:
+        """How many machines share a filling."""
+        return number_of_machines(None if self.classes is None else self.classes.size)
 
     def of(self, rows: Rows) -> Labels:
         """Return the labels of some of the rows, coded and weighted as these are."""
@@ -69,13 +80,6 @@ class Labels:
             sample_weight=self.sample_weight[rows],
             weights=self.weights[rows],
         )
-
-    def learned_from(self, rows: Rows) -> Labels:
-        """Return the labels of some of the rows, scaled and balanced by these rows alone."""
-        some = self.of(rows)
-        if self.classes is None:
-            return _standardised(self.centre + self.spread * some.values, some.sample_weight)
-        return _weighted(some.values, some.sample_weight, self.classes, self.class_weight)
 
 
 def read_labels(
@@ -92,7 +96,7 @@ def read_labels(
     check_one_label(labels, owner)
     labels = column_or_1d(labels, warn=True)
     check_consistent_length(X, labels)
-    weights = _checked_weights(sample_weight, labels, owner)
+    weights = check_sample_weight(f"{owner}.fit", sample_weight, labels.size)
     if (infer_task(labels) if task == "auto" else task) == "regression":
         return _target(labels, weights, owner)
     return _classes(labels, weights, class_weight, owner)
@@ -108,75 +112,65 @@ def check_one_label(y: ArrayLike, owner: str) -> None:
         )
 
 
-def no_labels(X: Any, sample_weight: ArrayLike | None, *, owner: str) -> Labels:
-    """Return what stands for the labels of the rows X where nothing uses them: one constant."""
-    weights = _checked_weights(sample_weight, X, owner)
-    _check_positive(weights, owner)
-    return Labels(np.zeros(len(weights)), weights, weights, "regression", None)
-
-
-def _checked_weights(sample_weight: ArrayLike | None, X: Any, owner: str) -> FloatArray:
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weights < 0.0).any():
-        raise ValueError(
-            f"The 'sample_weight' parameter of {owner}.fit must hold values in [0, inf). "
-            f"Got {float(weights.min())!r} instead."
-        )
-    return weights
-
-
-def _check_positive(sample_weight: FloatArray, owner: str) -> None:
-    if not sample_weight.any():
-        raise ValueError(
-            f"The 'sample_weight' parameter of {owner}.fit must hold a positive weight. "
-            "Got zeros only instead."
-        )
+def no_labels(n_samples: int, sample_weight: ArrayLike | None, owner: str) -> Labels:
+    """Return what stands for labels where nothing uses them: one constant."""
+    weights = check_sample_weight(f"{owner}.fit", sample_weight, n_samples)
+    return Labels(np.zeros(n_samples), weights, weights, "regression", None)
 
 
 def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) -> Labels:
+    """Return a target in units in which its mean is 0 and its variance 1."""
     try:
         target = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"The 'y' parameter of {owner}.fit must hold numbers for a regression. "
-            f"Got {labels.dtype} values instead."
+            f"The 'y' parameter of {owner}.fit must hold numbers for a regression, with a point "
+            f"before decimals. Got text such as {str(labels.ravel()[0])!r} instead."
         ) from error
-    assert_all_finite(target, input_name="y")
-    if np.abs(target).max() > LARGEST_TARGET:
+    refused = ~(np.abs(target) <= LARGEST_TARGET)
+    if refused.any():
         raise ValueError(
             f"The 'y' parameter of {owner}.fit must hold numbers of at most {LARGEST_TARGET:g}. "
-            f"Got {float(target[np.abs(target).argmax()])!r} instead."
+            f"Got {float(target[refused][0])!r} instead."
         )
-    _check_positive(sample_weight, owner)
-    return _standardised(target, sample_weight)
-
-
-def _standardised(target: FloatArray, sample_weight: FloatArray) -> Labels:
-    """Return a target in units in which its mean is 0 and its variance 1."""
     # Rows of weight zero have no say, not even in how sums round.
     counted, weights = target[sample_weight > 0.0], sample_weight[sample_weight > 0.0]
     # Divided by the largest value first, because sums and squares may overflow.
     size = float(np.abs(counted).max()) or 1.0
     centre = size * float(np.average(counted / size, weights=weights))
-    offset = target - centre
     farthest = float(np.abs(counted - centre).max())
     spread = 1.0
     # A constant target has no unit; it guides nothing and is predicted as it is.
     if farthest > 1e-12 * abs(centre):
         squares = ((counted - centre) / farthest) ** 2
         spread = farthest * float(np.sqrt(np.average(squares, weights=weights)))
-    values = offset / (spread or 1.0)
-    return Labels(
-        values, sample_weight, sample_weight, "regression", None, centre=centre, spread=spread
-    )
+    values = (target - centre) / (spread or 1.0)
+    return Labels(values, sample_weight, sample_weight, "regression", None, centre, spread)
 
 
 def _classes(
     labels: NDArray[np.generic], sample_weight: FloatArray, class_weight: ClassWeight, owner: str
 ) -> Labels:
-    check_classification_targets(labels)
+    """Return classes by their codes, with the weights of their rows."""
     classes, codes = np.unique(labels, return_inverse=True)
-    if not isinstance(class_weight, str):
+    if labels.dtype.kind == "f" and (classes != np.rint(classes)).any():
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold classes. Got fractions, such as "
+            f"{float(classes[classes != np.rint(classes)][0])!r}, instead: continuous labels need "
+            "regression."
+        )
+    if not classes_recur(classes.size, labels.size):
+        raise ValueError(
+            f"The 'y' parameter of {owner}.fit must hold classes that recur, three times on "
+            f"average. Got {classes.size} distinct values in {labels.size} rows instead: is y an "
+            "identifier, or a quantity, which needs regression?"
+        )
+    if isinstance(class_weight, str):
+        # Each class counts as much as the others, weights of rows included.
+        totals = np.bincount(codes, weights=sample_weight, minlength=classes.size)
+        share = float(totals.sum()) / int(np.count_nonzero(totals))
+        factors = np.divide(share, totals, out=np.zeros(classes.size), where=totals > 0.0)
+    else:
         # scikit-learn refuses what is not a mapping of classes, but no negative factor.
         factors = compute_class_weight(class_weight, classes=classes, y=labels)
         if not (np.isfinite(factors).all() and (factors >= 0.0).all()):
@@ -184,8 +178,8 @@ def _classes(
                 f"The 'class_weight' parameter of {owner} must hold weights in [0, inf). "
                 f"Got {class_weight!r} instead."
             )
-    weighted = _weighted(codes, sample_weight, classes, class_weight)
-    present = np.unique(codes[weighted.weights > 0.0])
+    weights = sample_weight * factors[codes]
+    present = np.unique(codes[weights > 0.0])
     if present.size < 2:
         got = f"1 class ({classes[present].tolist()[0]!r})" if present.size else "no weight at all"
         of_weight = " of positive weight" if classes.size > 1 else ""
@@ -193,86 +187,45 @@ def _classes(
             f"The 'y' parameter of {owner}.fit must hold at least 2 classes{of_weight}. "
             f"Got {got} in {labels.size} rows instead: there is nothing to tell apart."
         )
-    return weighted
-
-
-def _weighted(
-    codes: NDArray[Any],
-    sample_weight: FloatArray,
-    classes: NDArray[np.generic],
-    class_weight: ClassWeight,
-) -> Labels:
-    """Return class labels with the weights of their classes."""
-    if isinstance(class_weight, str):
-        # Each class counts as much as the others, weights of rows included.
-        totals = np.bincount(codes, weights=sample_weight, minlength=classes.size)
-        share = float(totals.sum()) / max(int(np.count_nonzero(totals)), 1)
-        factors = np.divide(share, totals, out=np.zeros(classes.size), where=totals > 0.0)
-    else:
-        given = class_weight or {}
-        factors = np.array([given.get(label, 1.0) for label in classes.tolist()], dtype=float)
-    weights = sample_weight * factors[codes]
-    return Labels(codes, sample_weight, weights, "classification", classes, class_weight)
+    return Labels(codes, sample_weight, weights, "classification", classes)
 
 
 # ----------------------------------------------------------------------------------- subsets
 
 
 def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> list[Rows]:
-    """Return the rows of each subset, ascending; every subset has its share of every class.
-
-    Rows are sorted by label, shuffled within a class, and dealt round robin; so every subset of a
-    regression spans the target's range. A class with fewer rows than there are subsets lends each
-    subset two of its rows, in turn, on top of `subset_size`.
-    """
+    """Return the rows of each subset, ascending; every subset has its share of every class."""
     n_samples = labels.values.size
     if subset_size is None or n_samples <= subset_size:
         return [np.arange(n_samples)]
     n_subsets = math.ceil(n_samples / subset_size)
+    # Dealt round robin in the order of labels, so every subset spans a target's range, too.
     shuffled = np.random.default_rng(seed).permutation(n_samples)
     order = shuffled[np.argsort(labels.values[shuffled], kind="stable")]
     dealt = [order[first::n_subsets] for first in range(n_subsets)]
     if labels.classes is not None:
-        counts = np.bincount(labels.values.astype(np.intp), minlength=labels.classes.size)
-        ends = np.cumsum(counts)
-        for code in np.flatnonzero((counts > 0) & (counts < n_subsets)):
-            members = order[ends[code] - counts[code] : ends[code]]
-            dealt = [_with_lent(rows, members, turn) for turn, rows in enumerate(dealt)]
+        for code in range(labels.classes.size):
+            members = order[labels.values[order] == code]
+            for turn in range(n_subsets if 0 < members.size < n_subsets else 0):
+                # A rare class lends each subset two of its rows, in turn, or its only one.
+                lent = members[(turn + np.arange(2)) % members.size]
+                if np.isin(members, dealt[turn]).sum() < min(2, members.size):
+                    dealt[turn] = np.union1d(dealt[turn], lent)
     return [np.sort(rows) for rows in dealt]
-
-
-def _with_lent(rows: Rows, members: Rows, turn: int) -> Rows:
-    """Return the rows of a subset with at least two of a rare class, or its only one."""
-    lent = members[(turn + np.arange(min(2, members.size))) % members.size]
-    return rows if np.isin(members, rows).sum() >= lent.size else np.union1d(rows, lent)
 
 
 def kept_subsets(n_subsets: int, most: int = MOST_KEPT) -> Rows:
     """Return the places of the subsets from which new rows are filled and predicted.
 
-    The first subsets hold the smallest target of each round of dealing, so the kept ones are the
-    middles of equal shares.
-
     >>> kept_subsets(10, 2)
     array([2, 7])
     """
     n_kept = min(n_subsets, most)
+    # The middles of equal shares: the first subsets hold the smallest target of each round.
     return (2 * np.arange(n_kept) + 1) * n_subsets // (2 * n_kept)
 
 
 # ----------------------------------------------------------------------------------- filling
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options of `kernimpute.impute` that an estimator's parameters set; None: its default."""
-
-    variant: str = "direct"
-    C: float = 1.0
-    eta: float | None = None
-    epsilon: float = 0.1
-    tol: float | None = None
-    max_iter: int | None = None
 
 
 @dataclass(frozen=True)
@@ -304,29 +257,16 @@ def mean_decision(machines: Sequence[Machine], Z: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class FilledSubset:
-    """The filled rows of one subset, the machine on them if it was asked for, and the endings."""
-
-    X: FloatArray
-    machine: Machine | None
-    unfinished: tuple[tuple[str, Status], ...]
-    status: Status
-    gap: float
-    trace: Trace
-
-
-@dataclass(frozen=True)
 class Filling:
-    """Filled training rows and what is kept of their subsets."""
+    """Filled training rows, of one subset or of all, and what is kept of it."""
 
     X: FloatArray  # (n_samples, n_columns)
-    machines: tuple[Machine, ...]  # of the kept subsets
-    kept: Rows  # the rows of the kept subsets, ascending
+    machines: tuple[Machine, ...]  # of the kept subsets, if asked for
     unfinished: tuple[tuple[str, Status], ...]  # stage and status of runs that stopped early
     status: Status
     gap: float  # the largest certificate of the subsets
     trace: Trace  # of the kept subsets, one after the other
-    n_iter: int  # rounds of the longest run, its start included
+    n_iter: int = 1  # rounds of the longest run, its start included
 
 
 def fill(
@@ -335,7 +275,7 @@ def fill(
     kernel: Kernel,
     reference: FloatArray | str,
     subsets: Sequence[Rows],
-    settings: Settings,
+    options: Mapping[str, Any],
     *,
     has_machines: bool = True,
     n_jobs: int | None = None,
@@ -343,42 +283,39 @@ def fill(
 ) -> Filling:
     """Fill the training rows (n_samples, n_columns), NaN at the gaps, subset by subset.
 
-    The result has the same bits whatever runs the subsets. A row in several subsets is filled in
-    the first. The callback is called only where subsets run one after the other.
+    `options` are those of `kernimpute.impute`. The result has the same bits whatever runs the
+    subsets. A row in several subsets is filled in the first. The callback is called only where
+    subsets run one after the other.
     """
+    if len(subsets) == 1:
+        return fill_subset(matrix, labels, kernel, reference, options, has_machines, callback)
     kept = kept_subsets(len(subsets))
-    if not (len(subsets) == 1 or runs_alone(n_jobs)):
-        callback = None
     calls = (
         (
             matrix[rows],
             labels.of(rows),
             kernel,
             reference if isinstance(reference, str) else reference[rows],
-            settings,
+            options,
             has_machines and place in kept,
-            callback,
+            callback if effective_n_jobs(n_jobs) == 1 else None,
         )
         for place, rows in enumerate(subsets)
     )
-    if len(subsets) == 1:
-        done = [fill_subset(*next(calls))]
-    else:
-        # With more threads of BLAS the last bits of sums would depend on n_jobs.
-        with one_thread():
-            done = run_all(fill_subset, calls, n_jobs)
+    # With more threads of BLAS the last bits of sums would depend on n_jobs.
+    with one_thread():
+        done = run_all(fill_subset, calls, n_jobs)
     X = np.empty_like(matrix)
     for rows, one in zip(reversed(subsets), reversed(done), strict=True):
         X[rows] = one.X
     return Filling(
         X=X,
-        machines=tuple(one.machine for one in done if one.machine is not None),
-        kept=np.unique(np.concatenate([subsets[place] for place in kept])),
+        machines=tuple(machine for one in done for machine in one.machines),
         unfinished=tuple(ending for one in done for ending in one.unfinished),
         status=overall(one.status for one in done),
         gap=max(one.gap for one in done),
         trace=Trace(tuple(record for place in kept for record in done[place].trace.records)),
-        n_iter=max(1, *(len(one.trace) for one in done)),
+        n_iter=max(one.n_iter for one in done),
     )
 
 
@@ -387,13 +324,13 @@ def fill_subset(
     labels: Labels,
     kernel: Kernel,
     reference: FloatArray | str,
-    settings: Settings,
-    has_machine: bool = True,
-    callback: Callback | None = None,
-) -> FilledSubset:
+    options: Mapping[str, Any],
+    has_machine: bool,
+    callback: Callback | None,
+) -> Filling:
     """Fill the rows (n_rows, n_columns) of one subset, whose labels are coded as the table's."""
     if not (has_machine or np.isnan(matrix).any()):
-        return FilledSubset(matrix, None, (), Status.NOTHING_MISSING, 0.0, Trace())
+        return Filling(matrix, (), (), Status.NOTHING_MISSING, 0.0, Trace())
     if not isinstance(reference, str):
         matrix, reference = _with_own_codes(matrix, reference, kernel, labels.weights)
     result = impute(
@@ -404,15 +341,24 @@ def fill_subset(
         reference=reference,
         sample_weight=labels.weights,
         callback=callback,
-        **vars(settings),
+        **options,
     )
-    return FilledSubset(
+    if result.stage_one is None or result.stage_two is None:
+        endings = [("direct", result.status)]
+        # The last slope, or 0 where there was nothing to do.
+        known = [record.gap for record in result.trace.records if not math.isnan(record.gap)]
+        gap = known[-1] if known else 0.0
+    else:
+        endings = [("Stage I", result.stage_one.status), ("Stage II", result.stage_two.status)]
+        gap = float(result.stage_one.gap)
+    return Filling(
         X=result.X,
-        machine=_machine(result, labels, settings) if has_machine else None,
-        unfinished=tuple(_unfinished(result)),
+        machines=(_machine(result, labels, options),) if has_machine else (),
+        unfinished=tuple(ending for ending in endings if not ending[1].success),
         status=result.status,
-        gap=_certificate(result),
+        gap=gap,
         trace=result.trace,
+        n_iter=max(1, len(result.trace)),
     )
 
 
@@ -422,8 +368,7 @@ def _with_own_codes(
     """Return rows and reference of a subset that observes every code of its reference.
 
     The table's most frequent code may be observed nowhere in a subset, and the solvers refuse it
-    there: the subset's own most frequent code is taken. Where the subset observes nothing of a
-    column, all its rows take the reference's code, which is one and the same.
+    there. Where a subset observes nothing of a column, all its rows take the reference's one code.
     """
     X, table = matrix.copy(), reference.copy()
     for column in kernel.categorical:
@@ -437,7 +382,7 @@ def _with_own_codes(
     return X, table
 
 
-def _machine(result: ImputationResult, labels: Labels, settings: Settings) -> Machine:
+def _machine(result: ImputationResult, labels: Labels, options: Mapping[str, Any]) -> Machine:
     """Return the machine on the filled rows, with a column for every class of the whole table."""
     if result.stage_one is None:
         dual_coef = result.dual_coef.reshape(result.X.shape[0], -1)
@@ -447,9 +392,9 @@ def _machine(result: ImputationResult, labels: Labels, settings: Settings) -> Ma
         dual = make_dual(
             labels.values,
             labels.values.size,
-            C=settings.C,
+            C=options["C"],
             task=labels.task,
-            epsilon=settings.epsilon,
+            epsilon=options["epsilon"],
             sample_weight=labels.weights,
         )
         K = result.kernel(result.X, result.X)
@@ -482,23 +427,6 @@ def _for_all_classes(
     return all_coef, all_intercepts
 
 
-def _certificate(result: ImputationResult) -> float:
-    """Return Stage I's gap, or the last slope of `direct`; 0 where there was nothing to do."""
-    if result.stage_one is not None:
-        return float(result.stage_one.gap)
-    known = [record.gap for record in result.trace.records if not math.isnan(record.gap)]
-    return known[-1] if known else 0.0
-
-
-def _unfinished(result: ImputationResult) -> list[tuple[str, Status]]:
-    """Return stage and status of the runs that did not meet their stop rule."""
-    if result.stage_one is None or result.stage_two is None:
-        endings = [("direct", result.status)]
-    else:
-        endings = [("Stage I", result.stage_one.status), ("Stage II", result.stage_two.status)]
-    return [(stage, status) for stage, status in endings if not status.success]
-
-
 # -------------------------------------------------------------------------- at the same time
 
 
@@ -507,23 +435,23 @@ _limits: list[Any] = []
 """The limits of all who are inside `one_thread`; the first alone found BLAS as it was."""
 
 
+@cache
+def _blas() -> Any:
+    """Return the libraries of BLAS, all loaded before the first call; a search takes 3 ms."""
+    # Not those of OpenMP, because its threads are each thread's own.
+    return ThreadpoolController().select(user_api="blas")
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Give BLAS one thread until the last who is inside leaves, in whichever order they do."""
     with _limits_lock:
-        # Only those of BLAS: the threads of OpenMP are each thread's own.
-        libraries = ThreadpoolController().select(user_api="blas")
-        _limits.append(libraries.limit(limits=1).__enter__())
+        _limits.append(_blas().limit(limits=1).__enter__())
     try:
         yield
     finally:
         with _limits_lock:
             _limits.pop().__exit__(None, None, None)
-
-
-def runs_alone(n_jobs: int | None) -> bool:
-    """Return whether calls run one after the other, by the argument or joblib's context."""
-    return bool(effective_n_jobs(n_jobs) == 1)
 
 
 def on_one_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -536,7 +464,7 @@ def run_all(
     function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> list[Any]:
     """Return what a function of a module's top level returns for each tuple of arguments."""
-    if runs_alone(n_jobs):
+    if effective_n_jobs(n_jobs) == 1:
         return [function(*call) for call in calls]
     # Also around all calls: threads then find the limit of one thread, and put back one thread.
     with one_thread():

@@ -1,10 +1,4 @@
-"""`impute_table`: fill a table in one call, by the roles of its columns.
-
-1. The columns get their roles: label, features, ignored, dropped.
-2. A `KernelImputer` is fitted to the features: of all rows, or where it uses labels of those that
-   have one.
-3. Its fills are written into the gaps. Rows to which it was not fitted are filled as new rows.
-"""
+"""`impute_table`: fill a table in one call, by the roles of its columns."""
 
 from __future__ import annotations
 
@@ -12,7 +6,7 @@ import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -194,9 +188,9 @@ def impute_table(
     """Return a table with its gaps filled by a `KernelImputer`.
 
     By default it is fitted to all rows, and no label is used. With `guidance` or `use_labels` it is
-    fitted to the rows that have a label, and rows without one are filled as new rows. Both leak the
-    labels into the filled cells of their rows: a score measured on these rows is too good. To
-    measure one, put a `KernelImputer` inside the pipeline that is cross-validated.
+    fitted to the rows that have a label, and rows without one are filled as new rows. Both leak
+    labels into the filled cells: a score measured on these rows is too good. To measure one, put a
+    `KernelImputer` inside the pipeline that is cross-validated.
 
     Parameters
     ----------
@@ -283,19 +277,12 @@ def impute_table(
     )
     imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
-    # 3. Writing back.
+    # 3. Fills are written into the gaps. Rows to which it was not fitted are filled as new rows.
     rows = fill_rows(imputer, table, fitted.rows)
     cautions = [*fitted.warnings, *cautions_of_rows(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
-
-    def written(features: pd.DataFrame) -> pd.DataFrame:
-        whole = table[kept].copy()
-        for place, name in enumerate(kept):
-            if name in filled:
-                whole.isetitem(place, features[name])  # type: ignore[arg-type]
-        return whole
-
+    written = _written_back(table[kept], rows.table, filled)
     n_unlabelled = int((~labelled).sum())
     status: Status = imputer.status_
     if status is Status.NOTHING_MISSING and any(
@@ -304,9 +291,8 @@ def impute_table(
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
-    n_cells = len(table) * len(kept)
     imputation = TableImputation(
-        table=written(rows.table),
+        table=written,
         target=target,
         task=fitted.task,
         observed=fitted.observed[:, [at[name] for name in kept]],
@@ -315,13 +301,12 @@ def impute_table(
         imputer=imputer,
         settings=_settings(fitted, missing_values),
         facts=_facts(
-            (len(table), len(kept)),
-            fitted.target,
-            fitted.task,
-            n_unlabelled,
-            "filled as new rows",
-            ("filled", share_of_cells(sum(filled.values()), n_cells)),
             imputer,
+            written.shape,
+            target,
+            fitted.task,
+            (n_unlabelled, "filled as new rows"),
+            ("filled", share_of_cells(sum(filled.values()), written.size)),
             status,
             seconds,
         ),
@@ -333,7 +318,7 @@ def impute_table(
         seconds=seconds,
         n_classes=imputer.classes_.size if fitted.task == "classification" else None,
         draws=tuple(
-            written(rows.encoded.decode(codes))
+            _written_back(table[kept], rows.encoded.decode(codes), filled)
             for codes in imputer._drawn(rows.encoded, n_draws, imputer.random_state)
         ),
     )
@@ -365,7 +350,7 @@ def fit_table(
         user = "guidance" if imputer.guidance is not None else "use_labels"
         must_be = f"the name of the label column for {user}={getattr(imputer, user)!r}"
         raise ValueError(refusal("impute_table", "target", must_be, target))
-    # 1. The roles of the columns.
+    # 1. The columns get their roles: label, features, ignored, dropped.
     roles = column_roles(table, target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     observed = observed_in_table(table, missing_values)
@@ -383,7 +368,7 @@ def fit_table(
         where = ", besides the label, with an observed value"
         where += " in a row that has a label" if labels else ""
         raise TableError(f"The table must have a column{where}. Got none.")
-    # 2. The imputer, fitted to the features.
+    # 2. An imputer is fitted to the features: of all rows, or of those with a label if it uses it.
     codes = [name for name in roles.categorical if name in used]
     imputer.set_params(categorical_features=codes or "from_dtype")
     known = table[fitted]
@@ -394,7 +379,6 @@ def fit_table(
     _, frame, read = imputer._read_labelled(features, y, None, task=imputer.task)
     rows = imputer._fit_imputer(frame, read, callback)
     n_gaps, n_cells = int((~rows.rows.observed).sum()), rows.rows.observed.size
-    n_unlabelled = int((~labelled).sum())
     cautions = [
         *(labels.cautions if labels else ()),
         *unused_markers(table, missing_values),
@@ -413,19 +397,29 @@ def fit_table(
         labelled=labelled,
         observed=observed,
         facts=_facts(
+            imputer,
             table.shape,
             target,
             labels.task if labels else None,
-            n_unlabelled,
-            "not used",
+            (int((~labelled).sum()), "not used"),
             ("gaps", f"{share_of_cells(n_gaps, n_cells)} that are used"),
-            imputer,
             imputer.status_,
             time.perf_counter() - start,
         ),
         notes=tuple(_notes_of_fit(imputer, target, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
+
+
+def _written_back(
+    table: pd.DataFrame, features: pd.DataFrame, names: Collection[Hashable]
+) -> pd.DataFrame:
+    """Return a copy of a table in which some columns are those of another."""
+    written = table.copy()
+    for place, name in enumerate(table):
+        if name in names:
+            written.isetitem(place, features[name])  # type: ignore[arg-type]
+    return written
 
 
 def refuse_decided(owner: str, parameters: Mapping[str, object]) -> None:
@@ -542,32 +536,33 @@ def method_text(imputer: KernelImputer) -> str:
 
 
 def _facts(
+    imputer: KernelImputer,
     shape: tuple[int, int],
     target: Hashable | None,
     task: Task | None,
-    n_unlabelled: int,
-    fate: str,
+    unlabelled: tuple[int, str],
     gaps: tuple[str, str],
-    imputer: KernelImputer,
     status: Status,
     seconds: float,
 ) -> Facts:
-    """Return the facts of a run; `fate` is what happened to rows without a label."""
+    """Return the facts of a run; `unlabelled` says how many rows have no label, and their fate."""
     facts = [("table", size_text(*shape))]
     if task is not None:
         n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
         facts.append(("label", f"{target} ({task}{n_classes})"))
     elif target is not None:
         facts.append(("label", f"{target} (not used)"))
+    n_unlabelled, fate = unlabelled
     if n_unlabelled:
-        ending = f", {fate}" if task is not None else ""
-        facts.append(("rows without a label", f"{n_unlabelled}{ending}"))
+        fate = f"{n_unlabelled}, {fate}" if task is not None else str(n_unlabelled)
+        facts.append(("rows without a label", fate))
     facts += [gaps, ("method", method_text(imputer))]
     if imputer.guidance is not None:
         if imputer.n_subsets_ > 1:
             facts.append(("subsets", str(imputer.n_subsets_)))
-        is_direct = imputer.guidance == "direct"
-        certificate = "slope {:.3g} of the start's" if is_direct else "gap {:.3g}"
+        certificate = (
+            "slope {:.3g} of the start's" if imputer.guidance == "direct" else "gap {:.3g}"
+        )
         known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
         facts += [
             ("solver", counted(imputer.n_iter_ - 1, "round") + known),

@@ -9,34 +9,43 @@ it leaves. A row is filled on its own, by its observed cells:
    strength, which fills with means and most frequent categories, is a candidate. Whole
    cells of the table are hidden, because a category's indicators give each other away.
 3. Fit the chosen normal to all cells.
-4. Learn the remainder.
+4. Learn the remainder by a kernel ridge on hidden cells. Where columns are related but not
+   linearly, the normal's fills miss something that can be learnt. For each column of the table:
+
+   1. Hide the column in rows that observe it, and nothing else: their other gaps stay, so the rows
+      look like those to be filled. Fill them by the normal.
+   2. Fit a kernel ridge from the filled rows to what was hidden minus its fill. The kernel is
+      exp(-distance / width); the ridge has the smallest leave-one-out error, in closed form.
+   3. Keep it where that error is clearly below the error of the normal alone.
+
+   Then the columns that were kept are learnt once more, from rows whose other gaps have the first
+   pass's fills. Trained on rows in which everything else is observed, the remainder would do harm
+   in rows with many gaps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.joint.factors import Factors, factors_of_means, fit_factors, principal_factors
 from kernimpute.joint.gaussian import (
-    Normal,
+    Law,
     drawn_classes,
-    fit_normal,
+    factors_of_means,
     normal_of_means,
+    principal_factors,
+    rows_times,
     with_labels,
 )
-from kernimpute.joint.remainder import Remainder, correct, fit_remainder
-
-__all__ = ["JointReference", "fit_joint"]
+from kernimpute.joint.ridge import spectrum_of
 
 IntArray = NDArray[np.intp]
-Law = Normal | Factors
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
 """Pseudo-rows of the prior that are compared, besides infinitely many."""
@@ -72,6 +81,48 @@ FEWEST_CHUNK_ROWS, MOST_CHUNK_ROWS, CHUNK_SQUARES = 64, 2**13, 2**24
 """Rows that are filled at a time at the least and the most, and rows times squared columns."""
 LIGHTEST = 1e-12
 """Rows that weigh less than this share of the heaviest are left out of the fit."""
+
+
+WIDTH = 2.0
+"""Width of the kernel, in median distances. Three widths to choose from gained nothing."""
+REMAINDER_RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""Ridges that are compared. The smoother candidate comes first and wins a tie."""
+MOST_CELLS, MANY_COLUMNS = 300, 30
+"""Hidden cells of a column at the most. Beyond so many columns each has fewer: the cost of them
+all, cubic in the cells, is bounded."""
+FEWEST_CELLS = 20
+"""Hidden cells of a column at the least; with fewer it is left to the normal."""
+GAIN = 0.01
+STANDARD_ERRORS = 1.0
+"""A correction must save this share of the normal's squared error, and so many standard errors
+of what it saves."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What is added to the normal's fills of one column: kernel(row, rows) @ coef."""
+
+    column: int
+    own: IntArray  # the columns of the same column of the table, which take the normal's fills
+    rows: FloatArray  # (n_cells, n_columns), filled
+    width: float
+    coef: FloatArray  # (n_cells,)
+    error_share: float  # its squared leave-one-out error, as a share of the normal's
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The corrections of both passes; `second` replaces `first` in what is filled in the end."""
+
+    first: tuple[Correction, ...] = ()
+    second: tuple[Correction, ...] = ()
+
+    def noise(self, n_columns: int) -> FloatArray:
+        """Return the share of the normal's standard deviations that is left, (n_columns,)."""
+        shares = np.ones(n_columns)
+        for one in self.second:
+            shares[one.column] = np.sqrt(one.error_share)
+        return shares
 
 
 @dataclass(frozen=True)
@@ -135,9 +186,7 @@ class JointReference:
                 shares = np.clip(filled[:, columns], 0.0, 1.0)
                 own[np.ix_(gappy, columns)] = _drawn_category(shares, generator)
                 places = np.flatnonzero(np.isin(self.used, columns))
-                kept = self.used[places]
-                standard = (own[np.ix_(gappy, kept)] - self.centre[kept]) / self.scale[kept]
-                Z[np.ix_(gappy, places)] = standard
+                Z[np.ix_(gappy, places)] = self._to_standard(own[gappy])[:, places]
             gaps = np.isnan(own)
             mean = self.normal.fill(Z)
             filled = correct(mean, np.isnan(Z), self.remainder)
@@ -149,12 +198,11 @@ class JointReference:
         self, X: FloatArray, classes: IntArray | None, target: FloatArray | None
     ) -> Iterator[tuple[slice, FloatArray, FloatArray | None]]:
         """Yield slices of rows with these in standard units, and the classes' probabilities."""
-        size = max(
-            FEWEST_CHUNK_ROWS, min(MOST_CHUNK_ROWS, CHUNK_SQUARES // max(1, self.used.size) ** 2)
-        )
+        size = CHUNK_SQUARES // max(1, self.used.size) ** 2
+        size = max(FEWEST_CHUNK_ROWS, min(MOST_CHUNK_ROWS, size))
         for first in range(0, len(X), size):
             rows = slice(first, first + size)
-            Z = ((X[rows] - self.centre) / self.scale)[:, self.used]
+            Z = self._to_standard(X[rows])
             if self.has_target:
                 own = np.full(len(Z), np.nan) if target is None else target[rows]
                 Z = np.column_stack([Z, own])
@@ -166,6 +214,10 @@ class JointReference:
     def _filled(self, Z: FloatArray, posterior: FloatArray | None) -> FloatArray:
         """Return rows in standard units with their gaps filled."""
         return correct(self.normal.fill(Z, posterior), np.isnan(Z), self.remainder)
+
+    def _to_standard(self, X: FloatArray) -> FloatArray:
+        """Return the used columns of rows in standard units."""
+        return ((X - self.centre) / self.scale)[:, self.used]
 
     def _from_standard(self, Z: FloatArray) -> FloatArray:
         """Return all columns, in their own units, of rows that the law has filled."""
@@ -196,30 +248,21 @@ def fit_joint(
 ) -> JointReference:
     """Return the joint reference of incomplete rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Rows with NaN at the gaps, every column observed in some row: numbers in [0, 1], and an
-        indicator for each category (a single one for two).
-    groups : ndarray of int of shape (n_columns,)
-        The table's column that each column belongs to.
-    numeric : ndarray of bool of shape (n_columns,)
-        Which columns are numbers.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows, positive.
-    seed : int
-        Decides which cells are hidden, and which rows of a large table are used.
-    classes : ndarray of int of shape (n_rows,) or None
-        Codes 0, 1, … of the rows' classes, -1 where there is no label. Each class gets a mean.
-    target : ndarray of shape (n_rows,) or None
-        A quantity as label, in standard units, NaN where there is none: one more column.
+    The rows X (n_rows, n_columns) have NaN at the gaps, and every column is observed in some row:
+    numbers in [0, 1], and an indicator for each category (a single one for two). `groups` has the
+    table's column that each column belongs to, `classes` the codes 0, 1, … of the rows' classes, -1
+    where there is no label; each class gets a mean. A `target`, a quantity as label in standard
+    units, NaN where there is none, is one more column. `seed` decides which cells are hidden, and
+    which rows of a large table are used.
     """
     generator = np.random.default_rng(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
     heavy, weights = counted_rows(weights)
     # 1. Standard units.
     centre, scale = _centre_and_scale(X[heavy], weights)
-    is_used = numeric | ~_is_rare(X[heavy])
+    # Indicators that say the same in all rows but a few are left out.
+    ones, known = (X[heavy] == 1.0).sum(axis=0), (~np.isnan(X[heavy])).sum(axis=0)
+    is_used = numeric | (np.minimum(ones, known - ones) >= FEWEST_OF_CATEGORY)
     # A law needs a column.
     used = np.flatnonzero(is_used if is_used.any() else ~is_used)
     gaps = np.isnan(X[heavy][:, used]).sum(axis=1)
@@ -240,44 +283,14 @@ def fit_joint(
     )
     # 3. All cells.
     if math.isfinite(strength):
-        normal = _fit(Z, strength, weights, classes, normal, FIT_ROUNDS)
+        normal = normal.fitted(Z, strength, weights, classes, TOL, FIT_ROUNDS)
     # 4. The remainder.
     remainder = Remainder()
     if len(X) <= MOST_REMAINDER_ROWS and Z.shape[1] <= MOST_DENSE_COLUMNS:
         remainder = fit_remainder(unlabelled, own_groups, weights, normal.fill, generator)
     if math.isinf(strength) and not remainder.second:
         notes = (MEANS_NOTE,)
-    return JointReference(
-        centre,
-        scale,
-        groups,
-        numeric,
-        used,
-        normal,
-        strength,
-        remainder,
-        notes,
-    )
-
-
-def _fit(
-    Z: FloatArray,
-    strength: float,
-    weights: FloatArray,
-    classes: IntArray | None,
-    start: Law,
-    rounds: int,
-) -> Law:
-    """Return the law of rows in standard units, of the kind of its start."""
-    options: dict[str, Any] = {
-        "weights": weights,
-        "classes": classes,
-        "tol": TOL,
-        "max_iter": rounds,
-    }
-    if isinstance(start, Factors):
-        return fit_factors(Z, strength, start=start, **options)
-    return fit_normal(Z, strength, start=start, **options)
+    return JointReference(centre, scale, groups, numeric, used, normal, strength, remainder, notes)
 
 
 def _choose(
@@ -316,7 +329,7 @@ def _choose(
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
     start = principal_factors(gappy, n_classes) if is_low_rank else normal
     for strength in STRENGTHS:
-        normal = _fit(gappy, strength, weights, classes, start, CHOICE_ROUNDS)
+        normal = start.fitted(gappy, strength, weights, classes, TOL, CHOICE_ROUNDS)
         if not is_low_rank:
             # EM cannot leave loadings of zero, where a strong prior leads.
             start = normal
@@ -352,13 +365,6 @@ def counted_rows(weights: FloatArray) -> tuple[IntArray, FloatArray]:
     return rows, shares * (total / shares.sum())
 
 
-def _is_rare(X: FloatArray) -> BoolArray:
-    """Return which indicators say the same in all rows but a few, of shape (n_columns,)."""
-    known = ~np.isnan(X)
-    ones = (X == 1.0).sum(axis=0)
-    return np.asarray(np.minimum(ones, known.sum(axis=0) - ones) < FEWEST_OF_CATEGORY)
-
-
 def _some(n_rows: int, most: int, generator: np.random.Generator) -> IntArray:
     """Return the places of at most so many rows, ascending."""
     if n_rows <= most:
@@ -372,3 +378,100 @@ def _hidden_cells(
     """Return which cells are hidden, of shape (n_rows, n_columns); a table's cell as a whole."""
     draws = generator.random((len(observed), int(groups.max(initial=-1)) + 1))
     return observed & (draws < HIDDEN_SHARE)[:, groups]
+
+
+# ---------------------------------------------------------------------------------- the remainder
+
+
+def fit_remainder(
+    Z: FloatArray,
+    groups: IntArray,
+    weights: FloatArray,
+    fill: Callable[[FloatArray], FloatArray],
+    generator: np.random.Generator,
+) -> Remainder:
+    """Return the corrections that pay, for rows (n_rows, n_columns) in standard units.
+
+    `groups` (n_columns,) names the table's column that a column belongs to: a category's
+    indicators are hidden together.
+    """
+    passes: list[tuple[Correction, ...]] = [()]
+    candidates = np.unique(groups)
+    most = int(MOST_CELLS * min(1.0, MANY_COLUMNS / candidates.size) ** (1.0 / 3.0))
+    for _ in range(2):
+        corrections: list[Correction] = []
+        for group in candidates:
+            own = np.flatnonzero(groups == group)
+            # 1. Hide the column.
+            known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
+            if known.size > most:
+                known = np.sort(generator.choice(known, most, replace=False))
+            if known.size < FEWEST_CELLS:
+                continue
+            hidden = Z[known]
+            hidden[:, own] = np.nan
+            filled = fill(hidden)
+            rows = _added(filled, filled, np.isnan(hidden), passes[-1])
+            rows[:, own] = filled[:, own]
+            left = Z[np.ix_(known, own)] - filled[:, own]
+            # 2. and 3. Learn what the normal left of each of its columns.
+            corrections += _worthwhile(own, rows, left, weights[known])
+        passes.append(tuple(corrections))
+        candidates = np.unique(groups[[one.column for one in corrections]])
+    return Remainder(*passes[1:])
+
+
+def _worthwhile(
+    own: IntArray, rows: FloatArray, left: FloatArray, weights: FloatArray
+) -> list[Correction]:
+    """Return the corrections whose leave-one-out error is clearly below that of none."""
+    # Not by products of rows: the root of a small difference of large sums is noise.
+    distances = cdist(rows, rows)
+    width = WIDTH * float(np.median(distances[np.triu_indices(len(rows), 1)]))
+    if width == 0.0:
+        return []
+    spectrum = spectrum_of(np.exp(-distances / width), weights)
+    rotated = spectrum.rotated(left)
+    held_out = [spectrum.held_out_errors(left, rotated, ridge) for ridge in REMAINDER_RIDGES]
+    errors = np.array([weights @ residuals**2 for residuals in held_out])
+    corrections = []
+    for place, column in enumerate(own):
+        # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
+        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
+        saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
+        none = float(weights @ left[:, place] ** 2)
+        if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):
+            continue
+        coef = spectrum.coef(rotated[:, [place]], REMAINDER_RIDGES[best])[:, 0]
+        share = float(errors[best, place]) / none
+        corrections.append(Correction(int(column), own, rows, width, coef, share))
+    return corrections
+
+
+def correct(filled: FloatArray, missing: BoolArray, remainder: Remainder) -> FloatArray:
+    """Return rows filled by the normal, (n_rows, n_columns), with their corrections added."""
+    if not remainder.second:
+        return filled
+    between = _added(filled, filled, missing, remainder.first)
+    return _added(filled, between, missing, remainder.second)
+
+
+def _added(
+    filled: FloatArray,
+    rows: FloatArray,
+    missing: BoolArray,
+    corrections: tuple[Correction, ...],
+) -> FloatArray:
+    """Return `filled` with corrections added; the kernel sees `rows`."""
+    corrected = filled.copy()
+    cells, kernel = None, np.empty((0, 0))
+    for one in corrections:
+        gappy = np.flatnonzero(missing[:, one.column])
+        if gappy.size:
+            # The indicators of a category have the same rows.
+            if cells is not one.rows:
+                seen = rows[gappy]
+                seen[:, one.own] = filled[np.ix_(gappy, one.own)]
+                cells, kernel = one.rows, np.exp(-cdist(seen, one.rows) / one.width)
+            corrected[gappy, one.column] += rows_times(kernel, one.coef[:, None])[:, 0]
+    return corrected

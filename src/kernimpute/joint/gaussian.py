@@ -1,8 +1,8 @@
-"""A joint normal of incomplete rows, regularised and fitted by EM.
+"""A joint normal of incomplete rows, regularised and fitted by EM; low rank where it is wide.
 
 A row z of class c is normal with mean mu_c and covariance Sigma, and rows without classes are all
-of one. The fit maximises the likelihood of the observed cells, each row counted by its weight,
-times an inverse-Wishart prior whose `strength` counts pseudo-rows of unit covariance:
+of one. The fit of a `Normal` maximises the likelihood of the observed cells, each row counted by
+its weight, times an inverse-Wishart prior whose `strength` counts pseudo-rows of unit covariance:
 
     sum_i w_i log p(z_i,observed) - strength / 2 (log det Sigma + trace Sigma^-1).
 
@@ -14,35 +14,26 @@ two steps (Little and Rubin, Statistical Analysis with Missing Data, section 11.
 2. M-step. Sigma = (S + strength I) / (n + strength), where S sums the outer products of the filled
    rows about their means, and the conditional covariances.
 
-Tables with many columns have `kernimpute.joint.factors`.
+For a table with many columns, `Factors` has z = mu_c + W u + e with factors u ~ N(0, I) and noise
+e_j ~ N(0, d_j), so Sigma = W W' + diag(d). Priors worth `strength` pseudo-rows hold W_j at 0 and
+d_j at 1. Each round:
+
+1. E-step. The factors of a row are normal given its observed cells o, with covariance
+   V = (I + W_o' D_o^-1 W_o)^-1 and mean u = V W_o' D_o^-1 (z_o - mu_o).
+2. M-step, column by column over the rows that observe it: W_j by ridge regression on the factors,
+   d_j from what it leaves, and the means from what the factors leave.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-
-__all__ = [
-    "Conditional",
-    "GapGroup",
-    "MEAN_ROWS",
-    "Normal",
-    "class_posterior",
-    "drawn_classes",
-    "fit_normal",
-    "gap_groups",
-    "log_likelihood",
-    "mixed_fill",
-    "movement",
-    "normal_of_means",
-    "rows_times",
-    "with_labels",
-]
 
 IntArray = NDArray[np.intp]
 
@@ -50,6 +41,8 @@ BLOCK = 8
 """Rows that are multiplied at a time where bits count: so few that BLAS treats all alike."""
 MEAN_ROWS = 5.0
 """Pseudo-rows that shrink the mean of a class to the common mean."""
+MOST_FACTORS, ROWS_A_FACTOR = 40, 4
+"""Factors at the most, and rows that each takes."""
 
 
 class GapGroup(NamedTuple):
@@ -58,6 +51,11 @@ class GapGroup(NamedTuple):
     rows: IntArray  # (n_rows,)
     pattern: IntArray  # (n_rows,): the place of the row's pattern in `gaps`
     gaps: IntArray  # (n_patterns, n_gaps): the columns that are missing
+
+    @property
+    def cells(self) -> tuple[IntArray, IntArray]:
+        """Index of the missing cells, (n_rows, n_gaps)."""
+        return self.rows[:, None], self.gaps[self.pattern]
 
 
 class Conditional(NamedTuple):
@@ -100,81 +98,226 @@ def rows_times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Normal:
-    """A normal law for each class, with one covariance."""
+class Law(ABC):
+    """A normal law for each class, all with one covariance; rows are (n_rows, n_columns)."""
 
     means: FloatArray  # (n_classes, n_columns)
     shares: FloatArray  # (n_classes,), sum 1
-    covariance: FloatArray  # (n_columns, n_columns)
 
-    def conditional(self, Z: FloatArray, posterior: FloatArray | None = None) -> Conditional:
-        """Return fills and variances of rows (n_rows, n_columns), NaN at the gaps.
+    @abstractmethod
+    def expect(
+        self, Z: FloatArray, posterior: FloatArray | None = None
+    ) -> tuple[list[FloatArray], FloatArray, Any]:
+        """Return the fills by each class, the classes' probabilities, and what else is known.
 
         A given posterior (n_rows, n_classes) says the classes; None has them from the rows.
         """
-        groups = gap_groups(np.isnan(Z))
-        expected = _expect(Z, self, groups, posterior)
-        variance = np.zeros_like(Z)
-        for group, inverse in zip(groups, expected.inverses, strict=True):
-            diagonal = np.diagonal(inverse, axis1=1, axis2=2)[group.pattern]
-            variance[group.rows[:, None], group.gaps[group.pattern]] = diagonal
-        filled = mixed_fill(expected.filled, expected.posterior)
-        for of_class, share in zip(expected.filled, expected.posterior.T, strict=True):
-            variance += share[:, None] * (of_class - filled) ** 2
-        return Conditional(filled, variance, expected.posterior)
 
-    def fill(self, Z: FloatArray, posterior: FloatArray | None = None) -> FloatArray:
-        """Return rows (n_rows, n_columns) with their conditional means at the gaps."""
-        expected = _expect(Z, self, gap_groups(np.isnan(Z)), posterior)
-        return mixed_fill(expected.filled, expected.posterior)
+    @abstractmethod
+    def variances(self, Z: FloatArray, details: Any) -> FloatArray:
+        """Return the conditional variances of the gaps within a class, 0 at observed cells."""
 
-    def draw(
+    @abstractmethod
+    def fitted(
         self,
         Z: FloatArray,
-        generator: np.random.Generator,
-        posterior: FloatArray | None = None,
-    ) -> FloatArray:
-        """Return rows (n_rows, n_columns) with a draw of the missing cells given the others."""
-        groups = gap_groups(np.isnan(Z))
-        expected = _expect(Z, self, groups, posterior)
-        chosen = drawn_classes(expected.posterior, generator)
-        drawn = np.array(expected.filled)[chosen, np.arange(len(Z))]
-        for group, inverse in zip(groups, expected.inverses, strict=True):
+        strength: float,
+        weights: FloatArray,
+        classes: IntArray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 30,
+    ) -> Self:
+        """Return the law of rows in standard units, by EM that starts from this one.
+
+        `classes` has the codes 0, 1, … of the rows' classes, -1 where there is no label. EM stops
+        when a round moves the filled cells by at most `tol` in the root mean square.
+        """
+
+    @abstractmethod
+    def draw(self, Z: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Return rows with a draw of the missing cells given the others."""
+
+    def fill(self, Z: FloatArray, posterior: FloatArray | None = None) -> FloatArray:
+        """Return rows with their conditional means at the gaps."""
+        fills, posterior, _ = self.expect(Z, posterior)
+        return mixed_fill(fills, posterior)
+
+    def conditional(self, Z: FloatArray) -> Conditional:
+        """Return fills, variances and probabilities of the classes of rows."""
+        fills, posterior, details = self.expect(Z)
+        filled, variance = mixed_fill(fills, posterior), self.variances(Z, details)
+        for of_class, share in zip(fills, posterior.T, strict=True):
+            variance += share[:, None] * (of_class - filled) ** 2
+        return Conditional(filled, variance, posterior)
+
+
+@dataclass(frozen=True)
+class Normal(Law):
+    """A law with any covariance."""
+
+    covariance: FloatArray  # (n_columns, n_columns)
+
+    def expect(
+        self, Z: FloatArray, posterior: FloatArray | None = None
+    ) -> tuple[list[FloatArray], FloatArray, list[tuple[GapGroup, FloatArray]]]:
+        """Return what `Law.expect` does, and the covariances of each group's patterns of gaps."""
+        missing = np.isnan(Z)
+        precision = np.asarray(np.linalg.inv(self.covariance))
+        groups = [
+            (group, np.linalg.inv(precision[group.gaps[:, :, None], group.gaps[:, None, :]]))
+            for group in gap_groups(missing)
+        ]
+        fills, distances = [], np.zeros((len(self.means), len(Z)))
+        for mean, distance in zip(self.means, distances, strict=True):
+            deviation = np.where(missing, 0.0, Z - mean)
+            slope = rows_times(deviation, precision)
+            own = np.where(missing, mean, Z)
+            distance += np.einsum("ij,ij->i", deviation, slope)
+            for group, inverse in groups:
+                at_gaps = slope[group.cells]
+                step = (inverse[group.pattern] @ at_gaps[..., None])[..., 0]
+                own[group.cells] -= step
+                distance[group.rows] -= np.einsum("ij,ij->i", at_gaps, step)
+            fills.append(own)
+        if posterior is None:
+            posterior = class_posterior(distances, self.shares)
+        return fills, posterior, groups
+
+    def variances(self, Z: FloatArray, details: list[tuple[GapGroup, FloatArray]]) -> FloatArray:
+        """Return the conditional variances of the gaps, 0 at observed cells."""
+        variance = np.zeros_like(Z)
+        for group, inverse in details:
+            variance[group.cells] = np.diagonal(inverse, axis1=1, axis2=2)[group.pattern]
+        return variance
+
+    def draw(self, Z: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Return rows with a draw of the missing cells given the others."""
+        fills, posterior, groups = self.expect(Z)
+        drawn = np.array(fills)[drawn_classes(posterior, generator), np.arange(len(Z))]
+        for group, inverse in groups:
             root = np.linalg.cholesky(inverse)[group.pattern]
             noise = generator.standard_normal((*root.shape[:2], 1))
-            drawn[group.rows[:, None], group.gaps[group.pattern]] += (root @ noise)[..., 0]
+            drawn[group.cells] += (root @ noise)[..., 0]
         return drawn
 
+    def fitted(
+        self,
+        Z: FloatArray,
+        strength: float,
+        weights: FloatArray,
+        classes: IntArray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 30,
+    ) -> Normal:
+        """Return the fit that starts from this law."""
+        missing = np.isnan(Z)
+        normal, before = self, None
+        for _ in range(max_iter):
+            # 1. E-step.
+            fills, posterior, groups = normal.expect(Z)
+            posterior = with_labels(posterior, classes)
+            # 2. M-step.
+            normal = _maximise(fills, posterior, groups, weights, strength)
+            now = mixed_fill(fills, posterior)[missing]
+            if before is not None and _movement(now, before) <= tol:
+                break
+            before = now
+        return normal
 
-class _Expectation(NamedTuple):
-    filled: list[FloatArray]  # for each class, (n_rows, n_columns)
-    posterior: FloatArray  # (n_rows, n_classes)
-    inverses: list[FloatArray]  # for each group, (n_patterns, n_gaps, n_gaps): covariances
 
+@dataclass(frozen=True)
+class Factors(Law):
+    """A law whose covariance is low rank plus diagonal."""
 
-def _expect(
-    Z: FloatArray, normal: Normal, groups: list[GapGroup], posterior: FloatArray | None
-) -> _Expectation:
-    """Return the E-step's conditional means and covariances."""
-    missing = np.isnan(Z)
-    precision = np.asarray(np.linalg.inv(normal.covariance))
-    inverses = [np.linalg.inv(precision[gaps[:, :, None], gaps[:, None, :]]) for *_, gaps in groups]
-    filled, distances = [], np.zeros((len(normal.means), len(Z)))
-    for mean, distance in zip(normal.means, distances, strict=True):
-        deviation = np.where(missing, 0.0, Z - mean)
-        slope = rows_times(deviation, precision)
-        own = np.where(missing, mean, Z)
-        distance += np.einsum("ij,ij->i", deviation, slope)
-        for (rows, pattern, gaps), inverse in zip(groups, inverses, strict=True):
-            cells = (rows[:, None], gaps[pattern])
-            at_gaps = slope[cells]
-            step = (inverse[pattern] @ at_gaps[..., None])[..., 0]
-            own[cells] -= step
-            distance[rows] -= np.einsum("ij,ij->i", at_gaps, step)
-        filled.append(own)
-    if posterior is None:
-        posterior = class_posterior(distances, normal.shares)
-    return _Expectation(filled, posterior, inverses)
+    loadings: FloatArray  # (n_columns, n_factors): W
+    noise: FloatArray  # (n_columns,): d
+
+    def expect(
+        self, Z: FloatArray, posterior: FloatArray | None = None
+    ) -> tuple[list[FloatArray], FloatArray, tuple[list[FloatArray], FloatArray]]:
+        """Return what `Law.expect` does, and the factors' means for each class and covariances."""
+        observed = ~np.isnan(Z)
+        n_factors = self.loadings.shape[1]
+        scaled = self.loadings / self.noise[:, None]
+        # (n_columns, n_factors^2): what each observed cell adds to the factors' precision.
+        products = (scaled[:, :, None] * self.loadings[:, None, :]).reshape(len(scaled), -1)
+        precision = rows_times(observed.astype(float), products)
+        precision = precision.reshape(-1, n_factors, n_factors) + np.eye(n_factors)
+        spread = np.asarray(np.linalg.inv(precision))
+        loadings = np.ascontiguousarray(self.loadings.T)
+        fills, factors, distances = [], [], np.zeros((len(self.means), len(Z)))
+        for mean, distance in zip(self.means, distances, strict=True):
+            deviation = np.where(observed, Z - mean, 0.0)
+            pull = rows_times(deviation, scaled)
+            own = (spread @ pull[..., None])[..., 0]
+            distance += (deviation**2 / self.noise).sum(axis=1)
+            distance -= np.einsum("ij,ij->i", pull, own)
+            fills.append(np.where(observed, Z, mean + rows_times(own, loadings)))
+            factors.append(own)
+        if posterior is None:
+            posterior = class_posterior(distances, self.shares)
+        return fills, posterior, (factors, spread)
+
+    def variances(self, Z: FloatArray, details: tuple[list[FloatArray], FloatArray]) -> FloatArray:
+        """Return the conditional variances of the gaps, 0 at observed cells."""
+        W = self.loadings
+        variance = np.einsum("jr,nrs,js->nj", W, details[1], W, optimize=True) + self.noise
+        return np.where(np.isnan(Z), variance, 0.0)
+
+    def draw(self, Z: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Return rows with a draw of the missing cells given the others."""
+        _, posterior, (factors, spread) = self.expect(Z)
+        chosen = drawn_classes(posterior, generator)
+        own = np.array(factors)[chosen, np.arange(len(Z))]
+        noise = generator.standard_normal((*own.shape, 1))
+        own += (np.linalg.cholesky(spread) @ noise)[..., 0]
+        drawn = self.means[chosen] + own @ self.loadings.T
+        drawn += generator.standard_normal(Z.shape) * np.sqrt(self.noise)
+        return np.where(np.isnan(Z), drawn, Z)
+
+    def fitted(
+        self,
+        Z: FloatArray,
+        strength: float,
+        weights: FloatArray,
+        classes: IntArray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 30,
+    ) -> Factors:
+        """Return the fit that starts from this law."""
+        n_rows, n_columns = Z.shape
+        observed = ~np.isnan(Z)
+        known = np.where(observed, Z, 0.0)
+        counts = observed * weights[:, None]
+        totals = counts.sum(axis=0)
+        law, before = self, None
+        pseudo = MEAN_ROWS if len(self.means) > 1 else 0.0
+        for _ in range(max_iter):
+            # 1. E-step.
+            fills, posterior, (factors, spread) = law.expect(Z)
+            posterior = with_labels(posterior, classes)
+            now = mixed_fill(fills, posterior)
+            if before is not None and _movement(now, before) <= tol:
+                break
+            before = now
+            # 2. M-step. The deviations and factors are those under the classes' odds.
+            own = mixed_fill(factors, posterior)
+            deviation = np.where(observed, known - posterior @ law.means, 0.0)
+            squares = (spread + own[:, :, None] * own[:, None, :]).reshape(n_rows, -1)
+            n_factors = own.shape[1]
+            gram = (counts.T @ squares).reshape(n_columns, n_factors, n_factors)
+            gram += strength * np.eye(n_factors)
+            slope = (counts * deviation).T @ own
+            loadings = np.asarray(np.linalg.solve(gram, slope[..., None])[..., 0])
+            left = (counts * deviation**2).sum(axis=0) - (loadings * slope).sum(axis=1)
+            noise = (np.maximum(left, 0.0) + strength) / (totals + strength)
+            unexplained = counts * (known - own @ loadings.T)
+            common = unexplained.sum(axis=0) / np.maximum(totals, 1e-300)
+            sums = posterior.T @ unexplained + pseudo * common
+            sizes = posterior.T @ counts + pseudo
+            mean = sums / np.maximum(sizes, 1e-300)
+            law = Factors(mean, weights @ posterior / weights.sum(), loadings, noise)
+        return law
 
 
 def class_posterior(distances: FloatArray, shares: FloatArray) -> FloatArray:
@@ -209,54 +352,35 @@ def drawn_classes(posterior: FloatArray, generator: np.random.Generator) -> IntA
     return np.asarray(above.sum(axis=1))
 
 
-def fit_normal(
-    Z: FloatArray,
+def _maximise(
+    fills: list[FloatArray],
+    posterior: FloatArray,
+    groups: list[tuple[GapGroup, FloatArray]],
+    weights: FloatArray,
     strength: float,
-    *,
-    weights: FloatArray | None = None,
-    classes: IntArray | None = None,
-    start: Normal | None = None,
-    tol: float = 1e-3,
-    max_iter: int = 30,
 ) -> Normal:
-    """Return the normal law of incomplete rows in standard units, by EM.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_rows, n_columns)
-        Rows with NaN at the gaps.
-    strength : float
-        Pseudo-rows of unit covariance, in (0, inf).
-    weights : ndarray of shape (n_rows,) or None
-        Weights of the rows; None weights every row 1.
-    classes : ndarray of int of shape (n_rows,) or None
-        Codes 0, 1, … of the classes, -1 where a row has no label; None has one class.
-    start : Normal or None
-        Where EM starts; None is unit covariance about mean 0.
-    tol, max_iter : float and int
-        EM stops when a round moves the filled cells by at most `tol` in the root mean square, or
-        after `max_iter` rounds.
-    """
-    n_rows, n_columns = Z.shape
-    missing = np.isnan(Z)
-    groups = gap_groups(missing)
-    weights = np.ones(n_rows) if weights is None else weights
-    if start is None:
-        start = normal_of_means(
-            n_columns, 1 if classes is None else int(classes.max(initial=0)) + 1
-        )
-    normal, before = start, None
-    for _ in range(max_iter):
-        # 1. E-step.
-        expected = _expect(Z, normal, groups, None)
-        posterior = with_labels(expected.posterior, classes)
-        # 2. M-step.
-        normal = _maximise(expected, posterior, groups, weights, strength)
-        now = mixed_fill(expected.filled, posterior)[missing]
-        if before is not None and movement(now, before) <= tol:
-            break
-        before = now
-    return normal
+    """Return the M-step's means and covariance."""
+    n_columns = fills[0].shape[1]
+    counts = posterior * weights[:, None]
+    totals, total = counts.sum(axis=0), float(weights.sum())
+    sums = np.array([count @ own for count, own in zip(counts.T, fills, strict=True)])
+    common = sums.sum(axis=0) / total
+    pseudo = MEAN_ROWS if len(fills) > 1 else 0.0
+    means = (sums + pseudo * common) / (totals + pseudo)[:, None]
+    # The weighted sum of the rows' conditional covariances.
+    flat = np.zeros(n_columns**2)
+    for (rows, pattern, gaps), inverse in groups:
+        weight = np.bincount(pattern, weights[rows], len(gaps))
+        places = gaps[:, :, None] * n_columns + gaps[:, None, :]
+        terms = weight[:, None, None] * inverse
+        flat += np.bincount(places.ravel(), terms.ravel(), n_columns**2)
+    scatter = flat.reshape(n_columns, n_columns)
+    for mean, count, own in zip(means, counts.T, fills, strict=True):
+        deviation = own - mean
+        scatter += (deviation * count[:, None]).T @ deviation
+    scatter += pseudo * (means - common).T @ (means - common)
+    covariance = (scatter + strength * np.eye(n_columns)) / (total + strength)
+    return Normal(means, totals / total, 0.5 * (covariance + covariance.T))
 
 
 def normal_of_means(n_columns: int, n_classes: int = 1) -> Normal:
@@ -265,58 +389,24 @@ def normal_of_means(n_columns: int, n_classes: int = 1) -> Normal:
     return Normal(np.zeros((n_classes, n_columns)), shares, np.eye(n_columns))
 
 
-def movement(now: FloatArray, before: FloatArray) -> float:
+def factors_of_means(n_columns: int, n_classes: int = 1) -> Factors:
+    """Return the law without factors, which fills rows in standard units with their means."""
+    means, shares = np.zeros((n_classes, n_columns)), np.full(n_classes, 1.0 / n_classes)
+    return Factors(means, shares, np.zeros((n_columns, 1)), np.ones(n_columns))
+
+
+def principal_factors(Z: FloatArray, n_classes: int) -> Factors:
+    """Return the principal components of rows filled with means, where EM may start."""
+    known = np.nan_to_num(Z)
+    n_rows, n_columns = known.shape
+    n_factors = max(1, min(MOST_FACTORS, n_rows // ROWS_A_FACTOR, n_columns - 1))
+    left, sizes, right = np.linalg.svd(known / np.sqrt(n_rows), full_matrices=False)
+    loadings = (right[:n_factors].T * sizes[:n_factors])[:, ::-1]
+    noise = np.maximum(1.0 - (loadings**2).sum(axis=1), 0.1)
+    shares = np.full(n_classes, 1.0 / n_classes)
+    return Factors(np.zeros((n_classes, n_columns)), shares, loadings, noise)
+
+
+def _movement(now: FloatArray, before: FloatArray) -> float:
     """Return the root mean square of what filled cells moved by."""
     return float(np.sqrt(np.mean((now - before) ** 2))) if now.size else 0.0
-
-
-def _maximise(
-    expected: _Expectation,
-    posterior: FloatArray,
-    groups: list[GapGroup],
-    weights: FloatArray,
-    strength: float,
-) -> Normal:
-    """Return the M-step's means and covariance."""
-    n_classes, n_columns = posterior.shape[1], expected.filled[0].shape[1]
-    counts = posterior * weights[:, None]
-    totals, total = counts.sum(axis=0), float(weights.sum())
-    sums = np.array([count @ own for count, own in zip(counts.T, expected.filled, strict=True)])
-    common = sums.sum(axis=0) / total
-    pseudo = MEAN_ROWS if n_classes > 1 else 0.0
-    means = (sums + pseudo * common) / (totals + pseudo)[:, None]
-    scatter = _conditional_scatter(groups, expected.inverses, weights, n_columns)
-    for mean, count, own in zip(means, counts.T, expected.filled, strict=True):
-        deviation = own - mean
-        scatter += (deviation * count[:, None]).T @ deviation
-    scatter += pseudo * (means - common).T @ (means - common)
-    covariance = (scatter + strength * np.eye(n_columns)) / (total + strength)
-    return Normal(means, totals / total, 0.5 * (covariance + covariance.T))
-
-
-def _conditional_scatter(
-    groups: list[GapGroup], inverses: list[FloatArray], weights: FloatArray, n_columns: int
-) -> FloatArray:
-    """Return the weighted sum of the rows' conditional covariances."""
-    total = np.zeros(n_columns**2)
-    for (rows, pattern, gaps), inverse in zip(groups, inverses, strict=True):
-        weight = np.bincount(pattern, weights[rows], len(gaps))
-        places = gaps[:, :, None] * n_columns + gaps[:, None, :]
-        terms = weight[:, None, None] * inverse
-        total += np.bincount(places.ravel(), terms.ravel(), n_columns**2)
-    return total.reshape(n_columns, n_columns)
-
-
-def log_likelihood(Z: FloatArray, normal: Normal) -> FloatArray:
-    """Return the log-likelihood of the observed cells of each row, shape (n_rows,)."""
-    values = np.zeros(len(Z))
-    for i, row in enumerate(Z):
-        known = ~np.isnan(row)
-        covariance = normal.covariance[np.ix_(known, known)]
-        offsets = row[known] - normal.means[:, known]
-        solved = np.linalg.solve(covariance, offsets.T)
-        distances = (offsets.T * solved).sum(axis=0)
-        densities = normal.shares * np.exp(-0.5 * (distances - distances.min()))
-        constant = known.sum() * np.log(2.0 * np.pi) + np.linalg.slogdet(covariance)[1]
-        values[i] = np.log(densities.sum()) - 0.5 * (distances.min() + constant)
-    return values

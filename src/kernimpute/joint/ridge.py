@@ -149,16 +149,8 @@ def fit_ridge(
 ) -> tuple[KernelRidge, FloatArray]:
     """Return the average of kernel ridges and its leave-one-out scores, (n_rows, n_targets).
 
-    Parameters
-    ----------
-    rows : Rows
-        The training rows.
-    Y : ndarray of shape (n_rows, n_targets)
-        What is predicted, centred. All targets share their kernels and ridges.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows, positive.
-    order : ndarray of int of shape (n_rows,)
-        The rows in the order in which they become landmarks, where there are more.
+    `Y` (n_rows, n_targets) is centred; all targets share their kernels and ridges. The first of the
+    `order` become landmarks, where there are more rows.
     """
     some = np.sort(order[:MOST_LANDMARKS])
     landmarks = rows.at(some)
@@ -200,8 +192,7 @@ def _compared(rows: Rows, Y: FloatArray, weights: FloatArray) -> list[Fit]:
 
 def _fits(kernel: MixedKernel, spectrum: Spectrum, Y: FloatArray, weights: FloatArray) -> list[Fit]:
     """Return the fits of one kernel, for every ridge."""
-    rotated = spectrum.rotated(Y)
-    fits = []
+    rotated, fits = spectrum.rotated(Y), []
     for ridge in RIDGES:
         errors = spectrum.held_out_errors(Y, rotated, ridge)
         total = float(weights @ (errors**2).sum(axis=1))

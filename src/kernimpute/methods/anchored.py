@@ -15,17 +15,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 from scipy.optimize import brentq
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
-from kernimpute.core.projections import project_psd, psd_projection, symmetrise
+from kernimpute.core.projections import project_psd, symmetrise
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import Callback, Status, StopRule
 from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
-from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
 
 PENALTY = 5.0
 """Penalty between the two copies of K, relative to the anchor's curvature 2 eta. On real tables 3
@@ -70,9 +69,8 @@ class Problem(NamedTuple):
         pull = (coupling(b) + 2.0 * Z) / (4.0 * self.eta)
         return np.clip(pull + self.anchor, self.lower, self.upper)
 
-    def lower_bound(self, b: FloatArray, Z: FloatArray, K: FloatArray | None = None) -> float:
-        """Return the Lagrangian at its minimiser K: a lower bound, by weak duality."""
-        K = self.minimiser(b, Z) if K is None else K
+    def lower_bound(self, b: FloatArray, Z: FloatArray, K: FloatArray) -> float:
+        """Return the Lagrangian, at its minimiser K a lower bound by weak duality."""
         return self.value(K, b) - float(np.vdot(Z, K))
 
     def value(self, K: FloatArray, b: FloatArray) -> float:
@@ -114,18 +112,18 @@ def stage_one(
     if problem.ridge:
         is_psd = rows.kernel.is_positive_semidefinite
         converged = Status.RAISED if is_psd else Status.NOT_PSD
-    rounds, status = Rounds(stop.tol, callback), None
+    rounds, status = StageOneRounds(stop.tol, callback), None
     if math.isinf(eta):
         machine = dual.solve(anchor)
         return _finish(rows, problem, Certificate(anchor, machine, 0.0), 0.0, converged, rounds)
     b = _start(problem, dual.solve(anchor) if guess is None else guess)
-    K, P, Z, n_negative = anchor, anchor, np.zeros_like(anchor), None
+    K, P, Z = anchor, anchor, np.zeros_like(anchor)
     bound, caution = -math.inf, FIRST_CAUTION
     best: Certificate | None = None
     for t in range(1, stop.max_iter + 1):
         before = (K, b, bound)
         # 1) The multiplier of the cone, and the K that minimises over the box at it.
-        Z, P, n_negative = multiplier_step(problem, b, Z, P, t, n_negative)
+        Z, P = multiplier_step(problem, b, Z, P, t)
         K = problem.minimiser(b, Z)
         # 2) The coefficients; the bound that counts is the largest so far.
         b, value, caution = proximal_step(problem, K, b, Z, caution)
@@ -135,20 +133,20 @@ def stage_one(
             rise = bound - before[2] if t > 1 else 0.0
             best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
         gap = math.nan if best is None else relative_gap(best.value, bound)
-        status = rounds.add(
+        status = rounds.end(
             bound,
             watched=math.inf if best is None else gap,
             gap=gap,
             inner_iterations=1,
-            kernel=(K, before[0]),
-            dual=(b, before[1]),
+            changes={"kernel": (K, before[0]), "dual": (b, before[1])},
         )
         if status is Status.DIVERGED:
             _, b, bound = before
         if status is not None:
             break
     if bound == -math.inf:
-        bound = problem.lower_bound(b, np.zeros_like(anchor))
+        Z = np.zeros_like(anchor)
+        bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
     # 4) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
     #    Any coefficients bound the anchor's value from below: near the saddle those at hand
     #    show that the anchor is no better, and spare its machine.
@@ -170,13 +168,12 @@ def _finish(
     found: Certificate,
     gap: float,
     status: Status,
-    rounds: Rounds,
+    rounds: StageOneRounds,
 ) -> LearnedKernel:
     """Return the result, with the ridge taken off the kernel matrix."""
-    K, b = found.K, found.dual_coef
+    K, b, _ = found
     intercept = rows.dual.intercept(K, b)
-    if problem.ridge:
-        K = K - problem.ridge * np.eye(K.shape[0])
+    K = K - problem.ridge * np.eye(K.shape[0])
     return finish(rows, K, b, intercept, status, rounds.records, gap=gap)
 
 
@@ -198,10 +195,8 @@ def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Pro
         ridge = RIDGE * scale + max(0.0, -float(np.linalg.eigvalsh(interior)[0]))
     if not kernel.is_positive_semidefinite:
         ridge = max(ridge, -1.01 * float(np.linalg.eigvalsh(anchor)[0]))
-    if ridge:
-        raised = ridge * np.eye(anchor.shape[0])
-        anchor, lower, upper = anchor + raised, lower + raised, upper + raised
-        interior = interior + raised
+    raised = ridge * np.eye(len(anchor))
+    anchor, lower, upper, interior = (M + raised for M in (anchor, lower, upper, interior))
     return Problem(rows.dual, eta, anchor, lower, upper, interior, ridge)
 
 
@@ -209,8 +204,8 @@ def _start(problem: Problem, machine: FloatArray) -> FloatArray:
     """Return the machine on the anchor scaled to where the kernel has answered.
 
     The machine can be far too large, most of all where C is large, because the coefficients' own
-    coupling will raise the kernel. The t in [0, 1] returned maximises
-    D(t b; anchor) - t^4 ||coupling||^2 / (16 eta), the objective where K answers without bounds.
+    coupling will raise the kernel. t in [0, 1] maximises D(t b; anchor) - t^4 ||coupling||^2 /
+    (16 eta), the objective where K answers without bounds.
     """
     linear = problem.dual.linear_value(machine)
     quadratic = 2.0 * (linear - problem.dual.value(problem.anchor, machine))
@@ -225,19 +220,13 @@ def _start(problem: Problem, machine: FloatArray) -> FloatArray:
 
 
 def multiplier_step(
-    problem: Problem,
-    b: FloatArray,
-    Z: FloatArray,
-    P: FloatArray,
-    t: int,
-    n_negative: int | None = None,
-) -> tuple[FloatArray, FloatArray, int]:
+    problem: Problem, b: FloatArray, Z: FloatArray, P: FloatArray, t: int
+) -> tuple[FloatArray, FloatArray]:
     """Return Z and P after one step of the alternating direction method, in round t.
 
     The exact projection would need up to hundreds of eigendecompositions, and the next round would
     discard it; this takes one. K has a copy in the box and a copy P in the cone, held together by Z
-    and a penalty rho (Boyd et al. 2011, section 3.4.3). The third value is the number of negative
-    eigenvalues, which tells the next step which end of the spectrum is short.
+    and a penalty rho (Boyd et al. 2011, section 3.4.3).
     """
     eta = problem.eta
     rho = 2.0 * eta * PENALTY * max(1.0, t / PATIENCE)
@@ -247,9 +236,9 @@ def multiplier_step(
     in_box = np.clip(centre, problem.lower, problem.upper)
     # 2) Z <- the projection of M = Z - rho (that copy, over-relaxed towards where it came from P).
     M = Z - rho * (RELAXATION * in_box + (1.0 - RELAXATION) * P)
-    Z, n_negative = psd_projection(M, n_negative)
+    Z = project_psd(M)
     # 3) P <- the projection of -M / rho, which by Moreau's theorem is what M lacks to the new Z.
-    return Z, (Z - M) / rho, n_negative
+    return Z, (Z - M) / rho
 
 
 def proximal_step(
@@ -271,7 +260,7 @@ def proximal_step(
     weight = float(np.vdot(now, now)) / (2.0 * problem.eta)
     for _ in range(TRIES):
         b = proximal_machine(dual, K, now, caution * weight)
-        bound = problem.lower_bound(b, Z)
+        bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
         moved = 0.5 * weight * float(np.vdot(b - now, b - now))
         # What the bound lacks to the value of a K that would not answer.
         short = before + dual.value(K, b) - dual.value(K, now) - bound
@@ -284,20 +273,13 @@ def proximal_step(
 
 def proximal_machine(dual: Dual, K: FloatArray, now: FloatArray, weight: float) -> FloatArray:
     """Return the maximiser of D(b; K) - weight ||b - now||^2 / 2, or nearly so."""
-    raised = K.copy()
-    raised[np.diag_indices_from(raised)] += weight
+    raised = K + weight * np.eye(len(K))
+    targets = dual.targets + weight * now
     columns = [
         solve_dual(
-            raised,
-            dual.targets[:, k] + weight * now[:, k],
-            dual.lower[:, k],
-            dual.upper[:, k],
-            dual.epsilon,
-            now[:, k],
-            tol=MACHINE_TOL,
-            max_rounds=MACHINE_ROUNDS,
+            raised, y, lower, upper, dual.epsilon, b, tol=MACHINE_TOL, max_rounds=MACHINE_ROUNDS
         ).point
-        for k in range(dual.n_problems)
+        for y, lower, upper, b in zip(targets.T, dual.lower.T, dual.upper.T, now.T, strict=True)
     ]
     return np.stack(columns, axis=1)
 
@@ -319,10 +301,9 @@ def _improve(
 ) -> Certificate | None:
     """Return the better of the best certificate so far and one at K, if this is worth its cost.
 
-    A certificate that would end the run is tried at the first three rounds and then where a power
-    of 1.25 is passed. Any better one is tried at the powers of 2 from the eighth round on, so that
-    a run that stops early has it. These rounds do not depend on where a run ends, so that more
-    rounds never end with a worse certificate.
+    One that would end the run is tried at the first three rounds and where a power of 1.25 is
+    passed; any better one at the powers of 2 from the eighth round on, so that a run that stops
+    early has it. The rounds do not depend on where a run ends, so that more never end worse.
     """
     smallest = math.inf if best is None else best.value
     to_keep = t >= 8 and t & (t - 1) == 0
@@ -343,24 +324,19 @@ def certify(
 ) -> Certificate | None:
     """Return a certificate near a K of the box, or None where its value is not wanted.
 
-    Any feasible b gives a first look at the value: where this is not wanted, K is not repaired and
-    no machine is solved. `is_wanted` must accept every value below one that it accepts.
+    Any feasible b gives a first look at the value, before K is repaired, which raises it as a rule,
+    and a machine is solved. `is_wanted` must accept every value below one that it accepts.
     """
-    if _is_psd(K):
-        feasible = symmetrise(K)
-    else:
-        # The repair raises the objective, as a rule.
+    feasible: FloatArray | None = symmetrise(K)
+    if not _is_psd(K):
         if not is_wanted(problem.value(K, b)):
             return None
         nearly = nearly_feasible(problem, K)
         if not is_wanted(problem.value(nearly, b)):
             return None
         # As little of the interior as suffices; what is still negative is little.
-        mixed = _least_mixture(nearly, problem.interior)
-        if mixed is None:
-            return None
-        feasible = mixed
-    if not is_wanted(problem.value(feasible, b)):
+        feasible = _least_mixture(nearly, problem.interior)
+    if feasible is None or not is_wanted(problem.value(feasible, b)):
         return None
     machine = proximal_machine(problem.dual, feasible, b, 0.0)
     value = problem.upper_bound(feasible, machine)
@@ -405,12 +381,9 @@ def _is_psd(K: FloatArray) -> bool:
 
 def _has_factor(M: FloatArray, jitter: float) -> bool:
     """Whether a symmetric matrix, its diagonal raised, has a finite Cholesky factor."""
-    raised = M.copy()
-    raised[np.diag_indices_from(raised)] += jitter
     try:
-        # The transpose of a symmetric matrix has the order in which LAPACK works in place.
-        factor = cholesky(raised.T, lower=True, check_finite=False, overwrite_a=True)
-    except LinAlgError:
+        factor = np.linalg.cholesky(M + jitter * np.eye(len(M)))
+    except np.linalg.LinAlgError:
         return False
     # LAPACK takes a NaN for a positive pivot.
     return bool(np.isfinite(np.diagonal(factor)).all())

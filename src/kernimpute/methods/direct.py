@@ -17,22 +17,20 @@ reference.
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 from scipy.optimize import Bounds, OptimizeResult, minimize, nnls
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import EPSILON
 from kernimpute.core.dual import coupling
-from kernimpute.core.kernels import BLOCK_CELLS
+from kernimpute.core.kernels import row_blocks
 from kernimpute.core.rows import LabelledRows
-from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
+from kernimpute.core.status import Callback, Rounds, Status, StopRule, Trace
 
 Rows = NDArray[np.intp]
 
@@ -96,9 +94,8 @@ def impute_directly(
     objective = _Objective(rows, X_reference, eta, numeric, solver_tol, twins)
     is_open = ~rows.observed & (weights > 0.0)[:, None]
     codes_are_open = bool((is_open & ~numeric).any())
-    cells = _Cells(is_open & numeric, weights)
     point = objective(X_reference)
-    log = _Log(callback, cells, point, eta)
+    log = _Log(callback, is_open & numeric, weights, point, eta)
     status = Status.INTERRUPTED if log.write(point, 0.0, n_evaluations=1) else Status.CONVERGED
     while status is not Status.INTERRUPTED:
         # 1. Numeric cells.
@@ -107,7 +104,7 @@ def impute_directly(
             budget = stop.max_iter - log.n_steps
             if codes_are_open:
                 budget = min(budget, STEPS_BETWEEN_CODES)
-            point, status = _descend(objective, point, cells, stop.tol, budget, log)
+            point, status = _descend(objective, point, stop.tol, budget, log)
         if status is Status.INTERRUPTED:
             break
         # 2. Categorical cells.
@@ -136,16 +133,9 @@ def _result(
 ) -> DirectImputation:
     dual = objective.rows.dual
     K, _ = objective.machine_kernel(point.X)
-    dual_coef = dual.solve(K, SOLVER_TOL, point.dual_coef)
-    return DirectImputation(
-        X=point.X,
-        dual_coef=dual_coef,
-        intercept=dual.intercept(K, dual_coef),
-        status=status,
-        objective=point.objective,
-        gap=gap,
-        trace=trace,
-    )
+    b = dual.solve(K, SOLVER_TOL, point.dual_coef)
+    intercept = dual.intercept(K, b)
+    return DirectImputation(point.X, b, intercept, status, point.objective, gap, trace)
 
 
 # ------------------------------------------------------------------------------ the objective
@@ -178,7 +168,15 @@ class _Objective:
     def __call__(self, X: FloatArray) -> _Point:
         K, differential = self.machine_kernel(X)
         dual_coef = self._share(X, self.rows.dual.solve(K, self.tol))
-        pull, active = _pull_of(dual_coef, differential)
+        coupled = None if differential is None else differential(coupling(dual_coef))
+        active = np.flatnonzero((dual_coef if coupled is None else coupled).any(axis=1))
+
+        def pull(rows: Rows, columns: Rows) -> FloatArray:
+            # A matrix of all rows is needed only where a projection makes it.
+            if coupled is None:
+                return np.asarray(dual_coef[rows] @ dual_coef[columns].T)
+            return coupled[np.ix_(rows, columns)]
+
         offset = X - self.X_reference
         offset[:, ~self.numeric] = offset[:, ~self.numeric] != 0.0
         anchored = self.eta * self.rows.sample_weight[:, None] * offset
@@ -186,7 +184,8 @@ class _Objective:
         del K
         gradient = np.where(self.numeric, 2.0 * anchored, 0.0)
         kernel = self.rows.kernel
-        for part in _row_blocks(active, active.size):
+        for block in row_blocks(active.size, active.size):
+            part = active[block]
             sums = kernel.sums(X[part], X[active])
             slopes = kernel.link_gradient(sums) * pull(part, active)
             if kernel.is_distance:
@@ -209,14 +208,19 @@ class _Objective:
         # Rows of weight 0 have no part in the machine, so they must not change its matrix.
         rows = np.flatnonzero(self.rows.sample_weight > 0.0)
         block = np.ix_(rows, rows)
-        K[block], differential = _project_psd_with_differential(K[block])
+        values, vectors = np.linalg.eigh(K[block])
+        kept = np.maximum(values, 0.0)
+        K[block] = (vectors * kept) @ vectors.T
+        slopes = np.tile((values > 0.0).astype(float), (values.size, 1))
+        run = values[:, None] - values
+        np.divide(kept[:, None] - kept, run, out=slopes, where=np.abs(run) > 1e-14)
 
-        def extended(M: FloatArray) -> FloatArray:
+        def differential(M: FloatArray) -> FloatArray:
             result = np.zeros(K.shape)
-            result[block] = differential(M[block])
+            result[block] = vectors @ (slopes * (vectors.T @ M[block] @ vectors)) @ vectors.T
             return result
 
-        return K, extended
+        return K, differential
 
     def _share(self, X: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return coefficients that twins share in proportion to their weights.
@@ -234,9 +238,7 @@ class _Objective:
         totals = np.bincount(twins, weights)[twins]
         shares = np.divide(weights, totals, out=np.zeros_like(totals), where=totals > 0.0)
         columns = [np.bincount(twins, column)[twins] * shares for column in dual_coef.T]
-        # The coefficient of a row without twins stays as it is, to the last bit.
-        is_single = np.bincount(twins)[twins] == 1
-        return np.where(is_single[:, None], dual_coef, np.stack(columns, axis=1))
+        return np.stack(columns, axis=1)
 
 
 def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] | None:
@@ -247,85 +249,42 @@ def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] 
     n = rows.X.shape[0]
     complete = np.where(rows.observed.all(axis=1), np.arange(n), -1)
     keys = np.column_stack([complete, rows.observed, X_reference, rows.dual.targets])
-    numbers: dict[bytes, int] = {}
-    # Adding 0 leaves one of the two zeros, so that rows are the same if their bytes are.
-    twins = np.array([numbers.setdefault(key.tobytes(), len(numbers)) for key in keys + 0.0])
-    return None if len(numbers) == n else twins
-
-
-def _pull_of(
-    dual_coef: FloatArray, differential: Callable[[FloatArray], FloatArray] | None
-) -> tuple[Callable[[Rows, Rows], FloatArray], Rows]:
-    """Return a function of rows and columns that gives blocks of the pull, and its nonzero rows."""
-    if differential is None:
-        # A matrix of all rows is never needed.
-        return (lambda rows, columns: dual_coef[rows] @ dual_coef[columns].T), np.flatnonzero(
-            dual_coef.any(axis=1)
-        )
-    pull = differential(coupling(dual_coef))
-    return (lambda rows, columns: pull[np.ix_(rows, columns)]), np.flatnonzero(pull.any(axis=1))
-
-
-def _project_psd_with_differential(
-    K: FloatArray,
-) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Project on the cone and return the (self-adjoint) derivative of the projection there."""
-    values, vectors = np.linalg.eigh(K)
-    kept = np.maximum(values, 0.0)
-    rise = kept[:, None] - kept[None, :]
-    run = values[:, None] - values[None, :]
-    slopes = np.divide(rise, run, out=np.zeros_like(rise), where=np.abs(run) > 1e-14)
-    same = np.abs(run) <= 1e-14
-    slopes[same] = np.broadcast_to(values[:, None] > 0.0, slopes.shape)[same]
-
-    def differential(M: FloatArray) -> FloatArray:
-        return np.asarray(vectors @ (slopes * (vectors.T @ M @ vectors)) @ vectors.T)
-
-    return np.asarray((vectors * kept) @ vectors.T), differential
-
-
-def _row_blocks(rows: Rows, n_columns: int) -> Iterator[Rows]:
-    """Yield a few rows at a time, so that no matrix of them with the columns is large."""
-    size = max(1, BLOCK_CELLS // max(1, n_columns))
-    for first in range(0, rows.size, size):
-        yield rows[first : first + size]
+    distinct, twins = np.unique(keys, axis=0, return_inverse=True)
+    return None if len(distinct) == n else twins.ravel()
 
 
 # ---------------------------------------------------------------------------- 1. numeric cells
 
 
-class _Cells:
-    """The numeric cells that may move; the descent's variables are these times `roots`."""
+class _Log(Rounds):
+    """The numeric cells that may move, the records of a descent, and its latest gradients.
 
-    def __init__(self, mask: BoolArray, sample_weight: FloatArray) -> None:
+    The descent's variables are the cells times `roots`.
+    """
+
+    def __init__(
+        self,
+        callback: Callback | None,
+        mask: BoolArray,
+        sample_weight: FloatArray,
+        start: _Point,
+        eta: float,
+    ) -> None:
+        super().__init__("direct", callback)
         self.mask = mask
         self.roots = np.sqrt(sample_weight)[np.nonzero(mask)[0]]
-
-    def gradient(self, point: _Point) -> FloatArray:
-        """Return the gradient in the variables."""
-        return point.gradient[self.mask] / self.roots
-
-    def projected_gradient(self, point: _Point) -> FloatArray:
-        """Return the gradient in the variables without what pushes against the box."""
-        gradient, values = self.gradient(point), point.X[self.mask]
-        blocked = ((values <= 0.0) & (gradient > 0.0)) | ((values >= 1.0) & (gradient < 0.0))
-        return np.where(blocked, 0.0, gradient)
-
-
-class _Log:
-    """The records and the latest gradients of a descent."""
-
-    def __init__(self, callback: Callback | None, cells: _Cells, start: _Point, eta: float) -> None:
-        self.callback = callback
-        self.cells = cells
-        steepest = float(np.linalg.norm(cells.projected_gradient(start)))
+        steepest = float(np.linalg.norm(self.projected_gradient(start)))
         # Against the anchor's curvature alone, such a slope could lower J by slope^2 / (4 eta).
         # Where that is within J's rounding, the slope is rounding too.
         is_slope = steepest**2 > 4.0 * eta * EPSILON * abs(start.objective)
         self.steepest = steepest if is_slope else 0.0
         self.gradients: deque[FloatArray] = deque(maxlen=GRADIENTS_KEPT)
-        self.records: list[Record] = []
-        self.began = time.perf_counter()
+
+    def projected_gradient(self, point: _Point) -> FloatArray:
+        """Return the gradient in the variables without what pushes against the box."""
+        gradient, values = point.gradient[self.mask] / self.roots, point.X[self.mask]
+        blocked = ((values <= 0.0) & (gradient > 0.0)) | ((values >= 1.0) & (gradient < 0.0))
+        return np.where(blocked, 0.0, gradient)
 
     @property
     def n_steps(self) -> int:
@@ -346,19 +305,15 @@ class _Log:
 
     def write(self, point: _Point, step: float, n_evaluations: int) -> bool:
         """Append a record and return whether the callback asks to stop."""
-        self.gradients.append(self.cells.projected_gradient(point))
+        self.gradients.append(self.projected_gradient(point))
         slope = _smallest_combination(np.stack(list(self.gradients)))
-        record = Record(
-            iteration=len(self.records),
+        return self.add(
+            len(self.records),
             objective=point.objective,
             gap=slope / self.steepest if self.steepest > 0.0 else 0.0,
             step_norms={"features": step},
             inner_iterations=n_evaluations,
-            seconds=time.perf_counter() - self.began,
-            stage="direct",
         )
-        self.records.append(record)
-        return self.callback is not None and bool(self.callback(record))
 
 
 def _smallest_combination(gradients: FloatArray) -> float:
@@ -368,28 +323,28 @@ def _smallest_combination(gradients: FloatArray) -> float:
     single gradient is small, but at the minimiser a convex combination of those around it is 0
     (Goldstein's subdifferential).
     """
-    triangle = np.asarray(qr(gradients.T, mode="r")[0])[: gradients.shape[0]]
+    triangle: FloatArray = np.asarray(np.linalg.qr(gradients.T, mode="r"))
     scale = float(np.abs(triangle).max(initial=0.0))
     if scale == 0.0:
         return 0.0
     # One heavy equation makes the weights sum to 1.
     heavy = np.full((1, gradients.shape[0]), 1e3)
     system = np.vstack([triangle / scale, heavy])
-    weights, _ = nnls(system, np.append(np.zeros(triangle.shape[0]), 1e3))
+    weights, _ = nnls(system, np.append(np.zeros(len(triangle)), 1e3))
     return float(np.linalg.norm(weights @ gradients) / weights.sum())
 
 
 def _descend(
-    objective: _Objective, start: _Point, cells: _Cells, tol: float, budget: int, log: _Log
+    objective: _Objective, start: _Point, tol: float, budget: int, log: _Log
 ) -> tuple[_Point, Status]:
     """Descend in the numeric cells from a point, by at most `budget` steps."""
     if budget <= 0:
         return start, Status.MAX_ITER
     # L-BFGS-B first steps by the gradient itself. Where that is short, this makes its length 1, as
     # the box's, so that the unit of J does not matter.
-    unit = min(1.0, float(np.linalg.norm(cells.projected_gradient(start)))) or 1.0
+    unit = min(1.0, float(np.linalg.norm(log.projected_gradient(start)))) or 1.0
     latest = accepted = start
-    first = evaluated = start.X[cells.mask] * cells.roots
+    first = evaluated = start.X[log.mask] * log.roots
     n_evaluations = 0
     is_interrupted = is_settled = False
 
@@ -397,10 +352,10 @@ def _descend(
         nonlocal latest, evaluated, n_evaluations
         if not np.array_equal(variables, evaluated):
             X = start.X.copy()
-            X[cells.mask] = variables / cells.roots
+            X[log.mask] = variables / log.roots
             latest, evaluated = objective(X), variables.copy()
             n_evaluations += 1
-        return latest.objective / unit, cells.gradient(latest) / unit
+        return latest.objective / unit, latest.gradient[log.mask] / log.roots / unit
 
     def accept(intermediate_result: OptimizeResult) -> None:
         nonlocal accepted, n_evaluations, is_interrupted, is_settled
@@ -417,7 +372,7 @@ def _descend(
         first,
         jac=True,
         method="L-BFGS-B",
-        bounds=Bounds(np.zeros_like(cells.roots), cells.roots),
+        bounds=Bounds(np.zeros_like(log.roots), log.roots),
         callback=accept,
         options={"maxiter": budget, "ftol": 0.0, "gtol": 0.0},
     )
@@ -463,7 +418,9 @@ def _best_changes(
     # Only cells of rows that the machine pulls on can gain.
     pulled = np.zeros_like(is_open)
     pulled[active] = is_open[active]
-    for part in _row_blocks(np.flatnonzero(pulled.any(axis=1)), active.size):
+    movable = np.flatnonzero(pulled.any(axis=1))
+    for block in row_blocks(movable.size, active.size):
+        part = movable[block]
         sums = kernel.sums(point.X[part], point.X[active])
         pull = np.where(part[:, None] == active, 0.0, point.pull(part, active))
         for column in np.flatnonzero(pulled[part].any(axis=0)):

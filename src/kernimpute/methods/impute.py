@@ -44,8 +44,8 @@ from kernimpute.core.kernels import Gaussian, Kernel
 from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.core.status import Callback, Status, StopRule, Trace
 from kernimpute.joint.reference import Reference, reference_kernel, reference_table
-from kernimpute.methods._stage_one import LearnedKernel, finish
 from kernimpute.methods.direct import impute_directly
+from kernimpute.methods.paper import LearnedKernel, finish
 
 if TYPE_CHECKING:
     from kernimpute.methods.recover import RecoveredFeatures
@@ -213,24 +213,39 @@ def impute(
     )
     check_choice("impute", "variant", variant, VARIANTS)
     options = _Options("impute", variant, eta, rho, radius, reference, tol, max_iter, callback)
+    stop = options.stop()
     if variant == "direct":
-        return _impute_directly(rows, options)
-    learned = _learn(rows, options)
-    recovered = _recover(rows, learned, options)
-    first, second = learned.status, recovered.status
+        start = reference_table(rows.X, rows.kernel, reference, "impute", rows.sample_weight)
+        weight = DIRECT_ETA * rows.dual.C if eta is None else eta
+        found = impute_directly(rows, start, eta=weight, stop=stop, callback=callback)
+        machine = *rows.dual.shaped(found.dual_coef, found.intercept), rows.dual.classes
+        return ImputationResult(
+            found.X,
+            *machine,
+            rows.kernel,
+            found.status,
+            found.trace,
+            stage_one=None,
+            stage_two=None,
+        )
+    one = _learn(rows, options, stop)
+    # Stage II: cell by cell exactly, or by the released descent where there is one.
+    if variant == "released" and isinstance(rows.kernel, Gaussian):
+        from kernimpute.methods import released
+
+        two = released.stage_two(rows.X, one.target, callback=callback)
+    else:
+        from kernimpute.methods.recover import recover_features
+
+        # A target of `released` has no bounds; beyond these all sums are equally out of reach.
+        target = np.clip(one.target, -FARTHEST, FARTHEST)
+        two = recover_features(rows.X, target, kernel=rows.kernel, callback=callback)
     # NOT_PSD and RAISED say more than a Stage II that converged.
-    says_more = not first.success or (second.success and first is not Status.CONVERGED)
-    return ImputationResult(
-        X=recovered.X,
-        dual_coef=learned.dual_coef,
-        intercept=learned.intercept,
-        classes=learned.classes,
-        kernel=rows.kernel,
-        status=first if says_more else second,
-        trace=Trace(learned.trace.records + recovered.trace.records),
-        stage_one=learned,
-        stage_two=recovered,
-    )
+    says_more = two.status.success and one.status is not Status.CONVERGED
+    status = one.status if says_more or not one.status.success else two.status
+    trace = Trace(one.trace.records + two.trace.records)
+    machine = one.dual_coef, one.intercept, one.classes
+    return ImputationResult(two.X, *machine, rows.kernel, status, trace, one, two)
 
 
 def learn_kernel(
@@ -313,10 +328,10 @@ def learn_kernel(
         sample_weight=sample_weight,
     )
     check_choice("learn_kernel", "variant", variant, VARIANTS[1:])
-    return _learn(
-        rows,
-        _Options("learn_kernel", variant, eta, rho, radius, reference, tol, max_iter, callback),
+    options = _Options(
+        "learn_kernel", variant, eta, rho, radius, reference, tol, max_iter, callback
     )
+    return _learn(rows, options, options.stop())
 
 
 class _Options(NamedTuple):
@@ -332,19 +347,16 @@ class _Options(NamedTuple):
     max_iter: int | None
     callback: Callback | None
 
-    def check(self) -> None:
-        """Refuse weights, radius and stop rule outside their ranges."""
-        for name in ("eta", "rho"):
-            if getattr(self, name) is not None:
-                check_real(self.owner, name, getattr(self, name), 0.0, inf_included=True)
-        for name in ("radius", "tol"):
-            if getattr(self, name) is not None:
-                check_real(self.owner, name, getattr(self, name), 0.0, low_included=True)
+    def stop(self) -> StopRule:
+        """Return the stop rule, or refuse weights, radius and stop rule outside their ranges."""
+        for name, value in (("eta", self.eta), ("rho", self.rho)):
+            if value is not None:
+                check_real(self.owner, name, value, 0.0, inf_included=True)
+        for name, value in (("radius", self.radius), ("tol", self.tol)):
+            if value is not None:
+                check_real(self.owner, name, value, 0.0, low_included=True)
         if self.max_iter is not None:
             check_integer(self.owner, "max_iter", self.max_iter, 0)
-
-    def stop(self) -> StopRule:
-        """Return the stop rule, with the variant's numbers for what is None."""
         default = STOP_RULES[self.variant]
         return StopRule(
             default.tol if self.tol is None else self.tol,
@@ -352,9 +364,8 @@ class _Options(NamedTuple):
         )
 
 
-def _learn(rows: LabelledRows, options: _Options) -> LearnedKernel:
+def _learn(rows: LabelledRows, options: _Options, stop: StopRule) -> LearnedKernel:
     """Run Stage I on checked rows, with the default rules for what is None."""
-    options.check()
     dual, missing_rate = rows.dual, float((~rows.observed).mean())
     if not missing_rate:
         sums = rows.kernel.sums(rows.X, rows.X)
@@ -363,14 +374,13 @@ def _learn(rows: LabelledRows, options: _Options) -> LearnedKernel:
         intercept, status = dual.intercept(K, b), Status.NOTHING_MISSING
         return finish(rows, K, b, intercept, status, [], target=sums, gap=0.0)
     _check_suits(rows, options)
-    owner, variant, eta, rho, radius, reference = options[:6]
+    owner, variant, eta, rho, radius, reference, *_, callback = options
     K_reference = reference_kernel(rows.X, rows.kernel, reference, owner, rows.sample_weight)
     guess = None
     if eta is None:
         guess = dual.solve(K_reference)
         # A machine without support vectors has norm 0, and eta must be positive.
         eta = float(np.linalg.norm(guess)) or dual.C
-    stop, callback = options.stop(), options.callback
     # A variant is imported when it is asked for: `direct` needs neither the others nor numba.
     if variant == "anchored":
         from kernimpute.methods import anchored
@@ -385,41 +395,6 @@ def _learn(rows: LabelledRows, options: _Options) -> LearnedKernel:
 
     rho = 5.0 * dual.C / missing_rate if rho is None else rho
     return paper.stage_one(rows, eta, rho, stop, callback, appendix=variant == "appendix")
-
-
-def _recover(rows: LabelledRows, learned: LearnedKernel, options: _Options) -> RecoveredFeatures:
-    """Run Stage II: cell by cell exactly, or by the released descent where there is one."""
-    if options.variant == "released" and isinstance(rows.kernel, Gaussian):
-        from kernimpute.methods import released
-
-        return released.stage_two(rows.X, learned.target, callback=options.callback)
-    from kernimpute.methods.recover import recover_features
-
-    # A target of `released` has no bounds; beyond these all sums are equally out of reach.
-    target = np.clip(learned.target, -FARTHEST, FARTHEST)
-    return recover_features(rows.X, target, kernel=rows.kernel, callback=options.callback)
-
-
-def _impute_directly(rows: LabelledRows, options: _Options) -> ImputationResult:
-    """Run `direct` from the reference table."""
-    options.check()
-    start = reference_table(
-        rows.X, rows.kernel, options.reference, options.owner, rows.sample_weight
-    )
-    eta = DIRECT_ETA * rows.dual.C if options.eta is None else options.eta
-    found = impute_directly(rows, start, eta=eta, stop=options.stop(), callback=options.callback)
-    dual_coef, intercept = rows.dual.shaped(found.dual_coef, found.intercept)
-    return ImputationResult(
-        X=found.X,
-        dual_coef=dual_coef,
-        intercept=intercept,
-        classes=rows.dual.classes,
-        kernel=rows.kernel,
-        status=found.status,
-        trace=found.trace,
-        stage_one=None,
-        stage_two=None,
-    )
 
 
 def _check_suits(rows: LabelledRows, options: _Options) -> None:

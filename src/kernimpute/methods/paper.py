@@ -1,15 +1,17 @@
 """Stage I as the paper prints it (`paper`), and as its appendix B has it (`appendix`).
 
 `finish` turns the learned kernel into the sums that Stage II, in `recover`, fits the features to.
-The two stages are the paper's Algorithm 1.
+The two stages are the paper's Algorithm 1. What all variants of Stage I share comes first.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.dual import Dual, coupling
@@ -17,15 +19,13 @@ from kernimpute.core.projections import (
     AdamMoments,
     BoxMultiplier,
     adam_step,
-    clip_and_centre,
     project_box_cone,
     project_box_psd,
     project_psd,
     symmetrise,
 )
 from kernimpute.core.rows import LabelledRows
-from kernimpute.core.status import Callback, Status, StopRule
-from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+from kernimpute.core.status import Callback, Record, Rounds, Status, StopRule, Trace
 
 LEARNING_RATE = 0.1
 """Adam's first step as a share of C; the paper leaves it open."""
@@ -39,6 +39,125 @@ FALLBACK = "the exact projection on the box and the cone was taken instead."
 INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
 UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
 
+# ------------------------------------------------------------------ what all variants share
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """A kernel matrix learned by Stage I, and the support vector machine that belongs to it.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        The learned kernel matrix.
+    target : ndarray of shape (n_samples, n_samples)
+        ``inverse_link(K)``, which Stage II fits. It is clipped to the bounds of the sums, so
+        that a kernel value that underflows does no harm; `released` does not clip it.
+    dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Signed coefficients; one column for each class where there are more than two.
+    intercept : float or ndarray of shape (n_classes,)
+        Intercepts of the decision functions ``K @ dual_coef + intercept``.
+    classes : ndarray of shape (n_classes,) or None
+        The labels in ascending order; None for a regression.
+    status : Status
+        How the run ended.
+    n_iter : int
+        Number of rounds.
+    gap : float
+        The certificate of `anchored`, which is for K alone: the objective at K, maximised over
+        the coefficients, exceeds the saddle value by at most this share of itself. With status
+        RAISED or NOT_PSD it holds for the raised matrices. Infinite where the reference kernel
+        is returned and is not positive semidefinite; NaN in the other variants.
+    trace : Trace
+        One record for each round.
+    """
+
+    K: FloatArray
+    target: FloatArray
+    dual_coef: FloatArray
+    intercept: float | FloatArray
+    classes: NDArray[np.generic] | None
+    status: Status
+    n_iter: int
+    gap: float
+    trace: Trace
+
+
+class StageOneRounds(Rounds):
+    """The rounds of Stage I so far, and its stop rule."""
+
+    def __init__(self, tol: float, callback: Callback | None) -> None:
+        super().__init__("Stage I", callback)
+        self._tol = tol
+
+    def end(
+        self,
+        objective: float,
+        *,
+        watched: float | None = None,
+        is_regular: bool = True,
+        changes: dict[str, tuple[FloatArray, FloatArray]],
+        **fields: Any,
+    ) -> Status | None:
+        """Record a round, and return how the run ends; None where it goes on.
+
+        `changes` are the new and the old value of each variable. The stop rule watches the largest
+        relative change unless another quantity is given.
+        """
+        is_regular = is_regular and math.isfinite(objective)
+        is_regular = is_regular and all(np.isfinite(new).all() for new, _ in changes.values())
+        norms = {name: _relative_step(*pair) for name, pair in changes.items() if is_regular}
+        asked_to_stop = self.add(
+            len(self.records) + 1,
+            objective=objective if is_regular else math.nan,
+            step_norms=norms,
+            **fields,
+        )
+        if not is_regular:
+            return Status.DIVERGED
+        if (max(norms.values()) if watched is None else watched) <= self._tol:
+            return Status.CONVERGED
+        return Status.INTERRUPTED if asked_to_stop else None
+
+
+def _relative_step(new: FloatArray, old: FloatArray) -> float:
+    return float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(new)), 1e-12)
+
+
+def penalised_value(
+    dual: Dual, K: FloatArray, b: FloatArray, *penalties: tuple[float, FloatArray]
+) -> float:
+    """Return ``D(b; K) + sum of weight ||offset||^2``, the objective of eq. (Stage1)."""
+    value = dual.value(K, b)
+    for weight, offset in penalties:
+        # An infinite weight leaves rounding as the only offset.
+        value += weight * float(np.vdot(offset, offset)) if math.isfinite(weight) else 0.0
+    return value
+
+
+def finish(
+    rows: LabelledRows,
+    K: FloatArray,
+    b: FloatArray,
+    intercept: FloatArray,
+    status: Status,
+    records: list[Record],
+    *,
+    target: FloatArray | None = None,
+    gap: float = math.nan,
+) -> LearnedKernel:
+    """Return the result; the target is K's sums within their bounds unless it is given."""
+    if target is None:
+        # With a tiny gamma the sums overflow; their bounds are finite.
+        with np.errstate(over="ignore"):
+            sums = rows.kernel.inverse_link(K)
+        target = np.clip(sums, *rows.kernel.bounds(rows.X, rows.observed))
+    machine, trace = rows.dual.shaped(b, intercept), Trace(tuple(records))
+    return LearnedKernel(K, target, *machine, rows.dual.classes, status, len(trace), gap, trace)
+
+
+# ------------------------------------------------------------------------ paper and appendix
+
 
 class Adjusted(NamedTuple):
     """Step 1's result, and the multipliers of the box from which the next round's Step 1 starts."""
@@ -50,7 +169,7 @@ class Adjusted(NamedTuple):
     note: str = ""
 
 
-# A run that diverges overflows at some point; `Rounds.add` notices what is not finite.
+# A run that diverges overflows at some point; `StageOneRounds.end` notices what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
     rows: LabelledRows,
@@ -83,7 +202,7 @@ def stage_one(
     # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
     moments = AdamMoments.zeros(b)
-    rounds, status = Rounds(stop.tol, callback), None
+    rounds, status = StageOneRounds(stop.tol, callback), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
         # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
@@ -103,13 +222,15 @@ def stage_one(
         b = dual.proximal_point(b + ascent, 0.0) if appendix else _centred(dual, b + ascent)
         # 4) The objective, with eta ||A - 11'||^2 - rho ||E - 11'||^2, and the stop rule; a round
         #    that diverged is undone.
-        status = rounds.add(
+        status = rounds.end(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
             inner_iterations=step_1.n_iter + 1,
             note=step_1.note,
-            kernel=(A, before[0]),
-            perturbation=(E, before[1]),
-            dual=(b, before[2]),
+            changes={
+                "kernel": (A, before[0]),
+                "perturbation": (E, before[1]),
+                "dual": (b, before[2]),
+            },
         )
         if status is Status.DIVERGED:
             A, E, b, K = before
@@ -164,11 +285,10 @@ def adjust_eigenvalues(
 ) -> Adjusted:
     """Move the eigenvalues of the closed form until it is between the bounds: eq. (find_d).
 
-    The eigenvectors U stay, and d becomes the nearest with d >= 0 and
-    lower <= U diag(d) U' <= upper. Because the u_k u_k' are orthonormal, this is the projection on
-    the box and the cone {U diag(d) U' : d >= 0}, and the paper's (2 n^2 + n)-row constraint matrix
-    is not needed. Where the program is infeasible, or violates the bounds by more than `VIOLATION`
-    after its iterations, the exact projection takes its place.
+    The eigenvectors U stay, and d becomes the nearest with d >= 0 and lower <= U diag(d) U' <=
+    upper. Because the u_k u_k' are orthonormal, this is the projection on the box and the cone
+    {U diag(d) U' : d >= 0}, without the paper's (2 n^2 + n)-row constraint matrix. Where it is
+    infeasible, or violates the bounds by more than `VIOLATION`, the exact projection takes over.
     """
     closed_form = symmetrise(closed_form)
     U: FloatArray = np.linalg.eigh(closed_form)[1]
@@ -176,8 +296,7 @@ def adjust_eigenvalues(
 
     def project_cone(M: FloatArray) -> FloatArray:
         d = np.maximum(np.sum(U * (M @ U), axis=0), 0.0)
-        projected: FloatArray = (U * d) @ U.T
-        return projected
+        return np.asarray((U * d) @ U.T)
 
     if not _is_infeasible(U, lower, upper):
         found = project_box_cone(
@@ -223,18 +342,16 @@ def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
     first = np.argsort(rows != columns, kind="stable")[: 2 * n]
     rows, columns = rows[first], columns[first]
     d, _, rank, _ = np.linalg.lstsq(U[rows] * U[columns], lower[rows, columns], rcond=1e-10)
-    if rank < n:
-        return False
     point = (U * d) @ U.T
-    outside = max(float((lower - point).max()), float((point - upper).max()))
-    return bool(outside > VIOLATION or d.min() < -VIOLATION)
+    outside = max(float((lower - point).max()), float((point - upper).max()), -float(d.min()))
+    return bool(rank == n and outside > VIOLATION)
 
 
 def _centred(dual: Dual, point: FloatArray) -> FloatArray:
-    """Clip and centre each column as the paper's Step 3 does; rows of weight 0 stay at 0."""
-    centred = np.zeros_like(point)
-    for k in range(dual.n_problems):
-        lower, upper = dual.lower[:, k], dual.upper[:, k]
-        room = lower < upper
-        centred[room, k] = clip_and_centre(point[room, k], lower[room], upper[room])
-    return centred
+    """Clip, then subtract the mean: the paper's Step 3, which may leave the box, by up to the mean.
+
+    Rows of weight 0 stay at 0.
+    """
+    room = dual.lower < dual.upper
+    clipped = np.clip(point, dual.lower, dual.upper)
+    return np.where(room, clipped - clipped.sum(axis=0) / room.sum(axis=0), 0.0)

@@ -7,7 +7,6 @@ It departs from the paper in every step. `docs/released.md` states the recursion
 from __future__ import annotations
 
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +26,10 @@ from kernimpute.core.projections import (
     symmetrise,
 )
 from kernimpute.core.rows import LabelledRows
-from kernimpute.core.status import Callback, Record, Status, StopRule, Trace
-from kernimpute.methods._stage_one import LearnedKernel, Rounds, finish, penalised_value
+from kernimpute.core.status import COMPILING, Callback, Rounds, Status, StopRule, Trace
+from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
-from kernimpute.methods.sweep import compile_cached
+from kernimpute.methods.sweep import compile_cached, is_compiled
 
 LEARNING_RATE = 0.1
 """Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""
@@ -55,10 +54,10 @@ class Factors(NamedTuple):
     A: FloatArray
     E: FloatArray
     b: FloatArray
-    moments: tuple[AdamMoments, AdamMoments, AdamMoments]
+    moments: tuple[AdamMoments, ...]
 
 
-# A run that diverges overflows at some point; `Rounds.add` notices what is not finite.
+# A run that diverges overflows at some point; `StageOneRounds.end` notices what is not finite.
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def stage_one(
     rows: LabelledRows, eta: float, radius: float, stop: StopRule, callback: Callback | None = None
@@ -73,7 +72,7 @@ def stage_one(
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
-    rounds, status = Rounds(stop.tol, callback), None
+    rounds, status = StageOneRounds(stop.tol, callback), None
     for t in range(1, stop.max_iter + 1):
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
@@ -83,14 +82,16 @@ def stage_one(
             np.abs(K_o * A).max() / RUNAWAY,
             np.abs(E).max() / RUNAWAY,
         )
-        status = rounds.add(
+        status = rounds.end(
             penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
             watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
             is_regular=all(size <= 1.0 for size in sizes),
             inner_iterations=2,
-            kernel=(A, before.A),
-            perturbation=(E, before.E),
-            dual=(b, before.b),
+            changes={
+                "kernel": (A, before.A),
+                "perturbation": (E, before.E),
+                "dual": (b, before.b),
+            },
         )
         if status is Status.DIVERGED:
             now = before
@@ -119,8 +120,7 @@ def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
 def start(dual: Dual, K_o: FloatArray) -> Factors:
     """Return ``A = E = 11'`` and C / 2, which is feasible only for balanced labels."""
     ones, b = np.ones_like(K_o), 0.5 * (dual.lower + dual.upper)
-    moments = (AdamMoments.zeros(ones), AdamMoments.zeros(ones), AdamMoments.zeros(b))
-    return Factors(ones, ones, b, moments)
+    return Factors(ones, ones, b, tuple(AdamMoments.zeros(like) for like in (ones, ones, b)))
 
 
 def next_round(
@@ -186,17 +186,17 @@ def stage_two(
     1/2 and stop where the objective changes by less than `LEAST_CHANGE`. A target that is not
     finite, or whose squares are not, leaves the start.
     """
-    began = time.perf_counter()
     observed = observed_cells(X)
     filled = np.where(observed, X, 0.5)
     mean, square = np.zeros_like(filled), np.zeros_like(filled)
     status, max_sweeps = Status.MAX_ITER, MAX_SWEEPS
-    if observed.all():
-        status, max_sweeps = Status.NOTHING_MISSING, 0
-    elif not np.isfinite(target).all():
-        status, max_sweeps = Status.DIVERGED, 0
+    if observed.all() or not np.isfinite(target).all():
+        status = Status.NOTHING_MISSING if observed.all() else Status.DIVERGED
+        max_sweeps = 0
     objective = _misfit(filled, target)
-    records: list[Record] = []
+    rounds = Rounds("Stage II", callback)
+    if not is_compiled(_sweep):
+        rounds.tell(COMPILING)
     for sweep in range(1, max_sweeps + 1):
         before, previous = filled.copy(), objective
         _sweep(filled, mean, square, observed, target, sweep)
@@ -204,30 +204,18 @@ def stage_two(
         if math.isnan(objective):
             status, filled, objective = Status.DIVERGED, before, previous
             break
-        record = Record(
-            iteration=sweep,
-            objective=objective,
-            step_norms={"features": float(np.linalg.norm(filled - before))},
-            inner_iterations=1,
-            seconds=time.perf_counter() - began,
-            stage="Stage II",
+        step = float(np.linalg.norm(filled - before))
+        asked_to_stop = rounds.add(
+            sweep, objective=objective, step_norms={"features": step}, inner_iterations=1
         )
-        records.append(record)
-        asked_to_stop = callback is not None and bool(callback(record))
         if sweep > 1 and abs(previous - objective) < LEAST_CHANGE:
             status = Status.CONVERGED
             break
         if asked_to_stop:
             status = Status.INTERRUPTED
             break
-    return RecoveredFeatures(
-        X=filled,
-        objective=objective,
-        status=status,
-        n_sweeps=len(records),
-        trace=Trace(tuple(records)),
-        start="half",
-    )
+    trace = Trace(tuple(rounds.records))
+    return RecoveredFeatures(filled, objective, status, len(trace), trace, start="half")
 
 
 def _misfit(X: FloatArray, target: FloatArray) -> float:
@@ -236,7 +224,7 @@ def _misfit(X: FloatArray, target: FloatArray) -> float:
     return misfit if math.isfinite(misfit) else math.nan
 
 
-@compile_cached
+@compile_cached(nogil=True)
 def _sweep(
     X: FloatArray,
     mean: FloatArray,

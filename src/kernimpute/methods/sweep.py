@@ -2,8 +2,8 @@
 
 The table is stored by *columns*, shape (n_features, n_samples), so that inner loops read memory in
 order. A categorical column holds the indices of its codes. A row begins with its residuals, the
-sums of feature terms less their targets, computed afresh from the columns: nothing of shape
-(n_samples, n_samples) is kept up to date, and no rounding accumulates. Then
+sums of feature terms less their targets, computed afresh from the columns, so that no rounding
+accumulates. Then
 
 1. each missing categorical cell takes its best code;
 2. for the laplacian and chi-squared terms, each missing numeric cell takes its best value, in one
@@ -13,10 +13,8 @@ sums of feature terms less their targets, computed afresh from the columns: noth
    Newton's step for all cells together bring the row to its minimum.
 
 A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
-2 of `_minimise_row`, the best step of one cell.
-
-All compiled code of the exact sweep is in this file because numba's cache only notices changes of
-the file that a compiled function is in.
+2 of `_minimise_row`, the best step of one cell. All compiled code of the exact sweep is in this
+file because numba's cache only notices changes of the file that a compiled function is in.
 """
 
 from __future__ import annotations
@@ -51,8 +49,6 @@ PIVOT = 1e-10
 """Relative size of a pivot up to which a row's curvature counts as singular."""
 
 MAX_STEPS = 60
-HALLEY_TOL = 1e-6
-"""Halley's method stops at a step of this length because its error is then the cube of it."""
 NEWTON_TOL = 1e-9
 """Newton's method stops at a step of this length because its error is then the square of it."""
 
@@ -82,19 +78,22 @@ def _helper(function: _Function) -> _Function:
     return compiled
 
 
-def compile_cached(function: _Function, **options: Any) -> _Function:
-    """Compile a function that Python calls, and keep the result in a file where one can be kept."""
-    try:
-        compiled: _Function = numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        # Neither the package's directory nor the user's can be written to.
-        compiled = numba.njit(**options)(function)
+def compile_cached(**options: Any) -> Callable[[_Function], _Function]:
+    """Return what compiles a function that Python calls, and keeps the code in a file if it can."""
+
+    def compiled(function: _Function) -> _Function:
+        try:
+            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        except RuntimeError:
+            # Neither the package's directory nor the user's can be written to.
+            return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
     return compiled
 
 
-def _entry(function: _Function) -> _Function:
-    """Compile a function of this file that Python calls."""
-    return compile_cached(function, **_OPTIONS)
+def is_compiled(function: Any) -> bool:
+    """Return whether a function has been called, so that nothing is left to compile or read."""
+    return bool(function.signatures)
 
 
 class Rows(NamedTuple):
@@ -158,7 +157,7 @@ def _exchange(rows: Rows, p: int, old: float, new: float, residuals: FloatArray)
     _add_terms(rows.cell, rows.n_codes[p], rows.columns[p], new, 1.0, residuals)
 
 
-@_entry
+@compile_cached(**_OPTIONS)
 def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
     """Return the weighted sum of squared residuals over all pairs of rows.
 
@@ -376,8 +375,8 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
 def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right: float) -> float:
     """Return the minimiser of a quartic in an interval on which it is convex.
 
-    Halley's method for the root of the slope, from the point nearest to 0. It bisects where it
-    would leave the interval between a slope below 0 and one above, or is not sure to converge.
+    Newton's method for the root of the slope, from the point nearest to 0. It bisects where it
+    would leave the interval between a slope below 0 and one above.
     """
     if _slope(q1, q2, q3, q4, left) > 0.0:
         return left
@@ -386,25 +385,16 @@ def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right:
     u = min(max(0.0, left), right)
     for _ in range(MAX_STEPS):
         slope = _slope(q1, q2, q3, q4, u)
-        if slope == 0.0:
-            break
         if slope > 0.0:
             right = u
         else:
             left = u
         curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
-        bend = 6.0 * q3 + u * 24.0 * q4
-        previous = u
-        square = curvature * curvature
-        # Near an inflection point the length of Halley's step says nothing about the distance
-        # to the root.
-        if abs(slope * bend) <= square:
-            u -= 2.0 * slope * curvature / (2.0 * square - slope * bend)
-        else:
-            u = 0.5 * (left + right)
-        if not left <= u <= right:
-            u = 0.5 * (left + right)
-        if abs(u - previous) <= HALLEY_TOL:
+        step = -slope / curvature if curvature > 0.0 else np.inf
+        if not left <= u + step <= right:
+            step = 0.5 * (left + right) - u
+        u += step
+        if abs(step) <= NEWTON_TOL:
             break
     return u
 
@@ -449,42 +439,38 @@ class _Room(NamedTuple):
 
 
 @_helper
-def _gaussian_quartic(columns: FloatArray, n_cells: int, room: _Room) -> tuple[float, float]:
-    """Write the quartic of a row whose terms are squared differences; return alpha and beta.
+def _write_quartic(
+    rows: Rows, n_cells: int, own_weight: float, own_residual: float, room: _Room
+) -> tuple[float, float]:
+    """Write the quartic of a row; return alpha and beta.
 
-    A residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
+    Of squared differences a residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
+    Of products it changes by ``v'a``, that of the row with itself by ``2 v'value + |v|^2``. The
+    latter counts half because the row's other pairs are in the objective twice.
     """
-    sums, products = room.sums, room.products
+    is_difference, sums, products = rows.cell == GAUSSIAN, room.sums, room.products
     weight, residual = 0.0, 0.0
     for j in range(room.weights.shape[0]):
         weight += room.weights[j]
         residual += room.weighted[j]
     for m in range(n_cells):
         p, x = room.cells[m], room.values[m]
-        room.cubic[m] = 4.0 * (weight * x - sums[p])
-        room.linear[m] = 4.0 * (residual * x - _dot(room.weighted, columns[p]))
+        pull = _dot(room.weighted, rows.columns[p])
+        if is_difference:
+            room.cubic[m] = 4.0 * (weight * x - sums[p])
+            room.linear[m] = 4.0 * (residual * x - pull)
+        else:
+            room.cubic[m] = 2.0 * own_weight * x
+            room.linear[m] = 2.0 * (pull + own_weight * own_residual * x)
         for o in range(n_cells):
             q, z = room.cells[o], room.values[o]
-            room.square[m, o] = 8.0 * (x * (weight * z - sums[q]) - sums[p] * z + products[p, q])
-    return weight, 2.0 * residual
-
-
-@_helper
-def _product_quartic(
-    columns: FloatArray, n_cells: int, own_weight: float, own_residual: float, room: _Room
-) -> tuple[float, float]:
-    """Write the quartic of a row whose terms are products; return alpha and beta.
-
-    A residual changes by ``v'a``, that of the row with itself by ``2 v'value + |v|^2``. The latter
-    counts half because the row's other pairs are in the objective twice.
-    """
-    for m in range(n_cells):
-        p, x = room.cells[m], room.values[m]
-        room.cubic[m] = 2.0 * own_weight * x
-        room.linear[m] = 2.0 * (_dot(room.weighted, columns[p]) + own_weight * own_residual * x)
-        for o in range(n_cells):
-            q, z = room.cells[o], room.values[o]
-            room.square[m, o] = 2.0 * room.products[p, q] + 4.0 * own_weight * x * z
+            if is_difference:
+                square = 8.0 * (x * (weight * z - sums[q]) - sums[p] * z + products[p, q])
+            else:
+                square = 2.0 * products[p, q] + 4.0 * own_weight * x * z
+            room.square[m, o] = square
+    if is_difference:
+        return weight, 2.0 * residual
     return 0.5 * own_weight, own_weight * own_residual
 
 
@@ -620,7 +606,7 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
 # ---------------------------------------------------------------------------------- the sweep
 
 
-@_entry
+@compile_cached(**_OPTIONS)
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
     """Minimise over the missing cells of every row in turn, overwriting the table and its order."""
     n_features, n = rows.columns.shape
@@ -643,10 +629,6 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
         np.empty(n_features),
         np.empty((n_features, n_features)),
     )
-    # Under uniform weights the sums over rows change by one row at a time, and serve all rows.
-    uniform = weights.shape[0] == 1 and (rows.cell == GAUSSIAN or rows.cell == PRODUCT)
-    if uniform:
-        _write_sums(rows.columns, np.arange(n_features), n_features, weights[0], room)
     values = np.empty(n_features)
     for i in range(n):
         n_missing = 0
@@ -655,12 +637,8 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
             n_missing += missing[i, p]
         if n_missing == 0:
             continue
-        if uniform:
-            _count_row(values, -1.0, room.sums, room.products)
         row_weights = weights[min(i, weights.shape[0] - 1)]
-        _minimise_row(rows, i, values, missing[i], target[i], row_weights, uniform, room)
-        if uniform:
-            _count_row(values, 1.0, room.sums, room.products)
+        _minimise_row(rows, i, values, missing[i], target[i], row_weights, room)
         for p in range(n_features):
             if missing[i, p]:
                 rows.columns[p, i] = values[p]
@@ -676,7 +654,6 @@ def _minimise_row(
     missing: BoolArray,
     target: FloatArray,
     weights: FloatArray,
-    uniform: bool,
     room: _Room,
 ) -> None:
     """Minimise over the missing cells of one row, whose values are overwritten."""
@@ -717,42 +694,28 @@ def _minimise_row(
                 own_residual += values[p] - value
         return
     # 3. Numeric cells, all together.
-    if not uniform:
-        _write_sums(rows.columns, room.cells, n_cells, room.weights, room)
-    for j in range(n):
-        room.weighted[j] = room.weights[j] * residuals[j]
-    if rows.cell == GAUSSIAN:
-        alpha, beta = _gaussian_quartic(rows.columns, n_cells, room)
-    else:
-        alpha, beta = _product_quartic(rows.columns, n_cells, own_weight, own_residual, room)
+    _write_sums(rows.columns, n_cells, room)
+    alpha, beta = _write_quartic(rows, n_cells, own_weight, own_residual, room)
     _minimise_quartic(alpha, beta, n_cells, room)
     for m in range(n_cells):
         values[room.cells[m]] = room.values[m]
 
 
 @_helper
-def _write_sums(
-    columns: FloatArray, cells: IntArray, n_cells: int, weights: FloatArray, room: _Room
-) -> None:
-    """Write the weighted sums of some columns and of the products of two."""
+def _write_sums(columns: FloatArray, n_cells: int, room: _Room) -> None:
+    """Write the weighted sums of the cells' columns and of their products, and the residuals."""
+    n = room.weights.shape[0]
     for m in range(n_cells):
-        p = cells[m]
-        room.sums[p] = _dot(weights, columns[p])
-        for j in range(weights.shape[0]):
-            room.weighted[j] = weights[j] * columns[p, j]
+        p = room.cells[m]
+        room.sums[p] = _dot(room.weights, columns[p])
+        for j in range(n):
+            room.weighted[j] = room.weights[j] * columns[p, j]
         for o in range(m + 1):
-            q = cells[o]
+            q = room.cells[o]
             room.products[p, q] = _dot(room.weighted, columns[q])
             room.products[q, p] = room.products[p, q]
-
-
-@_helper
-def _count_row(values: FloatArray, sign: float, sums: FloatArray, products: FloatArray) -> None:
-    """Add a row to the sums of the columns and of their products, or take it away."""
-    for p in range(values.shape[0]):
-        sums[p] += sign * values[p]
-        for q in range(values.shape[0]):
-            products[p, q] += sign * values[p] * values[q]
+    for j in range(n):
+        room.weighted[j] = room.weights[j] * room.residuals[j]
 
 
 @_helper

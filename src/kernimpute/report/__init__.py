@@ -1,7 +1,7 @@
-"""The report: one HTML file on a filled table."""
+"""Reports as one HTML file each: on a filled table, and on a comparison of candidates."""
 
 from __future__ import annotations
 
-from kernimpute.report.html import render_report, write_report
+from kernimpute.report.html import write_comparison_report, write_report
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["write_comparison_report", "write_report"]

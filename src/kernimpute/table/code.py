@@ -79,11 +79,7 @@ class TableCode:
         return tuple(column.name for column in self.columns if column.kind == "empty")
 
     def encode(
-        self,
-        frame: pd.DataFrame,
-        *,
-        missing_values: GapValues = (),
-        handle_unknown: str = "keep",
+        self, frame: pd.DataFrame, *, missing_values: GapValues = (), handle_unknown: str = "keep"
     ) -> EncodedTable:
         """Return rows with the columns of the table, and the matrix that stands for them.
 

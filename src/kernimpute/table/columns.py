@@ -22,7 +22,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -41,7 +41,6 @@ from pandas.api.types import (
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import MOST_CLASSES
-from kernimpute.table.stored import as_given, as_stored
 
 LARGEST_WHOLE = 2**53
 """Up to here a float holds every whole number."""
@@ -551,6 +550,9 @@ def check_table(frame: pd.DataFrame) -> None:
     if not isinstance(frame, pd.DataFrame):
         library = type(frame).__module__.split(".")[0]
         remedy = ": pass its .to_pandas() instead" if hasattr(frame, "to_pandas") else ""
+        remedy = (
+            ": pass its .collect().to_pandas() instead" if hasattr(frame, "collect") else remedy
+        )
         raise TypeError(
             f"The table must be a pandas DataFrame. Got {library}.{type(frame).__name__}{remedy}."
         )
@@ -587,3 +589,75 @@ def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
     if close:
         return "Did you mean " + " or ".join(repr(by_text[text]) for text in close) + "?"
     return f"The columns are: {listed(columns, most=12)}."
+
+
+# ------------------------------------------------------------------------- values in a file
+
+# skops can't write all values as they are: a table's categories may be pandas' timestamps or
+# intervals, and the keys of a parameter may be booleans, which it reads back as text.
+
+
+@dataclass(frozen=True)
+class StoredValue:
+    """The name of what makes a value, and the plain arguments that it takes."""
+
+    kind: str
+    parts: tuple[Any, ...] = ()
+
+
+def as_stored(value: Any) -> Any:
+    """Return a value as it is written; so are the values in lists, tuples and mappings.
+
+    >>> as_stored({"weights": {True: 2.0}})
+    {'weights': StoredValue(kind='mapping', parts=((True,), (2.0,)))}
+    """
+    if type(value) is dict:
+        values = [as_stored(each) for each in value.values()]
+        if all(type(key) is str for key in value):
+            return dict(zip(value, values, strict=True))
+        return StoredValue("mapping", (tuple(map(as_stored, value)), tuple(values)))
+    if type(value) in (list, tuple):
+        return type(value)(map(as_stored, value))
+    if value is pd.NA:
+        return StoredValue("NA")
+    if isinstance(value, pd.Timestamp):
+        zone = None if value.tz is None else str(value.tz)
+        return StoredValue("Timestamp", (int(value.asm8.view("i8")), value.unit, zone))
+    if isinstance(value, pd.Timedelta):
+        return StoredValue("Timedelta", (int(value.asm8.view("i8")), value.unit))
+    if isinstance(value, pd.Period):
+        return StoredValue("Period", (value.ordinal, value.freqstr))
+    if isinstance(value, pd.Interval):
+        ends = as_stored(value.left), as_stored(value.right)
+        return StoredValue("Interval", (*ends, value.closed))
+    return value
+
+
+def as_given(value: Any) -> Any:
+    """Return what `as_stored` was given.
+
+    >>> as_given(as_stored((1, pd.Interval(0, 1))))
+    (1, Interval(0, 1, closed='right'))
+    """
+    if isinstance(value, StoredValue):
+        return _MAKERS[value.kind](*map(as_given, value.parts))
+    if type(value) is dict:
+        return {key: as_given(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(as_given, value))
+    return value
+
+
+def _timestamp(number: int, unit: str, zone: str | None) -> Any:
+    time = pd.Timestamp(np.datetime64(number, unit))  # type: ignore[call-overload]
+    return time if zone is None else time.tz_localize("UTC").tz_convert(zone)
+
+
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "mapping": lambda keys, values: dict(zip(keys, values, strict=True)),
+    "NA": lambda: pd.NA,
+    "Timestamp": _timestamp,
+    "Timedelta": lambda number, unit: pd.Timedelta(np.timedelta64(number, unit)),
+    "Period": lambda ordinal, frequency: pd.Period(ordinal=ordinal, freq=frequency),
+    "Interval": lambda left, right, closed: pd.Interval(left, right, closed),
+}

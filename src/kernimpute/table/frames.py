@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray
+from kernimpute.core.checks import refusal_in_words
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     TableError,
@@ -36,6 +37,15 @@ def is_frame(X: object) -> bool:
     return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
 
 
+def check_in_memory(X: object, name: str, owner: str) -> None:
+    """Refuse a lazy table, the parameter `name` of `owner`."""
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        kind, library = type(X).__name__, type(X).__module__.partition(".")[0]
+        got = f"a lazy {kind} of {library}"
+        must_be = "in memory: pass what its collect() or compute() returns"
+        raise TypeError(refusal_in_words(owner, name, must_be, got))
+
+
 def check_names(X: Any, owner: str) -> None:
     """Refuse a table, got by `owner`, of which two columns have one name."""
     names = X.column_names if isinstance(X, pa.Table) else X.columns
@@ -52,11 +62,6 @@ def to_pandas(X: Any) -> pd.DataFrame:
     if isinstance(X, pa.Table):
         return _from_arrow(X, pd.ArrowDtype)
     table = nw.from_native(X, pass_through=True)
-    if isinstance(table, nw.LazyFrame):
-        raise TypeError(
-            "The table must be in memory. Got a lazy "
-            f"{type(X).__module__.split('.')[0]} {type(X).__name__}: collect it first."
-        )
     if isinstance(table, nw.DataFrame):
         return _from_arrow(table.to_arrow(), pd.ArrowDtype)
     return pd.DataFrame(_matrix(X), copy=False)

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import Task, task_of_numbers
+from kernimpute.core.checks import Task, classes_recur, task_of_numbers
 from kernimpute.table.code import encode_table
 from kernimpute.table.columns import TableError, check_column_names, check_table
 
@@ -95,8 +95,16 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
     if n_labelled == 0:
         raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
     rows = column[labelled]
-    chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
-    encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
+    try:
+        chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
+        encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
+    except TableError as error:
+        # A label, such as a date, cannot be dropped or ignored, as a column may be.
+        refused = str(error).partition(" instead.")[0]
+        raise TableError(
+            f"{refused} instead. Turn this label into numbers, such as days, or into a "
+            "categorical column if its values are classes."
+        ) from error
     coded = encoded.code.columns[0]
     if coded.kind == "constant":
         what = "two classes" if chosen == "classification" else "two values"
@@ -109,8 +117,8 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
         if coded.kind == "category":
             raise TableError(
                 f"The label column {name!r} must hold numbers for regression. Got "
-                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: use "
-                "task='classification'."
+                f"{rows.dtypes.iloc[0]} values such as {plain(coded.values[0])!r}: make numbers of "
+                "them, with a point before decimals, or use task='classification'."
             )
         numbers = encoded.matrix[:, 0]
         return TableLabels(
@@ -120,10 +128,10 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
             rows.iloc[:, 0].to_numpy(dtype=float),
         )
     classes = coded.values
-    if len(classes) == n_labelled and n_labelled > 2:
+    if len(classes) == n_labelled > 2 or not classes_recur(len(classes), n_labelled):
         raise TableError(
-            f"The label column {name!r} must hold classes that recur. Got {n_labelled} distinct "
-            "values in as many rows: is it an identifier, or a quantity (task='regression')?"
+            f"The label column {name!r} must hold classes that recur. Got {len(classes)} distinct "
+            f"values in {n_labelled} rows: is it an identifier, or a quantity (task='regression')?"
         )
     names = np.array(classes)
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):

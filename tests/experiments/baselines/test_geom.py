@@ -5,13 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from experiments.baselines import geom
-from experiments.baselines.geom import (
-    GEOMKernels,
-    fit_geom,
-    observed_kernel,
-    solve_rounds,
-    with_margins,
-)
+from experiments.baselines.geom import GEOMKernels, fit_geom, solve_rounds, with_margins
 from kernimpute.core.dual import make_dual
 
 
@@ -36,12 +30,6 @@ def test_complete_rows_make_it_the_ordinary_machine(C):
     expected = SVC(C=C, gamma=2.0, tol=1e-8).fit(X, y).decision_function(new)
     for values in fit_geom(GEOMKernels(X, 2.0), y, C)(new):
         assert np.allclose(values, expected, atol=1e-5)
-
-
-def test_observed_kernel_by_its_definition():
-    X, Z = gappy(2, 8)[0], gappy(3, 6)[0]
-    expected = [[kernel_on(x, z, range(5), 1.5) for z in Z] for x in X]
-    assert np.allclose(observed_kernel(X, Z, 1.5), expected, rtol=1e-12)
 
 
 def test_margins_are_the_restricted_norms_by_their_sum(monkeypatch):
@@ -84,24 +72,6 @@ def test_every_round_meets_the_conditions_of_its_quadratic_program(C, gamma):
         tolerance = 1e-6 / s.min()
         assert (slack[can_rise] >= -tolerance).all()
         assert (slack[can_fall] <= tolerance).all()
-
-
-def test_the_positive_part_is_positive_and_nearest():
-    kernels = GEOMKernels(gappy(9, share=0.7)[0], 8.0)
-    assert np.linalg.eigvalsh(kernels.K)[0] < -0.1
-    assert np.linalg.eigvalsh(kernels.K_positive)[0] >= -1e-10
-    # A projection on a cone is orthogonal to what it cuts off.
-    assert abs(np.vdot(kernels.K_positive, kernels.K - kernels.K_positive)) <= 1e-8
-
-
-def test_margins_of_a_round_are_those_of_the_machine_before():
-    X, y = gappy(10)
-    kernels = GEOMKernels(X, 1.0)
-    dual = make_dual(y[kernels.shown], int(kernels.shown.sum()), C=1.0)
-    rounds = list(solve_rounds(kernels, dual, 4))
-    assert (rounds[0].margins == 1.0).all() and (rounds[1].margins < 1.0).any()
-    for former, later in zip(rounds, rounds[1:], strict=False):
-        assert np.array_equal(later.margins, kernels.margins(former.dual_coef))
 
 
 def test_rows_without_observed_cells_take_part_in_nothing():

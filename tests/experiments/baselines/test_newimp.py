@@ -7,13 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="NewImp needs torch: install kernimpute[newimp]")
 
-from experiments.baselines.newimp import (  # noqa: E402
-    EnergyNetwork,
-    NewImpImputer,
-    flow_velocity,
-    move_cells,
-    velocity_of_new_rows,
-)
+from experiments.baselines.newimp import NewImpImputer, flow_velocity, move_cells  # noqa: E402
 
 
 def tensor(values):
@@ -39,17 +33,6 @@ def test_the_velocity_is_the_mean_over_rows_written_as_two_loops():
     np.testing.assert_allclose(found.numpy(), expected, rtol=0.0, atol=1e-14)
 
 
-def test_a_new_row_moves_as_if_it_were_one_of_the_rows():
-    rng = np.random.default_rng(6)
-    rows, points = tensor(rng.normal(size=(6, 3))), tensor(rng.normal(size=(2, 3)))
-    scores, own = tensor(rng.normal(size=(6, 3))), tensor(rng.normal(size=(2, 3)))
-    found = velocity_of_new_rows(points, own, rows, scores, 0.9, 1.5)
-    for i in range(2):
-        joined, both = torch.vstack([rows, points[i]]), torch.vstack([scores, own[i]])
-        expected = flow_velocity(joined, joined, both, 0.9, 1.5)
-        np.testing.assert_allclose(found[i], expected[-1], rtol=0.0, atol=1e-14)
-
-
 def test_under_a_gaussians_exact_score_cells_go_to_the_conditional_mean():
     correlation = 0.8
     precision = tensor(np.linalg.inv([[1.0, correlation], [correlation, 1.0]]))
@@ -65,21 +48,6 @@ def test_under_a_gaussians_exact_score_cells_go_to_the_conditional_mean():
     moved = rows.detach().numpy()
     np.testing.assert_array_equal(moved[:, 0], known)
     np.testing.assert_allclose(moved[:, 1], correlation * known, rtol=0.0, atol=0.02)
-
-
-def test_a_networks_score_is_minus_the_gradient_of_its_energy():
-    network = EnergyNetwork.drawn(3, 5, torch.Generator().manual_seed(0))
-    first, bias, second, second_bias, output = (p.detach().numpy() for p in network.parameters)
-
-    def swish(values):
-        return values / (1.0 + np.exp(-values))
-
-    def energy(x):
-        return output[0] @ swish(second @ swish(first @ x + bias) + second_bias)
-
-    x, delta = np.array([0.3, -1.0, 2.0]), 1e-5
-    slopes = [(energy(x + unit) - energy(x - unit)) / (2.0 * delta) for unit in delta * np.eye(3)]
-    np.testing.assert_allclose(network.score(tensor([x]))[0], -np.array(slopes), atol=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from kernimpute.joint.reference import fill_from_similar
 from kernimpute.kernels import Gaussian
-from kernimpute.methods.new_rows import fill_from_similar
 from tests.methods.problems import DISTANCES, KERNELS, random_table, read_only, with_gaps
 
 CASES = [(kernel, ()) for kernel in KERNELS] + [(kernel, (1, 2)) for kernel in DISTANCES]

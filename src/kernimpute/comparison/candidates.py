@@ -1,0 +1,323 @@
+"""The candidates: every filling with every learner, and those that need no filling.
+
+A filling turns a table into a matrix without gaps; a learner predicts from that matrix. Each is an
+ordinary scikit-learn estimator, so that what is compared can be printed and run by anyone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+
+from kernimpute.core.checks import Task, refusal
+from kernimpute.estimators import (
+    KernelImputationClassifier,
+    KernelImputationRegressor,
+    KernelImputer,
+)
+
+BASELINE = "means"
+"""The simplest filling: column means, and the most frequent category."""
+
+FILLINGS = ("means", "means+indicators", "knn", "iterative", "joint", "joint+indicators", "guided")
+"""The fillings, the simplest first."""
+LEARNERS = ("linear", "svm", "boosting")
+"""The learners, the simplest first: logistic or ridge regression, gaussian SVM, boosted trees."""
+WHOLE = ("unfilled", "kernimpute", "catboost", "lightgbm")
+"""Candidates that take a table with its gaps."""
+
+WORDS = {
+    "means": "means",
+    "means+indicators": "means with indicators of gaps",
+    "knn": "nearest neighbours",
+    "iterative": "chained regressions (IterativeImputer)",
+    "joint": "the joint normal of kernimpute",
+    "joint+indicators": "the joint normal of kernimpute with indicators of gaps",
+    "guided": "the joint normal of kernimpute guided by labels",
+    "linear": "logistic regression",
+    "svm": "a gaussian SVM",
+    "boosting": "gradient boosting",
+    "unfilled": "gradient boosting without filling",
+    "kernimpute": "kernimpute's own predictor, which sees gaps by indicators",
+    "catboost": "CatBoost without filling",
+    "lightgbm": "LightGBM without filling",
+}
+"""What the names stand for, in a sentence."""
+
+MOST_ROWS_OF_KERNELS = 2000
+"""Above so many rows a tuned SVM and guidance are left out: their time grows with the square."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is compared: a filling with a learner, or one estimator that takes gaps."""
+
+    name: str
+    estimator: Any  # Learns from a table with gaps.
+    filling: str | None = None
+    learner: str | None = None
+    is_own: bool = False  # Given by the user: it gets the table as the user gave it.
+
+
+def candidates_of(
+    task: Task,
+    methods: Sequence[str] | None,
+    own: Mapping[str, Any],
+    n_rows: int,
+    n_classes: int,
+    n_categories: int,
+    seed: int,
+) -> tuple[list[Candidate], list[str]]:
+    """Return the candidates, the simplest first, and cautions about those that are left out.
+
+    `n_categories` counts the table's columns of categories; `methods` names some candidates.
+    """
+    # To stop early takes a tenth of the rows, with a row of each class.
+    boosting = _boosting(task, seed, stops_early=n_rows >= 20 * n_classes)
+    chosen = list(FILLINGS + LEARNERS + WHOLE if methods is None else methods)
+    for name in chosen:
+        if name not in FILLINGS + LEARNERS + WHOLE:
+            must_be = "made of " + ", ".join(map(repr, FILLINGS + LEARNERS + WHOLE))
+            raise ValueError(refusal("compare", "methods", must_be, name))
+    for name, estimator in own.items():
+        needed = "predict_proba" if task == "classification" else "predict"
+        if not (hasattr(estimator, "fit") and hasattr(estimator, needed)):
+            must_be = f"made of estimators with fit and {needed}"
+            raise ValueError(refusal("compare", "candidates", must_be, estimator))
+        if name in FILLINGS + LEARNERS + WHOLE:
+            raise ValueError(refusal("compare", "candidates", "named otherwise", name))
+    cautions = []
+    slow = [name for name in ("svm", "guided") if name in chosen]
+    if n_rows > MOST_ROWS_OF_KERNELS and slow:
+        chosen = [name for name in chosen if name not in slow]
+        cautions.append(
+            f"{' and '.join(slow)} left out, because the table has more than "
+            f"{MOST_ROWS_OF_KERNELS} rows and their time grows with the square of the rows"
+        )
+    for package in ("catboost", "lightgbm"):
+        if package in chosen and find_spec(package) is None:
+            chosen.remove(package)
+            if methods is not None:
+                cautions.append(f"{package} left out, because it is not installed")
+    fillings = [name for name in FILLINGS if name in chosen or name == BASELINE]
+    learners = [name for name in LEARNERS if name in chosen or name == LEARNERS[0]]
+    if methods is not None and not set(LEARNERS) & set(chosen):
+        learners = [LEARNERS[0]]
+    pairs = [
+        Candidate(
+            f"{filling}, {learner}",
+            make_pipeline(
+                make_filling(filling, task, seed),
+                clone(boosting) if learner == "boosting" else make_learner(learner, task),
+            ),
+            filling,
+            learner,
+        )
+        for learner in learners
+        for filling in fillings
+    ]
+    whole = [
+        Candidate(
+            name,
+            boosting if name == "unfilled" else make_whole(name, task, n_categories, seed),
+        )
+        for name in WHOLE
+        if name in chosen
+    ]
+    return [
+        *pairs,
+        *whole,
+        *(Candidate(name, estimator, is_own=True) for name, estimator in own.items()),
+    ], cautions
+
+
+# ------------------------------------------------------------------------- fillings
+
+
+def _coding(numbers: Any, categories: Any) -> ColumnTransformer:
+    """Return what makes a matrix of a table: standardised numbers, then indicators."""
+    encoder = OneHotEncoder(handle_unknown="ignore", max_categories=50, sparse_output=False)
+    return ColumnTransformer(
+        [
+            ("numbers", numbers, make_column_selector(dtype_include="number")),
+            (
+                "categories",
+                make_pipeline(categories, encoder),
+                make_column_selector(dtype_exclude=["number", "bool"]),
+            ),
+            # Indicators of gaps.
+            ("booleans", "passthrough", make_column_selector(dtype_include="bool")),
+        ]
+    )
+
+
+def make_filling(name: str, task: Task, seed: int) -> Pipeline:
+    """Return the estimator that fills a table and codes it as a matrix."""
+    modes = SimpleImputer(strategy="most_frequent")
+    with_means = _coding(make_pipeline(SimpleImputer(), StandardScaler()), modes)
+    scaled = _coding(StandardScaler(), modes)
+    if name == "means":
+        return make_pipeline(with_means)
+    if name == "means+indicators":
+        # A gap among categories becomes a category, which says as much as an indicator.
+        numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+        return make_pipeline(
+            _coding(numbers, SimpleImputer(strategy="constant", fill_value="missing"))
+        )
+    if name == "knn":
+        return make_pipeline(scaled, KNNImputer())
+    if name == "iterative":
+        return make_pipeline(scaled, IterativeImputer(random_state=seed))
+    # The joint normal fills every column; means are for those in which nothing is observed.
+    own = {
+        "joint": KernelImputer(),
+        "joint+indicators": KernelImputer(add_indicator=True),
+        "guided": KernelImputer(guidance="direct", task=task),
+    }
+    return make_pipeline(own[name], with_means)
+
+
+# ------------------------------------------------------------------------- learners
+
+
+def make_learner(name: str, task: Task) -> Any:
+    """Return the estimator that predicts from a matrix, tuned by cross-validation inside."""
+    if task == "regression":
+        if name == "linear":
+            return RidgeCV(alphas=[0.01, 0.1, 1.0, 10.0, 100.0, 1000.0])
+        grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}
+        return TransformedTargetRegressor(
+            GridSearchCV(SVR(), grid, cv=3), transformer=StandardScaler()
+        )
+    if name == "linear":
+        return GridSearchCV(
+            LogisticRegression(max_iter=1000),
+            {"C": [0.003, 0.03, 0.3, 3.0, 30.0]},
+            scoring="neg_log_loss",
+            cv=3,
+        )
+    machine = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}, cv=3)
+    return CalibratedClassifierCV(machine, cv=3)
+
+
+def _boosting(task: Task, seed: int, *, stops_early: bool) -> Any:
+    """Return boosted trees, as many as a tenth of the rows says, or of few rows fifty."""
+    make = (
+        HistGradientBoostingClassifier
+        if task == "classification"
+        else HistGradientBoostingRegressor
+    )
+    if not stops_early:
+        return make(early_stopping=False, learning_rate=0.05, max_iter=50)
+    return make(early_stopping=True, learning_rate=0.05, max_iter=300, random_state=seed)
+
+
+def make_whole(name: str, task: Task, n_categories: int, seed: int) -> Any:
+    """Return the estimator that takes a table with its gaps."""
+    is_classification = task == "classification"
+    if name == "kernimpute":
+        return KernelImputationClassifier() if is_classification else KernelImputationRegressor()
+    if name == "lightgbm":
+        import lightgbm
+
+        kind = lightgbm.LGBMClassifier if is_classification else lightgbm.LGBMRegressor
+        return kind(random_state=seed, n_jobs=1, verbose=-1)
+    import catboost
+
+    kind = catboost.CatBoostClassifier if is_classification else catboost.CatBoostRegressor
+    # CatBoost takes gaps of numbers, and of categories those that have a name.
+    named = SimpleImputer(strategy="constant", fill_value="missing")
+    return make_pipeline(
+        ColumnTransformer(
+            [("categories", named, make_column_selector(dtype_exclude="number"))],
+            remainder="passthrough",
+        ),
+        kind(
+            cat_features=list(range(n_categories)),
+            allow_writing_files=False,
+            random_seed=seed,
+            thread_count=1,
+            verbose=0,
+        ),
+    )
+
+
+# ------------------------------------------------------------------------- as Python
+
+
+def python_of(estimator: Any) -> str:
+    """Return Python that makes an estimator as it is: its imports, and `model = ...`."""
+    imports: dict[str, set[str]] = {}
+    text = _call(estimator, imports, 0)
+    lines = [f"from {module} import {', '.join(sorted(imports[module]))}" for module in imports]
+    if "IterativeImputer" in text:
+        lines.append("from sklearn.experimental import enable_iterative_imputer  # noqa: F401")
+    # The experimental import must come first; other lines are in any order.
+    lines.sort(key=lambda line: ("experimental" not in line, line))
+    return "\n".join([*lines, "", f"model = {text}", ""])
+
+
+def _call(value: Any, imports: dict[str, set[str]], depth: int) -> str:
+    """Return a value as Python, indented, with the parameters that differ from their defaults."""
+    open_, close, parts = "", "", []
+    if isinstance(value, (list, tuple)):
+        open_, close = ("[", "]") if isinstance(value, list) else ("(", ")")
+        parts = [_call(one, imports, depth + 1) for one in value]
+        close = "," + close if isinstance(value, tuple) and len(value) == 1 else close
+    elif isinstance(value, dict):
+        open_, close = "{", "}"
+        parts = [f"{key!r}: {_call(one, imports, depth + 1)}" for key, one in value.items()]
+    elif isinstance(value, Pipeline):
+        imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
+        open_, close = "make_pipeline(", ")"
+        parts = [_call(step, imports, depth + 1) for step in _flat_steps(value)]
+    elif hasattr(value, "get_params") or isinstance(value, make_column_selector):
+        kind = type(value)
+        public = [part for part in kind.__module__.split(".") if not part.startswith("_")]
+        imports.setdefault(".".join(public[:2]), set()).add(kind.__name__)
+        open_, close = f"{kind.__name__}(", ")"
+        parts = [
+            f"{name}={_call(own, imports, depth + 1)}"
+            for name, own, default in _parameters(value)
+            if own is not default and not (type(own) is type(default) and own == default)
+        ]
+    else:
+        return repr(value)
+    flat = open_ + ", ".join(parts) + close
+    if len(flat) + 4 * depth <= 88 and "\n" not in flat:
+        return flat
+    inner = "".join(f"\n{'    ' * (depth + 1)}{part}," for part in parts)
+    return f"{open_}{inner}\n{'    ' * depth}{close.lstrip(',')}"
+
+
+def _flat_steps(pipeline: Pipeline) -> list[Any]:
+    """Return the steps of a pipeline, and those of pipelines in it, in order."""
+    return [
+        inner
+        for _, step in pipeline.steps
+        for inner in (_flat_steps(step) if isinstance(step, Pipeline) else [step])
+    ]
+
+
+def _parameters(value: Any) -> list[tuple[str, Any, Any]]:
+    """Return name, value and default of each parameter."""
+    own = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
+    signature = inspect.signature(type(value).__init__).parameters
+    defaults = {name: parameter.default for name, parameter in signature.items()}
+    # Some estimators take further parameters by keyword only, without a default to compare with.
+    return [(name, own[name], defaults.get(name)) for name in own if own[name] is not None]
