@@ -34,18 +34,18 @@ def main() -> int:
         if not ended and not (files and files.is_putting_in_place()):
             raise KeyboardInterrupt
 
-    for each in _INTERRUPTS:
-        # `nohup`, and shells in the background, ignore some.
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, interrupt)
-    # The helpers that count Python's semaphores would tell of those of a process that left.
-    sys.warnoptions.append("ignore:resource_tracker")
-    wakened, waker = os.pipe()
-    if sys.platform != "win32":
-        os.set_blocking(waker, False)
-    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
     try:
+        for each in _INTERRUPTS:
+            # `nohup`, and shells in the background, ignore some.
+            if signal.getsignal(each) is not signal.SIG_IGN:
+                signal.signal(each, interrupt)
+        # The helpers that count Python's semaphores would tell of those of a process that left.
+        sys.warnoptions.append("ignore:resource_tracker")
+        wakened, waker = os.pipe()
+        if sys.platform != "win32":
+            os.set_blocking(waker, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
         from kernimpute.cli import run
 
         code = run()
@@ -53,6 +53,12 @@ def main() -> int:
         print(_MESSAGE, file=sys.stderr)
         code = 130
     ended.append(128 + received[0] if received and code == 130 else code)
+    if received:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        # Python's own end would wait for workers, and may be by SIGINT, whatever the code is.
+        _leave(ended[0])
     # Otherwise Python spends a third of a second at its end on visiting every object.
     gc.freeze()
     return ended[0]
@@ -67,13 +73,18 @@ def _watch(wakened: int, ended: list[int]) -> None:
     time.sleep(PATIENCE)
     if files := sys.modules.get("kernimpute.core.files"):
         files.leave_nothing()
-    if processes := sys.modules.get("multiprocessing.process"):
-        for worker in processes.active_children():
-            worker.kill()
     if not ended and sys.__stderr__ is not None:
         with contextlib.suppress(OSError):
             os.write(2, f"{_MESSAGE}\n".encode())
-    os._exit(ended[0] if ended else 128 + number)
+    _leave(ended[0] if ended else 128 + number)
+
+
+def _leave(code: int) -> None:
+    """End the process and its workers at once."""
+    if processes := sys.modules.get("multiprocessing.process"):
+        for worker in processes.active_children():
+            worker.kill()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -226,6 +226,7 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE, "--report", "old.csv"], "old.csv exists"),
         ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
         ([*HERE, "--draws", "1", "--mask", "o.1.csv"], "o.1.csv: the mask must be a file of its"),
+        ([*HERE[:4], "-", "--json"], "--json and --output - both write to standard output"),
         ([*HERE, "--mask", "m.txt"], "m.txt: the extension must be one of"),
         ([*HERE, "--draws", "1", "--reference", "mean"], "--draws must be 0 unless --reference"),
         (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),

@@ -68,6 +68,7 @@ def impute(
 
     Example: `kernimpute impute patients.csv --target outcome -o filled.csv --ignore patient_id`
     """
+    _check_standard_output(output, as_json)
     if jobs is not None and subset_size is None and scheduler is None:
         raise RefusedError("--jobs is for subsets and workers: give --subset-size or --scheduler.")
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
@@ -321,6 +322,7 @@ def predict(
 
     Example: `kernimpute predict patients.skops new_patients.csv -o predicted.csv`
     """
+    _check_standard_output(output, as_json)
     from kernimpute.cli.models import predict_by_model
 
     reading = options.Reading(delimiter, decimal, encoding)
@@ -352,6 +354,7 @@ def apply(
 
     Example: `kernimpute apply patients.skops new_patients.csv -o filled.csv`
     """
+    _check_standard_output(output, as_json)
     from kernimpute.cli.models import apply_model
 
     reading = options.Reading(delimiter, decimal, encoding)
@@ -360,6 +363,12 @@ def apply(
 
 
 # ------------------------------------------------------------------------- what they share
+
+
+def _check_standard_output(output: Path, as_json: bool) -> None:
+    """Refuse a table and a summary in one stream."""
+    if as_json and output == Path("-"):
+        raise RefusedError("--json and --output - both write to standard output: leave one out.")
 
 
 def _method(
