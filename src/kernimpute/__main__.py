@@ -59,6 +59,9 @@ def main() -> int:
                 stream.flush()
         # Python's own end would wait for workers, and may be by SIGINT, whatever the code is.
         _leave(ended[0])
+    # The output is in place: nothing is left to interrupt, but Python would end by the signal.
+    for each in _INTERRUPTS:
+        signal.signal(each, signal.SIG_IGN)
     # Otherwise Python spends a third of a second at its end on visiting every object.
     gc.freeze()
     return ended[0]
