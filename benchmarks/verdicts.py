@@ -1,10 +1,11 @@
 """The verdicts of `compare` on simulated tables of which the right one is known.
 
-``python -m benchmarks.verdicts`` takes tables of 300 rows and ten columns, of which five have 30 % of
-gaps. In the first kind the label depends on the complete columns alone and gaps are independent, so
-that no filling can matter. In the second, gaps of two columns shift the log-odds by 1.5 each, so that
-indicators must be named. The candidates are the default ones. Only those that the verdict looks at
-are fitted: learners on means, candidates without filling, and fillings under the best learner.
+``python -m benchmarks.verdicts`` takes tables of 300 rows and ten columns, of which five have 30 %
+of gaps. In the first kind the label depends on the complete columns alone and gaps are independent,
+so that no filling can matter. In the second, gaps of two columns shift the log-odds by 1.5 each, so
+that indicators must be named. The candidates are the default ones. Only those that the verdict
+looks at are fitted: learners on means, candidates without filling, and fillings under the best
+learner. A number after the command says how many tables of each kind, by default 100.
 
 Tables in the results file are not taken again, so that a run may be stopped at any time.
 """
