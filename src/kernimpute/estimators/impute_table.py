@@ -29,6 +29,7 @@ from kernimpute.table.columns import (
     GapValues,
     TableError,
     as_number,
+    check_table,
     counted,
     family_of,
     markers_of,
@@ -351,7 +352,8 @@ def fit_table(
         must_be = f"the name of the label column for {user}={getattr(imputer, user)!r}"
         raise ValueError(refusal("impute_table", "target", must_be, target))
     # 1. The columns get their roles: label, features, ignored, dropped.
-    roles = column_roles(table, target, drop, ignore, categorical)
+    check_table(table)
+    roles = column_roles(list(table.columns), target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     observed = observed_in_table(table, missing_values)
     labelled = np.ones(len(table), dtype=bool) if target is None else observed[:, at[target]]
