@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, ndtri, softmax
-from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.estimators._subsets import Labels
@@ -359,18 +358,13 @@ def _held_out(
         n_folds, splitter = min(FOLDS, counts[-1]) if counts[-2] > 1 else 0, StratifiedKFold
     if n_folds < 2:
         return None
-    predicted = np.zeros((len(y), n_classes) if n_classes else len(y))
     cut = splitter(n_folds, shuffle=True, random_state=seed % 2**32)
+    method, given = "predict_proba" if n_classes else "predict", {"sample_weight": weights}
     with warnings.catch_warnings():
         # A class may have fewer rows than there are folds, and classes may be many for few rows.
         warnings.simplefilter("ignore", UserWarning)
-        for kept, judged in cut.split(X, y):
-            fitted = clone(machine).fit(X[kept], y[kept], sample_weight=weights[kept])
-            if n_classes:
-                predicted[np.ix_(judged, fitted.classes_)] = fitted.predict_proba(X[judged])
-            else:
-                predicted[judged] = fitted.predict(X[judged])
-    return predicted
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return cross_val_predict(machine, X, y, cv=cut, params=given, method=method)
 
 
 def _trees(
