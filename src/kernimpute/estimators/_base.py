@@ -35,12 +35,7 @@ from kernimpute.core.checks import (
     unmasked,
 )
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
-from kernimpute.core.rows import (
-    SMOOTH,
-    anchor_weight,
-    default_kernel,
-    imputer_eta,
-)
+from kernimpute.core.rows import SMOOTH, anchor_weight, default_kernel, imputer_eta
 from kernimpute.core.status import COMPILING, Callback, Record, Status
 from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
 from kernimpute.estimators._saving import Persistent
@@ -63,13 +58,7 @@ from kernimpute.joint.reference import (
     reference_table,
     typical_row,
 )
-from kernimpute.table.code import (
-    EncodedTable,
-    TableCode,
-    checked_range,
-    learn_code,
-    unknown_cells,
-)
+from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code, unknown_cells
 from kernimpute.table.columns import GapValues
 from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_pandas
 
@@ -149,20 +138,15 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     ----------
     prefix : str, default=""
         What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline; empty, or
-        with two underscores at its end.
+        with two underscores at its end, which is checked.
 
     Returns
     -------
     list of dict of str to list
-        18 candidates with a linear kernel and 54 with a gaussian one, all with
-        ``guidance="direct"``, which predictors take with ``machine="svm"`` only: six penalties C in
-        [1/16, 64], three gammas around "scale", three anchors eta. The first anchor, inf, is the
-        reference imputation, which `GridSearchCV` so prefers among equal scores.
-
-    Raises
-    ------
-    ValueError
-        If the prefix does not end with two underscores.
+        72 candidates, 18 with a linear kernel, all with ``guidance="direct"``, which predictors
+        take with ``machine="svm"`` only: six penalties C in [1/16, 64], three gammas around
+        "scale", three anchors eta. The first anchor, inf, is the reference imputation, which
+        `GridSearchCV` so prefers among equal scores.
 
     Examples
     --------
@@ -262,7 +246,6 @@ class FittedRows:
     counted: NDArray[np.intp]  # their places in the table
     X: FloatArray | None = None  # (n_counted, n_columns), filled; None fills them as new rows
     anchor: FloatArray | None = None  # their fills before labels moved them, the same shape
-    subsets: Sequence[NDArray[np.intp]] = ()
     filling: Filling | None = None  # how guidance ended
 
 
@@ -311,12 +294,10 @@ class KernelImputation(Persistent, BaseEstimator):
         super()._validate_params()
         owner = type(self).__name__
         if self.reference == "expected" and self.guidance != "anchored":
-            raise ValueError(
-                f"The 'reference' parameter of {owner} must be 'joint', 'mean' or an imputer, "
-                "because 'expected' is a kernel and no table. Got 'expected' instead: use "
-                "guidance='anchored', which takes a kernel"
-                + (", with machine='svm'." if self._predicts else ".")
-            )
+            must_be = "'joint', 'mean' or an imputer, because 'expected' is a kernel and no table"
+            instead = "use guidance='anchored', which takes a kernel"
+            instead += ", with machine='svm'" if self._predicts else ""
+            raise ValueError(_refusal_but(owner, "reference", must_be, "expected", instead))
         if self.use_labels is not None and self.reference != "joint":
             must_be = "None unless reference='joint'"
             raise ValueError(refusal(owner, "use_labels", must_be, self.use_labels))
@@ -341,9 +322,8 @@ class KernelImputation(Persistent, BaseEstimator):
             elif averages:
                 needed = "machine='svm'" + (" and guidance" if user == "guidance" else "")
                 unless, instead = "unless machine='svm'", f"add {needed} or leave it out"
-            must_be = f"left out {unless}"
-            refused = refusal(owner, name, must_be, getattr(self, name)).removesuffix(".")
-            raise ValueError(f"{refused}: {instead}.")
+            got = getattr(self, name)
+            raise ValueError(_refusal_but(owner, name, f"left out {unless}", got, instead))
         if averages and self.n_draws is not None and self.reference != "joint":
             must_be = "None unless reference='joint'"
             raise ValueError(refusal(owner, "n_draws", must_be, self.n_draws))
@@ -531,7 +511,7 @@ class KernelImputation(Persistent, BaseEstimator):
         # Rows of different subsets never meet.
         self.n_disjoint_pairs_ = sum(disjoint_pairs(rows.observed[some]) for some in subsets)
         anchor = None if isinstance(reference, str) else reference
-        return FittedRows(rows, counted, filling.X, anchor, subsets, filling)
+        return FittedRows(rows, counted, filling.X, anchor, filling)
 
     def _coding_for(self, code: TableCode) -> Coding:
         """Return codes where the method has a term for them and a gap must become a category."""
@@ -743,6 +723,11 @@ class KernelPredictor(KernelImputation):
 
 
 # ------------------------------------------------------------------------------ what is given
+
+
+def _refusal_but(owner: str, name: str, must_be: str, got: object, instead: str) -> str:
+    """Return the sentence that refuses a parameter, and what to do instead."""
+    return f"{refusal(owner, name, must_be, got).removesuffix('.')}: {instead}."
 
 
 def seed_of(random_state: Any) -> int:

@@ -376,7 +376,7 @@ def fit_table(
         *unused_markers(table, missing_values),
         *left_as_found(unseen, fitted),
         *imputer._code.cautions,
-        *_unfinished(rows),
+        *_unfinished(rows, getattr(imputer, "n_subsets_", 1)),
     ]
     return FittedTable(
         imputer=imputer,
@@ -478,13 +478,8 @@ def _settings(fitted: FittedTable, missing_values: GapValues) -> Mapping[str, ob
         settings["kernel"] = imputer.kernel_
         settings["eta"] = getattr(imputer, "eta_", imputer.eta)
     settings = {name: value for name, value in settings.items() if name not in left_out}
-    settings |= {
-        "categorical": roles.categorical,
-        "ignore": roles.ignored,
-        "drop": roles.dropped,
-        "missing_values": _own(missing_values),
-    }
-    return MappingProxyType(settings)
+    own = {"categorical": roles.categorical, "ignore": roles.ignored, "drop": roles.dropped}
+    return MappingProxyType({**settings, **own, "missing_values": _own(missing_values)})
 
 
 # --------------------------------------------------------------- facts and notes, for people
@@ -616,9 +611,8 @@ def notes_of_filling(
     return notes
 
 
-def _unfinished(rows: FittedRows) -> list[str]:
+def _unfinished(rows: FittedRows, n_subsets: int) -> list[str]:
     """Return a caution for each way in which the fit did not meet its stop rule."""
-    n_subsets = len(rows.subsets)
     endings = Counter(rows.filling.unfinished if rows.filling else ())
     return [
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"
