@@ -13,7 +13,8 @@ import time
 PATIENCE = 1.0
 """Seconds after an interrupt in which the program may end by itself."""
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-_MESSAGE = "kernimpute: interrupted; no output was written."
+_INTERRUPTED = "kernimpute: interrupted; "
+_NO_OUTPUT = "no output was written."
 
 
 def main() -> int:
@@ -50,7 +51,7 @@ def main() -> int:
 
         code = run()
     except KeyboardInterrupt:
-        print(_MESSAGE, file=sys.stderr)
+        print(f"{_INTERRUPTED}{_NO_OUTPUT}", file=sys.stderr)
         code = 130
     ended.append(128 + received[0] if received and code == 130 else code)
     if received:
@@ -74,11 +75,11 @@ def _watch(wakened: int, ended: list[int]) -> None:
     """
     (number,) = os.read(wakened, 1)
     time.sleep(PATIENCE)
-    if files := sys.modules.get("kernimpute.core.files"):
-        files.leave_nothing()
+    files = sys.modules.get("kernimpute.core.files")
+    said = files.leave_nothing() if files else None
     if not ended and sys.__stderr__ is not None:
         with contextlib.suppress(OSError):
-            os.write(2, f"{_MESSAGE}\n".encode())
+            os.write(2, f"{_INTERRUPTED}{said or _NO_OUTPUT}\n".encode())
     _leave(ended[0] if ended else 128 + number)
 
 
