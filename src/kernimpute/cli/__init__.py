@@ -48,7 +48,7 @@ def program(
 
     Exit codes: 0 done; 1 the table, the model, the output file or contradictory options are
     refused; 2 the command line cannot be read; 3 a fault of kernimpute; 130 interrupted, 143 by
-    SIGTERM. Every code but 0 leaves no output file.
+    SIGTERM. Every code but 0 leaves no output file, but an interrupted `compare` does.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -55,7 +56,7 @@ def impute(
     draws: options.Draws = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    json: options.Json = None,
 ) -> None:
     """Fill the gaps of TABLE by what its columns know of each other, and write the result to OUT.
 
@@ -83,6 +84,7 @@ def impute(
     in_memory = {"--guidance": guidance, "--report": report, "--mask": mask, "--draws": draws}
     needed = [option for option, value in in_memory.items() if value is not None]
     if not needed and streams(table, output, scheduler):
+        _check_json(json, force, [table], output)
         method |= {"task": task.value, "scheduler": scheduler, "force": force}
         done = _impute_stream(table, target, output, columns, reading, quiet, method)
     elif scheduler is not None or table.is_dir():
@@ -94,11 +96,11 @@ def impute(
         # A label that is not used is kept as it is, and never refused for what it holds.
         read_as = "classification" if guidance is None else task.value
         method |= {"task": task.value, "n_draws": draws or 0}
-        beside = {"report": report, "mask": mask}
+        beside = {"report": report, "mask": mask, "JSON": json}
         done = _impute_in_memory(
             table, target, output, columns, reading, read_as, method, beside, force, quiet
         )
-    print_done(done, quiet=quiet, as_json=as_json)
+    print_done(done, quiet=quiet, json=json)
 
 
 def _impute_in_memory(
@@ -113,12 +115,13 @@ def _impute_in_memory(
     force: bool,
     quiet: bool,
 ) -> Summary:
-    """Fill a table that is read whole; write report and mask `beside` it, and its draws."""
+    """Fill a table that is read whole; write it, its draws, report and mask."""
     import pyarrow as pa
 
     from kernimpute.cli.files import (
         TableFile,
         check_new_file,
+        check_own_file,
         check_storable,
         open_table,
         read_with_roles,
@@ -132,17 +135,17 @@ def _impute_in_memory(
     extension = table_extension(output)
     report, mask = beside["report"], beside["mask"]
     draws = [_numbered(output, extension, k + 1) for k in range(method["n_draws"])]
-    outputs = [output, *draws]
-    for what, path in beside.items():
-        if path is not None:
-            if path.absolute() in (table.absolute(), *(one.absolute() for one in outputs)):
-                raise RefusedError(f"{path}: the {what} must be a file of its own.")
-            outputs.append(path)
+    outputs = [output, *draws, *(path for path in (report, mask) if path is not None)]
     if mask is not None:
         table_extension(mask)
     file = open_table(table, reading)
-    for path in outputs:
+    taken = [output, *draws]
+    for path in taken:
         check_new_file(path, force=force)
+    for what, own in beside.items():
+        if own is not None:
+            check_own_file(what, own, [table], taken, force=force)
+            taken.append(own)
     values, roles = read_with_roles(file, target, read_as, columns, reading)
     check_storable(output, file, values.frame, roles["drop"])
     with Progress(quiet=quiet) as progress, refusals():
@@ -271,7 +274,7 @@ def fit(
     predict: options.Predict = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    json: options.Json = None,
 ) -> None:
     """Learn from TABLE how to fill tables of its kind, and keep that in the file MODEL.
 
@@ -289,13 +292,14 @@ def fit(
     method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
 
-    from kernimpute.cli.models import fit_model
+    from kernimpute.cli.models import fit_model, model_path
 
     texts = tuple(missing_values or ()), tuple(keep_values or ())
     reading = options.Reading(delimiter, decimal, encoding, *texts)
+    _check_json(json, force, [table], model_path(output))
     given = (table, output, target, task.value, columns, reading, method)
     done = fit_model(*given, predict=predict, force=force, quiet=quiet)
-    print_done(done, quiet=quiet, as_json=as_json)
+    print_done(done, quiet=quiet, json=json)
 
 
 # ------------------------------------------------------------------------- predict
@@ -312,7 +316,7 @@ def predict(
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    json: options.Json = None,
 ) -> None:
     """Write the label that a MODEL of `kernimpute fit --predict` predicts beside the rows of NEW.
 
@@ -323,9 +327,11 @@ def predict(
     """
     from kernimpute.cli.models import predict_by_model
 
+    _check_json(json, force, [model, Path(f"{model}.skops"), new], output)
+
     reading = options.Reading(delimiter, decimal, encoding)
     done = predict_by_model(model, new, output, reading, unknown.value, trust, force, quiet)
-    print_done(done, quiet=quiet, as_json=as_json)
+    print_done(done, quiet=quiet, json=json)
 
 
 # ------------------------------------------------------------------------- apply
@@ -342,7 +348,7 @@ def apply(
     trust: options.Trust = False,
     force: options.Force = False,
     quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    json: options.Json = None,
 ) -> None:
     """Fill the gaps of NEW by a MODEL of `kernimpute fit`, and write the result to OUT.
 
@@ -354,12 +360,22 @@ def apply(
     """
     from kernimpute.cli.models import apply_model
 
+    _check_json(json, force, [model, Path(f"{model}.skops"), new], output)
+
     reading = options.Reading(delimiter, decimal, encoding)
     done = apply_model(model, new, output, reading, unknown.value, trust, force, quiet)
-    print_done(done, quiet=quiet, as_json=as_json)
+    print_done(done, quiet=quiet, json=json)
 
 
 # ------------------------------------------------------------------------- what they share
+
+
+def _check_json(path: Path | None, force: bool, read: Sequence[Path], output: Path) -> None:
+    """Refuse a file for the summary that is one of the others, or cannot be written."""
+    from kernimpute.cli.files import check_own_file
+
+    if path is not None:
+        check_own_file("JSON", path, read, [output], force=force)
 
 
 def _method(

@@ -17,9 +17,9 @@ import typer
 
 from kernimpute.cli import options
 from kernimpute.cli.messages import (
-    EXIT_INTERRUPTED,
     Progress,
     RefusedError,
+    StoppedError,
     in_options,
     print_or_ignore,
     refusals,
@@ -53,7 +53,11 @@ Groups = Annotated[
 ]
 Json = Annotated[
     Path | None,
-    typer.Option(metavar="OUT.json", help="Write everything as JSON, after every fold anew."),
+    typer.Option(
+        metavar="FILE",
+        help="Also write everything as JSON, after every fold anew; - for standard output, in "
+        "place of the text.",
+    ),
 ]
 Markdown = Annotated[
     Path | None, typer.Option(metavar="OUT.md", help="Write verdict and scores as Markdown.")
@@ -114,21 +118,21 @@ def compare(
 
     Example: `kernimpute compare patients.csv --target outcome --report report.html`
     """
-    from kernimpute.cli.files import check_new_file, open_table, read_with_roles
+    from kernimpute.cli.files import STANDARD, check_own_file, open_table, read_with_roles
     from kernimpute.comparison.verdict import compare as compare_candidates
     from kernimpute.core.files import before_leaving
 
-    asked = {"json": json, "markdown": markdown, "report": report}
-    outputs = {kind: path for kind, path in asked.items() if path is not None}
-    absolute = [path.absolute() for path in (table, *outputs.values())]
-    if len(set(absolute)) < len(absolute):
-        raise RefusedError("--json, --markdown and --report must be files of their own.")
+    asked = {"JSON": json, "Markdown": markdown, "report": report}
+    outputs = {path: what for what, path in asked.items() if path is not None}
     reading = options.Reading(
         delimiter, decimal, encoding, tuple(missing_values or ()), tuple(keep_values or ())
     )
     file = open_table(table, reading)
-    for path in outputs.values():
-        check_new_file(path, force=force or path == resume)
+    taken: list[Path] = []
+    for what, path in asked.items():
+        if path is not None:
+            check_own_file(what, path, [table], taken, force=force or path == resume)
+            taken.append(path)
     columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
     values, roles = read_with_roles(file, target, task.value, columns, reading)
     if groups is not None and groups not in values.frame.columns:
@@ -158,13 +162,18 @@ def compare(
         done, of = len(found.folds), folds * repeats
         left = (time.perf_counter() - start) / len(latest) * (of - done)
         progress.show(f"fold {done} of {of}, about {left:.0f} s left")
-        if json is not None:
-            _write(latest[-1], {json: "json"})
+        if json is not None and json != STANDARD:
+            _write(latest[-1], {json: "JSON"})
 
-    def write() -> None:
-        if latest:
-            _write(latest[-1], {path: kind for kind, path in outputs.items()}, str(table))
+    def write() -> str | None:
+        """Write what is finished, and return what to say of it after an interrupt."""
+        if not (latest and outputs):
+            return None
+        _write(latest[-1], outputs, str(table))
+        names = ", ".join(map(str, outputs))
+        return f"{len(latest[-1].folds)} of {folds * repeats} folds are finished: wrote {names}."
 
+    is_interrupted = False
     with before_leaving(write), Progress(quiet=quiet) as progress, refusals(OSError):
         try:
             found = compare_candidates(
@@ -189,18 +198,20 @@ def compare(
         except KeyboardInterrupt:
             if not latest:
                 raise
-        write()
+            is_interrupted = True
+        written = write()
     found = latest[-1]
-    print_or_ignore(lambda: _print(found, values.cautions, [*outputs.values()], quiet=quiet))
-    if not found.complete and time_limit is None:
-        raise typer.Exit(EXIT_INTERRUPTED)
+    print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=quiet))
+    if is_interrupted:
+        said = written or f"the verdict is that of {len(found.folds)} of {folds * repeats} folds."
+        raise StoppedError(f"interrupted; {said}")
 
 
 def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> None:
     """Write a comparison to files, all or none."""
-    from kernimpute.core.files import replacing
+    from kernimpute.cli.files import replacing_outputs
 
-    with replacing(*outputs) as temporary:
+    with replacing_outputs(*outputs) as temporary:
         for path, kind in zip(temporary, outputs.values(), strict=True):
             if kind == "report":
                 from kernimpute.report import write_comparison_report
@@ -208,7 +219,7 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
                 how = found.settings["command"]
                 write_comparison_report(path, found.to_dict(), source=source, command=how)
             else:
-                text = found.to_json() if kind == "json" else found.to_markdown()
+                text = found.to_json() if kind == "JSON" else found.to_markdown()
                 path.write_text(text, encoding="utf-8")
 
 
@@ -218,9 +229,11 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
 def _print(
     found: Comparison, cautions: Sequence[str], outputs: Sequence[Path], *, quiet: bool
 ) -> None:
-    """Print warnings, facts, candidates, the verdict and what to do; quietly the verdict alone."""
+    """Print warnings, facts, candidates, verdict and what to do; quietly the verdict alone."""
     for caution in dict.fromkeys([*cautions, *found.cautions]):
         typer.echo("warning: " + " ".join(in_options(caution).split()), err=True)
+    if Path("-") in outputs:
+        return
     if not quiet:
         facts = _facts(found)
         width = max(len(name) for name, _ in facts)

@@ -381,6 +381,17 @@ def check_new_file(path: Path, *, force: bool) -> None:
         raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
 
 
+def check_own_file(
+    what: str, path: Path, read: Iterable[Path], written: Iterable[Path], *, force: bool
+) -> None:
+    """Refuse a file to be written if it is read, or written otherwise, or cannot be."""
+    others = [*written, *(one for one in read if one != STANDARD)]
+    if path.absolute() in [other.absolute() for other in others]:
+        name = "standard output" if path == STANDARD else path
+        raise RefusedError(f"{name}: the {what} must be a file of its own.")
+    check_new_file(path, force=force)
+
+
 def check_replaceable(path: Path, *, force: bool) -> None:
     """Refuse an output that exists and may not be replaced."""
     if path.exists() and not force:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import re
@@ -15,6 +14,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -34,10 +34,14 @@ EXIT_USAGE = 2
 EXIT_FAULT = 3
 """A fault of kernimpute; nothing is written."""
 EXIT_INTERRUPTED = 130
-"""Interrupted (Ctrl-C); nothing is written."""
+"""Interrupted (Ctrl-C); nothing is written, but by `compare`."""
 
 # Typer bundles its own copy of click in some versions; all of them publish only this subclass.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class StoppedError(Exception):
+    """An interrupt after which something is written; the message says what."""
 
 
 class RefusedError(Exception):
@@ -68,6 +72,8 @@ def report_error(error: BaseException) -> int:
         return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
     if isinstance(error, RefusedError):
         return _ended(EXIT_REFUSED, str(error))
+    if isinstance(error, StoppedError):
+        return _ended(EXIT_INTERRUPTED, str(error))
     if isinstance(error, MemoryError):
         return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
@@ -233,14 +239,15 @@ class Summary:
     warnings: Sequence[str] = ()
     filled: Mapping[Hashable, int] | None = None  # cells, by column
 
-    def as_text(self) -> str:
-        """Return it for people."""
+    def as_text(self, *more: Path | None) -> str:
+        """Return it for people, who are told of further files too."""
         width = max(len(name) for name, _ in self.facts)
         lines = [f"{name:<{width}}  {text}" for name, text in self.facts]
         if self.filled:
             lines.extend(["", *_columns(self.filled, self.n_rows), ""])
         lines.extend(f"note: {note}" for note in self.notes)
-        lines.extend(f"wrote {path}" for path in self.outputs if path != Path("-"))
+        written = (path for path in (*self.outputs, *more) if path not in (None, Path("-")))
+        lines.extend(f"wrote {path}" for path in written)
         return "\n".join(lines)
 
     def as_json(self) -> str:
@@ -259,11 +266,12 @@ class Summary:
             "warnings": [*self.warnings],
             "outputs": [*map(str, self.outputs)],
         }
-        return json.dumps(document, indent=2, allow_nan=False)
+        return dumps(document, indent=2, allow_nan=False)
 
 
-def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
+def print_done(done: Summary, *, quiet: bool, json: Path | None = None) -> None:
     """Print warnings and summary; the output is written, so nothing of this may fail the run."""
+    from kernimpute.core.files import replacing
 
     def print_all() -> None:
         # A status tells which parameter to change.
@@ -275,10 +283,18 @@ def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
         said = replace(done, facts=facts, notes=[*map(in_options, done.notes)], warnings=cautions)
         for caution in cautions:
             typer.echo(f"warning: {caution}", err=True)
-        if as_json or not quiet:
+        if json == Path("-"):
+            typer.echo(said.as_json())
+            return
+        if json is not None:
+            try:
+                with replacing(json) as (temporary,):
+                    temporary.write_text(f"{said.as_json()}\n", encoding="utf-8")
+            except OSError as error:
+                typer.echo(f"warning: {error.filename}: {error.strerror}", err=True)
+        if not quiet:
             # Standard output is for the table alone, where it is written there.
-            is_taken = Path("-") in done.outputs
-            typer.echo(said.as_json() if as_json else said.as_text(), err=is_taken)
+            typer.echo(said.as_text(json), err=Path("-") in done.outputs)
 
     print_or_ignore(print_all)
 

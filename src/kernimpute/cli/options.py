@@ -352,4 +352,11 @@ Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")]
+Json = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Also write the summary as JSON; - for standard output, in place of the text.",
+    ),
+]

@@ -136,7 +136,7 @@ class TableCode:
     def to_codes(
         self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
     ) -> FloatArray:
-        """Return a matrix whose gaps get the category of the largest indicator, the first of such.
+        """Return a matrix filled from filled indicators: a gap takes the first of the largest.
 
         Given the indicators before labels moved them, `reference`, a gap leaves the reference's
         category only for one whose indicator gained on it by more than half the range, because
