@@ -46,11 +46,12 @@ from kernimpute.estimators.impute_table import (
     share_of_cells,
     size_text,
 )
-from kernimpute.table.code import Unknown
+from kernimpute.table.code import Unknown, table_labels
 from kernimpute.table.columns import (
     GapValues,
     TableError,
     check_column_names,
+    column_roles,
     listed,
     observed_in_table,
 )
@@ -63,7 +64,6 @@ from kernimpute.table.frames import (
     opened,
     with_filled_columns,
 )
-from kernimpute.table.roles import column_roles, table_labels
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 

@@ -56,10 +56,9 @@ from kernimpute.estimators.impute_table import (
     whole_as_integers,
 )
 from kernimpute.stream import Found, checked_output, transform_parquet
-from kernimpute.table.code import TableCode
+from kernimpute.table.code import TableCode, table_labels
 from kernimpute.table.columns import Column, listed
 from kernimpute.table.frames import BLOCK_ROWS, ParquetSource, as_frame, blocks, compression, opened
-from kernimpute.table.roles import table_labels
 
 Predictor = KernelImputationClassifier | KernelImputationRegressor
 

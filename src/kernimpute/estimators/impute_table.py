@@ -22,26 +22,28 @@ from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
+from kernimpute.table.code import (
+    EncodedTable,
+    Unknown,
+    codes_note,
+    left_as_found,
+    plain,
+    table_labels,
+    unknown_cells,
+)
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
+    ColumnRoles,
     GapValues,
     TableError,
     as_number,
     check_table,
+    column_roles,
     counted,
     family_of,
     markers_of,
     observed_in_table,
-)
-from kernimpute.table.roles import (
-    ColumnRoles,
-    codes_note,
-    column_roles,
-    left_as_found,
-    plain,
-    table_labels,
 )
 
 Facts = tuple[tuple[str, str], ...]

@@ -463,7 +463,17 @@ def column_codes(
     return codes, unknown
 
 
-# ---------------------------------------------------------------------- names
+# ---------------------------------------------------------------------- names and roles
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The names of a table's columns by role: used and filled, left out, or kept and not used."""
+
+    features: tuple[Hashable, ...]
+    dropped: tuple[Hashable, ...]
+    ignored: tuple[Hashable, ...]
+    categorical: tuple[Hashable, ...]  # of any role, and perhaps numbers
 
 
 def check_table(frame: pd.DataFrame) -> None:
@@ -508,6 +518,38 @@ def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
     if close:
         return "Did you mean " + " or ".join(repr(by_text[text]) for text in close) + "?"
     return f"The columns are: {listed(columns, most=12)}."
+
+
+def column_roles(
+    names: Sequence[Hashable],
+    target: Hashable | None,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+    index: Iterable[Hashable] = (),
+) -> ColumnRoles:
+    """Return the roles of a table's columns; refuse names that do not exist or contradict.
+
+    Without a target every column that is not named is a feature, but for those of an index.
+    """
+    labels = [] if target is None else [target]
+    check_column_names("target", labels, names)
+    dropped = check_column_names("drop", drop, names)
+    ignored = check_column_names("ignore", ignore, names)
+    for option, chosen in (("drop", dropped), ("ignore", ignored)):
+        if {*labels} & {*chosen}:
+            raise TableError(f"{option}: the label column {target!r} is needed.")
+    both = [name for name in dropped if name in ignored]
+    if both:
+        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    ignored += tuple(name for name in index if name not in {*labels, *dropped, *ignored})
+    features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
+    if not features:
+        besides = " besides the label" if labels else ""
+        raise TableError(f"The table must have a column{besides} to use. Got none.")
+    return ColumnRoles(
+        features, dropped, ignored, check_column_names("categorical", categorical, names)
+    )
 
 
 # ------------------------------------------------------------------------- values in a file
