@@ -215,11 +215,6 @@ def learn_code(
     return TableCode(tuple(columns), scale, cautions)
 
 
-def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
-    """Return a table with the matrix that stands for it, by a code learned from it."""
-    return learn_code(frame, categorical=categorical).encode(frame)
-
-
 def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
     """Return the two ends of a declared range; refuse what is not a range."""
     try:
@@ -263,9 +258,10 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
     labels = rows.iloc[:, 0]
     try:
         chosen: Task = "regression" if task == "regression" else "classification"
-        if task == "auto" and encode_table(rows).code.columns[0].kind in ("number", "whole"):
+        if task == "auto" and learn_code(rows).columns[0].kind in ("number", "whole"):
             chosen = task_of_numbers(np.asarray(labels, dtype=float))
-        encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
+        code = learn_code(rows, categorical=[name] if chosen == "classification" else ())
+        codes = code.encode(rows).matrix
     except TableError as error:
         # A label, such as a date, cannot be dropped or ignored, as a column may be.
         refused = str(error).partition(" instead.")[0]
@@ -273,8 +269,8 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
             f"{refused} instead. Turn this label into numbers, such as days, or into a "
             "categorical column if its values are classes."
         ) from error
-    classes, cautions = encoded.code.columns[0].values, encoded.code.cautions
-    example, codes = plain(classes[0]), encoded.matrix
+    classes = code.columns[0].values
+    example = plain(classes[0])
     if not codes.shape[1]:
         what = "two classes" if chosen == "classification" else "two values"
         raise TableError(
@@ -283,7 +279,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
             "guide nothing."
         )
     if chosen == "regression":
-        if encoded.code.categorical[0]:
+        if code.categorical[0]:
             remedy = "use task='classification'"
             if str(example)[:1].isdigit():
                 remedy = f"make numbers of them, with a point before decimals, or {remedy}"
@@ -292,7 +288,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
                 f"{labels.dtype} values such as {example!r}: {remedy}."
             )
         values = (codes[:, 0] - codes.mean()) / codes.std()
-        return TableLabels(values, chosen, cautions, labels.to_numpy(dtype=float))
+        return TableLabels(values, chosen, code.cautions, labels.to_numpy(dtype=float))
     if len(classes) == n_labelled > 2 or not classes_recur(len(classes), n_labelled):
         raise TableError(
             f"The label column {name!r} must hold classes that recur. Got {len(classes)} distinct "
@@ -302,7 +298,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
         # The solver takes fractions for a quantity and cannot sort objects, but it takes text.
         names = np.array([str(name) for name in classes])
-    return TableLabels(names[codes[:, 0].astype(int)], chosen, cautions)
+    return TableLabels(names[codes[:, 0].astype(int)], chosen, code.cautions)
 
 
 # ---------------------------------------------------------------------- matrix to table
