@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.core.checks import check_integer, refusal, refusal_in_words
 from kernimpute.core.files import replacing, replacing_folder
+from kernimpute.estimators._base import seed_of
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
     TableWarning,
@@ -195,7 +196,7 @@ def impute_parquet(
         if table.n_rows > max_fit_rows:
             if imputer._uses_labels and target is not None:
                 labels = table.take(rows, [target])
-            generator = np.random.default_rng(imputer._seed())
+            generator = np.random.default_rng(seed_of(imputer.random_state))
             rows = _sampled(labels, rows, max_fit_rows, generator, missing_values, task)
         sample = table.take(rows, used)
         more = _observing(table, sample, roles.features, labels, missing_values)
@@ -335,7 +336,9 @@ def impute_dask(
     used = [name for name in names if name == target or name in roles.features]
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
-        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=imputer._seed())
+        sample = sample.sample(
+            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
+        )
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
