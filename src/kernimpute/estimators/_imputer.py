@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -203,37 +203,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn how to fill.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their labels, complete: two or more classes, or numbers. Needed with `guidance` or
-            `use_labels`; otherwise only their number is looked at.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        KernelImputer
-            The imputer itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter, the table or the labels are not as described, a parameter is given that
-            nothing uses, or the fit would take more memory than it may; before any long work.
-        """
-        _, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
-        self._warn_of_fit(self._fit_imputer(frame, labels).filling)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
     def fit_transform(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Any:
@@ -250,8 +219,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
             The filled rows, in the container that came: what ``fit(X, y).transform(X)`` gives, but
             not with `guidance` or ``use_labels="own"``, where a row's own label helps to fill it.
         """
-        table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
-        fitted = self._fit_imputer(frame, labels)
+        table, frame, labels = self._read_labelled(X, y, sample_weight)
+        fitted = self._learn(frame, labels)
         self._warn_of_fit(fitted.filling)
         rows = fitted.rows if fitted.counted.size == len(frame) else self._encode(frame)
         return self._output(table, frame, rows, self._filled(fitted, rows.matrix))
@@ -392,9 +361,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         indicators = [indicator_name(name) for name in names[self._indicated]]
         return np.concatenate([names[self._kept], np.array(indicators, dtype=object)])
 
-    def _fit_imputer(
-        self, frame: Any, labels: Labels, callback: Callback | None = None
-    ) -> FittedRows:
+    def _learn(self, frame: Any, labels: Labels, callback: Callback | None = None) -> FittedRows:
         """Fit, and decide which columns come out and which get an indicator."""
         taken = [name for name in frame.columns if indicator_name(name) in frame.columns]
         if self.add_indicator and taken:
@@ -403,7 +370,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
                 f"with the columns {taken[0]!r} and {indicator_name(taken[0])!r}, the name of the "
                 "indicator. Got True instead: rename the column."
             )
-        fitted = self._fit_frame(frame, labels, callback)
+        fitted = super()._learn(frame, labels, callback)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
         has_gaps = ~fitted.rows.observed.all(axis=0)
