@@ -181,15 +181,10 @@ class Coding:
         return tuple(np.flatnonzero(self.code.categorical).tolist())
 
     @property
-    def groups(self) -> NDArray[np.intp]:
-        """The column of the table, by its place, behind each indicator or number."""
-        return np.array([place for place, _ in self.code.indicator_columns] or [0], dtype=np.intp)
-
-    @property
-    def numeric(self) -> BoolArray:
-        """Which columns of the indicator matrix hold numbers."""
-        kinds = [category is None for _, category in self.code.indicator_columns]
-        return np.array(kinds or [True], dtype=bool)
+    def columns(self) -> tuple[NDArray[np.intp], BoolArray]:
+        """The table's column, by its place, behind each indicator or number; which are numbers."""
+        places, categories = zip(*self.code.indicator_columns or [(0, None)], strict=True)
+        return np.array(places, dtype=np.intp), np.array([one is None for one in categories])
 
     def matrix(self, rows: FloatArray) -> FloatArray:
         """Return numbers and codes as the solvers see them, (n_rows, n_columns), NaN at gaps."""
@@ -588,7 +583,7 @@ class KernelImputation(Persistent, BaseEstimator):
                 print(f"{self._prefix()}joint normal of {len(matrix)} rows", file=sys.stderr)
             # Its matrices are small: more threads of BLAS would wait for each other.
             with one_thread():
-                return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
+                return fit_joint(matrix, *coding.columns, weights, seed, **given)
         imputer: FittedImputer = clone(self.reference).fit(matrix)
         n_columns = np.shape(imputer.transform(matrix[:1]))[1]
         if n_columns != matrix.shape[1]:
@@ -687,6 +682,31 @@ class KernelPredictor(KernelImputation):
             self._fit_predictors(fitted.rows.matrix, labels.of(fitted.counted))
         self._centre, self._spread = labels.centre, labels.spread
         return fitted
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of rows, or the values of a quantity.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table, gaps allowed.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels, from `classes_`: the most probable, or those of the decision values; from a
+            regressor predictions, in the unit of y.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
+        """
+        return self._answers(self._predicted(X))
+
+    def _answers(self, values: FloatArray) -> NDArray[Any]:
+        raise NotImplementedError
 
     def _fit_predictors(self, rows: FloatArray, labels: Labels) -> None:
         """Fit the predictor of the filled rows, or one of each draw of them."""

@@ -28,13 +28,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     """Fill the gaps of a table by what its columns know of each other.
 
     By default a gap gets its conditional mean under a joint normal of all columns, plus what a
-    kernel ridge has learnt of what the normal leaves: no label is needed or used, a row is filled
-    on its own, and ``fit_transform(X)`` equals ``fit(X).transform(X)``.
-
-    With `guidance`, the method of the paper, training rows are filled with the help of their
-    labels, so that they become easier to classify. Then, as with ``use_labels="own"``,
-    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, and the imputer belongs inside
-    the pipeline that is cross-validated: outside, labels of held-out rows leak into the table.
+    kernel ridge has learnt of what the normal leaves. No label is used, a row is filled on its own,
+    and ``fit_transform(X)`` equals ``fit(X).transform(X)``. With `guidance`, the method of the
+    paper, labels help to fill training rows, so that they become easier to classify. Then, as with
+    ``use_labels="own"``, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, and the
+    imputer belongs inside the pipeline that is cross-validated: outside, labels leak.
 
     Parameters
     ----------
@@ -106,10 +104,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns in fit, and their names where all are strings.
     filled_ : ndarray of bool of shape (n_samples, n_features)
         The gaps of the training table, which `fit_transform` fills; all of an empty column.
     status_ : Status
@@ -140,12 +136,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     Notes
     -----
-    The container comes back that went in: pandas with its index and dtypes, polars with its
-    schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
-    Observed cells are not changed. In a DataFrame a column of at most ten whole numbers that each
-    occur twice on average is filled with the nearest of these, unless its range is declared: such
-    numbers may be codes. Other columns of floats, and all of an array of floats, are not rounded.
-    Where categories enter as indicators, only the 50 most frequent of a column fill its gaps.
+    The container comes back that went in, with its index and dtypes; arrays of integers become
+    float64. Observed cells are not changed. In a DataFrame a column of at most ten whole numbers
+    that each occur twice on average, which may be codes, is filled with the nearest of these,
+    unless its range is declared. Other floats are not rounded. Where categories enter as
+    indicators, only the 50 most frequent of a column fill its gaps.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows are filled from the rows of at most ten subsets.
@@ -259,7 +254,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table.
+            As in `transform`, whose errors it raises, too.
         n_draws : int, default=1
             How many tables are drawn, in [1, inf).
         random_state : int, RandomState or None, default=None
@@ -272,9 +267,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
         Raises
         ------
-        NotFittedError, TypeError, ValueError
-            If the reference is not "joint", `n_draws` or `random_state` is out of its range, or
-            as in `transform`.
+        TypeError, ValueError
+            If the reference is not "joint", or `n_draws` or `random_state` is out of its range.
         """
         self._joint("sample")
         owner = f"{type(self).__name__}.sample"
@@ -299,7 +293,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table.
+            As in `sample`, whose errors it raises.
 
         Returns
         -------
@@ -308,11 +302,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
             column's unit, parameters held fixed as in `sample`; for a category 1 - its share,
             which estimates how often the fill is wrong. NaN where a cell is observed, and in
             columns with fewer than two observed values.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the reference is not "joint", or as in `transform`.
         """
         joint = self._joint("standard_deviation")
         table, frame = self._read(X, reset=False)
@@ -320,7 +309,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         matrix = self._matrix(rows.matrix)
         filled, spread = joint.fill(matrix), joint.standard_deviation(matrix)
         deviation = np.full(rows.observed.shape, np.nan)
-        groups, categorical = self._coding.groups, self._code.categorical
+        (groups, _), categorical = self._coding.columns, self._code.categorical
         places = [place for place, one in enumerate(self._code.columns) if one.in_matrix]
         for feature, place in enumerate(places):
             own = groups == feature
