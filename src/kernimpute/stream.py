@@ -33,6 +33,7 @@ from kernimpute.core.checks import check_integer, refusal, refusal_in_words
 from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
+    FilledRows,
     TableWarning,
     cautions_of_rows,
     fill_rows,
@@ -230,8 +231,8 @@ def impute_parquet(
         fitted = fit_table(sample, target, categorical=codes, **parameters)
         # 3. The blocks are filled and written.
         kept = [name for name in table.names if name not in roles.dropped]
-        filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
-        found = _write(table, place, filler, batch_rows, client, callback)
+        filler = Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
+        found = write_blocks(table, place, filler, batch_rows, client, callback)
     facts, cautions = dict(fitted.facts), fitted.warnings
     share = "all rows"
     if len(rows) < table.n_rows:
@@ -307,9 +308,9 @@ def transform_parquet(
             f"without {listed(lacking)}."
         )
     kept = [name for name in table.names if name not in dropped]
-    filler = _Filler(imputer, kept, [name for name in kept if name not in known])
+    filler = Filler(imputer, kept, [name for name in kept if name not in known])
     with _engine(owner, scheduler, imputer.n_jobs) as client:
-        found = _write(table, place, filler, batch_rows, client, callback)
+        found = write_blocks(table, place, filler, batch_rows, client, callback)
     notes = ignored_note(found.empty)
     return _imputation(place, filler, found, {"table": "", "filled": ""}, notes, (), start)
 
@@ -474,6 +475,17 @@ class Found:
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, rows: FilledRows, empty: Mapping[Hashable, int]) -> Found:
+        """Return what was found in rows that are filled, and the empty cells of the others."""
+        return cls(
+            n_rows=len(rows.table),
+            n_far=rows.n_far,
+            filled=Counter(rows.counts),
+            empty=Counter(empty),
+            unknown={each[0]: each for each in rows.unknown},
+        )
+
     def add(self, more: Found) -> None:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
@@ -487,39 +499,20 @@ class Found:
             self.unknown[name] = name, both, n_before + n_cells
 
 
-@dataclass(frozen=True)
-class _Filler:
-    """What fills a block of rows, wherever that is done."""
-
-    imputer: KernelImputer
-    kept: list[str]  # the columns to write
-    ignored: list[str]  # columns of which empty cells are counted
-    target: str | None = None
+class BlockWriter:
+    """What makes the output of a block of rows, wherever that is done."""
 
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
-        """Return a block of rows with its gaps filled, and what was found in it."""
-        names = [column.name for column in self.imputer._code.columns]
-        frame = as_frame(block.select(names))
-        rows = fill_rows(self.imputer, frame)
-        found = Found(
-            n_rows=block.num_rows,
-            n_far=rows.n_far,
-            filled=Counter(rows.counts),
-            empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
-            unknown={each[0]: each for each in rows.unknown},
-        )
-        if self.target is not None:
-            label = as_frame(block.select([self.target]))
-            observed = observed_in_table(label, self.imputer._markers())
-            found.n_unlabelled = int((~observed).sum())
-        written = [name for name in rows.cells if name in self.kept]
-        return with_filled_columns(block.select(self.kept), rows.table, written), found
+        """Return what is written for a block of rows, and what was found in it."""
+        raise NotImplementedError
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Return the columns that are written for a file without rows."""
+        raise NotImplementedError
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
         file = opened(source)
-        schema = file.schema_arrow
-        schema = pa.schema([schema.field(name) for name in self.kept], schema.metadata)
         with contextlib.ExitStack() as stack:
             writer = None
             for block in blocks(file, batch_rows):
@@ -533,6 +526,7 @@ class _Filler:
                 writer.write_table(filled.cast(schema))
                 yield found
             if writer is None:
+                schema = self.schema(file.schema_arrow)
                 stack.enter_context(pq.ParquetWriter(output, schema))
 
     def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> Found:
@@ -545,10 +539,37 @@ class _Filler:
         return total
 
 
-def _write(
+@dataclass(frozen=True)
+class Filler(BlockWriter):
+    """What fills a block of rows."""
+
+    imputer: KernelImputer
+    kept: list[str]  # the columns to write
+    ignored: list[str]  # columns of which empty cells are counted
+    target: str | None = None
+
+    def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
+        """Return a block of rows with its gaps filled, and what was found in it."""
+        names = [column.name for column in self.imputer._code.columns]
+        frame = as_frame(block.select(names))
+        rows = fill_rows(self.imputer, frame)
+        found = Found.of(rows, {name: count_empty(block[name]) for name in self.ignored})
+        if self.target is not None:
+            label = as_frame(block.select([self.target]))
+            observed = observed_in_table(label, self.imputer._markers())
+            found.n_unlabelled = int((~observed).sum())
+        written = [name for name in rows.cells if name in self.kept]
+        return with_filled_columns(block.select(self.kept), rows.table, written), found
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Return the columns of a file without rows."""
+        return pa.schema([source.field(name) for name in self.kept], source.metadata)
+
+
+def write_blocks(
     table: ParquetSource,
     output: Path,
-    filler: _Filler,
+    filler: BlockWriter,
     batch_rows: int,
     client: Any,
     callback: Progress | None,
@@ -584,7 +605,7 @@ def _write(
 
 def _imputation(
     output: Path,
-    filler: _Filler,
+    filler: Filler,
     found: Found,
     facts: dict[str, str],
     notes: Sequence[str],
