@@ -9,9 +9,7 @@ y the target, ``|b_i| <= C`` for regression (the paper's appendix E). One-vs-res
 such problem for each class, all on the same kernel matrix. So labels reach the kernel only through
 the `coupling` ``sum over k of b_k b_k'``.
 
-A row of weight w counts as w copies of it. Its bounds are w times as wide, because the copies share
-their kernel values and only the sum of their coefficients matters. A row of weight 0 has the bounds
-0 and 0, so its coefficient is 0.
+A row of weight w counts as w copies of it: its bounds are w times as wide.
 """
 
 from __future__ import annotations
@@ -41,23 +39,17 @@ TASKS = ("classification", "regression")
 
 MAX_TARGET = 1e75
 """Largest magnitude of a target: its products with coefficients do not overflow."""
-MAX_COEFFICIENT = 1e15
-"""Largest coefficient, in units of half the range of the targets over the largest entry of K.
-Beyond this, rounding in ``K b`` exceeds the targets."""
-MAX_COEFFICIENT_WITHOUT_KERNEL = 1e100
-"""The same where K is next to nothing: the coupling does not overflow."""
+MAX_COEFFICIENT, MAX_COEFFICIENT_WITHOUT_KERNEL = 1e15, 1e100
+"""Largest coefficient, in units of half the range of the targets over the largest entry of K:
+beyond it, rounding in ``K b`` exceeds the targets. The second, where K is next to nothing."""
 COMMON = 1e30
-"""Entries of K and bounds between the inverse of this and this are not rescaled; libsvm's single
-precision ends a little beyond."""
+"""Entries of K and bounds up to this, and down to its inverse, fit libsvm's single precision."""
 MAX_ERROR = 1e-3
-"""Largest error of a machine that is returned: either of its margins relative to half the range of
-the targets, which is libsvm's own default, or of its duality gap relative to the primal value."""
-WARM_ROUNDS = 50
-"""Rounds of the active set from a given start, before libsvm is asked for another."""
-COLD_ROUNDS = 1000
-"""Rounds from each of the other two starts; weights that span twelve powers of ten take 160."""
-ROUNDS_PER_ROW = 5
-"""Rounds for each row, if that is more: K of low rank takes about one for every second row."""
+"""Largest margin, relative to half the range of the targets, or duality gap, relative to the primal
+value, of a machine that is returned."""
+WARM_ROUNDS, COLD_ROUNDS, ROUNDS_PER_ROW = 50, 1000, 5
+"""Rounds of the active set from a given start, and from others; or so many for each row, if that is
+more, because K of low rank takes about one for every second row."""
 
 
 class UnsolvedMachineError(ValueError):
@@ -293,7 +285,6 @@ def _smallest_loss(
 def make_dual(
     y: ArrayLike,
     n_samples: int,
-    *,
     C: float = 1.0,
     task: str = "classification",
     epsilon: float = 0.1,

@@ -30,14 +30,10 @@ MAX_KERNEL = 1e100
 """Largest kernel value: sums of products with coefficients do not overflow."""
 N_QUANTILES = 101
 """`scaled_kernel` replaces a longer column by this many quantiles."""
-SMOOTH = 0.25
-"""Part of the scaled gamma that gamma="auto" takes in an imputer or a regressor."""
-SMOOTH_OF_MANY = 0.5
-"""The same in a classifier of more than two classes."""
-CLASSIFIER_C = 4.0
-"""C of a classifier; imputers and regressors have 1."""
-CLASSIFIER_ETA = 32.0
-"""Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""
+SMOOTH, SMOOTH_OF_MANY = 0.25, 0.5
+"""Part of the scaled gamma that gamma="auto" takes; the latter for more than two classes."""
+CLASSIFIER_C, CLASSIFIER_ETA = 4.0, 32.0
+"""C and anchor weight (in C / observed share, a machine) of a classifier; others have C = 1."""
 BLOCK_ROWS = 2**16
 """Rows that are counted at a time: X may be larger than the memory."""
 
@@ -57,13 +53,13 @@ def check_labelled_rows(
     X: ArrayLike,
     y: ArrayLike,
     kernel: Kernel | str,
-    *,
-    owner: str,
     C: float,
     task: str,
     epsilon: float,
     categorical: ArrayLike | None,
     sample_weight: ArrayLike | None = None,
+    *,
+    owner: str,
 ) -> LabelledRows:
     """Return rows, kernel and dual, or refuse what `owner` was given before any long work.
 
@@ -82,9 +78,7 @@ def check_labelled_rows(
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical, weights)
     _check_values(marked, n_features, owner)
-    dual = make_dual(
-        y, table.shape[0], C=C, task=task, epsilon=epsilon, sample_weight=weights, owner=owner
-    )
+    dual = make_dual(y, len(table), C, task, epsilon, weights, owner)
     return LabelledRows(table, observed_cells(table), marked, dual, weights)
 
 
@@ -113,13 +107,10 @@ def scaled_kernel(
     """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
 
     A gaussian or laplacian kernel gets gamma = 2 / (expected distance of two rows whose columns
-    are independent). For the gaussian on numeric columns this is 1 over the sum of their variances.
-    It equals scikit-learn's "scale" where the columns have one mean, because "scale" also counts
-    the spread of the means. Other kernels keep their defaults.
-
-    The expected distance is that of all pairs of observed cells of positive weight. A column of
-    more than `N_QUANTILES` gives so many quantiles instead, which keeps the time linear in the
-    number of rows.
+    are independent): for the gaussian on numeric columns 1 over the sum of their variances, so
+    that unlike scikit-learn's "scale" the spread of the means does not count. Other kernels keep
+    their defaults. A column of more than `N_QUANTILES` observed cells of positive weight gives so
+    many quantiles instead, which keeps the time linear in the number of rows.
     """
     kernel = make_kernel(name, categorical=categorical)
     if not kernel.is_exponential:

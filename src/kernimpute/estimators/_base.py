@@ -9,12 +9,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import (
@@ -26,15 +26,16 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import SMALLEST_SUBSET, free_memory, refusal, unmasked
-from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
-from kernimpute.core.rows import (
-    SMOOTH,
-    anchor_weight,
-    default_kernel,
-    imputer_eta,
+from kernimpute.core.arrays import BoolArray, FloatArray
+from kernimpute.core.checks import (
+    SMALLEST_SUBSET,
+    check_sample_weight,
+    free_memory,
+    refusal,
+    unmasked,
 )
+from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, make_kernel
+from kernimpute.core.rows import SMOOTH, anchor_weight, default_kernel, imputer_eta
 from kernimpute.core.status import COMPILING, Callback, Record, Status
 from kernimpute.estimators._predictor import Predictor, drawn_rows, fit_predictor
 from kernimpute.estimators._saving import Persistent
@@ -45,8 +46,6 @@ from kernimpute.estimators._subsets import (
     check_one_label,
     fill,
     kept_subsets,
-    mean_decision,
-    no_labels,
     one_thread,
     read_labels,
     run_all,
@@ -59,13 +58,7 @@ from kernimpute.joint.reference import (
     reference_table,
     typical_row,
 )
-from kernimpute.table.code import (
-    EncodedTable,
-    TableCode,
-    checked_range,
-    learn_code,
-    unknown_cells,
-)
+from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code, unknown_cells
 from kernimpute.table.columns import GapValues
 from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_pandas
 
@@ -87,7 +80,10 @@ MANY_ROWS, SUBSET_SIZE = 10_000, 500
 FARTHEST = 1e6
 """How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
 
-METHOD_CONSTRAINTS: dict[str, list[Any]] = {
+_A_COUNT = [None, Interval(Integral, 1, None, closed="left")]
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    # The method.
     "kernel": [StrOptions(set(KERNELS)), Kernel],
     "C": [Interval(Real, 0, None, closed="neither")],
     "gamma": [StrOptions({"auto", *GAMMA_PARTS}), Interval(Real, 0, None, closed="neither")],
@@ -95,22 +91,21 @@ METHOD_CONSTRAINTS: dict[str, list[Any]] = {
     "guidance": [None, StrOptions({"direct", "anchored", "paper", "appendix", "released"})],
     "reference": [StrOptions({"joint", "mean", "expected"}), HasMethods(["fit", "transform"])],
     "use_labels": [None, StrOptions({"posterior", "own"})],
+    "epsilon": [Interval(Real, 0, None, closed="left")],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "task": [StrOptions({"auto", "classification", "regression"})],
     "tol": [None, Interval(Real, 0, None, closed="left")],
-    "max_iter": [None, Interval(Integral, 1, None, closed="left")],
-}
-"""Constraints of the parameters of the method."""
-
-PREDICTOR_CONSTRAINTS: dict[str, list[Any]] = {
+    "max_iter": _A_COUNT,
+    # What predicts.
     "machine": [StrOptions({"average", "svm"})],
-    "n_draws": [None, Interval(Integral, 1, None, closed="left")],
-}
-"""Constraints of the parameters of those who predict."""
-
-TABLE_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_draws": _A_COUNT,
+    # How tables are read, shared out and filled.
     "missing_values": [MissingValues(), list, tuple, dict],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     "feature_range": [None, dict, "array-like"],
     "handle_unknown": [StrOptions({"keep", "error"})],
+    "keep_empty_features": ["boolean"],
+    "add_indicator": ["boolean"],
     "new_rows": [StrOptions({"auto", "similar", "reference"})],
     "subset_size": [None, Interval(Integral, SMALLEST_SUBSET, None, closed="left")],
     "max_memory": [
@@ -118,14 +113,10 @@ TABLE_CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Integral, 1, None, closed="left"),
     ],
     "random_state": ["random_state"],
-    "n_jobs": [
-        None,
-        Interval(Integral, None, -1, closed="right"),
-        Interval(Integral, 1, None, closed="left"),
-    ],
+    "n_jobs": [*_A_COUNT, Interval(Integral, None, -1, closed="right")],
     "verbose": ["verbose"],
 }
-"""Constraints of the parameters that say how tables are read, shared out and filled."""
+"""Constraints of the parameters of all estimators, by scikit-learn's validation."""
 
 USED_BY = {
     "task": "labels",
@@ -147,20 +138,15 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     ----------
     prefix : str, default=""
         What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline; empty, or
-        with two underscores at its end.
+        with two underscores at its end, which is checked.
 
     Returns
     -------
     list of dict of str to list
-        18 candidates with a linear kernel and 54 with a gaussian one, all with
-        ``guidance="direct"``, which predictors take with ``machine="svm"`` only: six penalties C in
-        [1/16, 64], three gammas around "scale", three anchors eta. The first anchor, inf, is the
-        reference imputation, which `GridSearchCV` so prefers among equal scores.
-
-    Raises
-    ------
-    ValueError
-        If the prefix does not end with two underscores.
+        72 candidates, 18 with a linear kernel, all with ``guidance="direct"``, which predictors
+        take with ``machine="svm"`` only: six penalties C in [1/16, 64], three gammas around
+        "scale", three anchors eta. The first anchor, inf, is the reference imputation, which
+        `GridSearchCV` so prefers among equal scores.
 
     Examples
     --------
@@ -200,7 +186,7 @@ class Coding:
         return np.array([place for place, _ in self.code.indicator_columns] or [0], dtype=np.intp)
 
     @property
-    def numeric(self) -> NDArray[np.bool_]:
+    def numeric(self) -> BoolArray:
         """Which columns of the indicator matrix hold numbers."""
         kinds = [category is None for _, category in self.code.indicator_columns]
         return np.array(kinds or [True], dtype=bool)
@@ -260,20 +246,14 @@ class FittedRows:
     counted: NDArray[np.intp]  # their places in the table
     X: FloatArray | None = None  # (n_counted, n_columns), filled; None fills them as new rows
     anchor: FloatArray | None = None  # their fills before labels moved them, the same shape
-    subsets: Sequence[NDArray[np.intp]] = ()
     filling: Filling | None = None  # how guidance ended
 
 
 class KernelImputation(Persistent, BaseEstimator):
     """An estimator that fills rows by its reference, or training rows guided by their labels."""
 
-    machine: str
-    n_draws: int | None
-    _predicts = True
+    _predicts = False
     """Whether it predicts, and categories enter as indicators in any case."""
-    _machines: tuple[Machine, ...]
-    _predictors: tuple[Predictor, ...]
-    _draw_seed: int | None
     _eta_factor: float | None = None
     """Default eta in units of C / (observed share) for each machine; None is an imputer's."""
     _smooth_of_many = SMOOTH
@@ -305,17 +285,19 @@ class KernelImputation(Persistent, BaseEstimator):
 
     # ------------------------------------------------------------------ parameters
 
+    @property
+    def _parameter_constraints(self) -> dict[str, list[Any]]:
+        return {name: CONSTRAINTS[name] for name in self._get_param_names() if name in CONSTRAINTS}
+
     def _validate_params(self) -> None:
         """Refuse parameters out of their ranges, contradictory, or without any use."""
         super()._validate_params()
         owner = type(self).__name__
         if self.reference == "expected" and self.guidance != "anchored":
-            raise ValueError(
-                f"The 'reference' parameter of {owner} must be 'joint', 'mean' or an imputer, "
-                "because 'expected' is a kernel and no table. Got 'expected' instead: use "
-                "guidance='anchored', which takes a kernel"
-                + (", with machine='svm'." if self._predicts else ".")
-            )
+            must_be = "'joint', 'mean' or an imputer, because 'expected' is a kernel and no table"
+            instead = "use guidance='anchored', which takes a kernel"
+            instead += ", with machine='svm'" if self._predicts else ""
+            raise ValueError(_refusal_but(owner, "reference", must_be, "expected", instead))
         if self.use_labels is not None and self.reference != "joint":
             must_be = "None unless reference='joint'"
             raise ValueError(refusal(owner, "use_labels", must_be, self.use_labels))
@@ -340,10 +322,8 @@ class KernelImputation(Persistent, BaseEstimator):
             elif averages:
                 needed = "machine='svm'" + (" and guidance" if user == "guidance" else "")
                 unless, instead = "unless machine='svm'", f"add {needed} or leave it out"
-            raise ValueError(
-                f"The {name!r} parameter of {owner} must be left out {unless}. Got "
-                f"{getattr(self, name)!r} instead: {instead}."
-            )
+            got = getattr(self, name)
+            raise ValueError(_refusal_but(owner, name, f"left out {unless}", got, instead))
         if averages and self.n_draws is not None and self.reference != "joint":
             must_be = "None unless reference='joint'"
             raise ValueError(refusal(owner, "n_draws", must_be, self.n_draws))
@@ -383,7 +363,9 @@ class KernelImputation(Persistent, BaseEstimator):
             if y is not None:
                 check_one_label(y, name)
                 check_consistent_length(frame, y)
-            return table, frame, no_labels(len(frame), sample_weight, name)
+            weights = check_sample_weight(f"{name}.fit", sample_weight, len(frame))
+            # A constant stands for labels.
+            return table, frame, Labels(np.zeros(len(frame)), weights, weights, "regression", None)
         if y is None:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None: call "
@@ -423,25 +405,6 @@ class KernelImputation(Persistent, BaseEstimator):
         if n_far:
             self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
-
-    def _predicted(self, X: Any) -> FloatArray:
-        """Return decision values (n_rows, n_problems), or what the average of kinds predicts."""
-        check_is_fitted(self)
-        _, frame = self._read(X, reset=False)
-        rows = self._encode(frame)
-        matrix = self._matrix(rows.matrix)
-        if hasattr(self, "_machines"):
-            return mean_decision(self._machines, self._new_rows.fill(matrix))
-        filler = self._new_rows.filler
-        if self._draw_seed is not None and isinstance(filler, JointReference):
-            draws = range(len(self._predictors))
-            tables = [drawn_rows(filler, matrix, self._draw_seed, draw) for draw in draws]
-        else:
-            tables = [self._new_rows.fill(matrix)]
-        pairs = zip(self._predictors, tables, strict=True)
-        known = ~np.isnan(rows.matrix)
-        predicted = [predictor.predict(filled, known) for predictor, filled in pairs]
-        return np.asarray(np.mean(predicted, axis=0))
 
     def _markers(self) -> GapValues:
         """Return the values that stand for a gap besides NaN, None and NA, or these by column."""
@@ -491,7 +454,7 @@ class KernelImputation(Persistent, BaseEstimator):
         matrix = coding.matrix(rows.matrix)
         if self._has_svm:
             kernel = self._kernel_for(matrix, coding, labels)
-            subsets = stratified_subsets(labels, self.subset_size, self._seed())
+            subsets = stratified_subsets(labels, self.subset_size, seed_of(self.random_state))
             if self._predicts or np.isnan(matrix).any():
                 self._check_memory(matrix.shape, subsets, kernel)
                 n_at_once = max(subset.size for subset in subsets)
@@ -511,9 +474,6 @@ class KernelImputation(Persistent, BaseEstimator):
             self.n_iter_ = 1
             has_gaps = np.isnan(matrix).any()
             self.status_ = Status.CONVERGED if has_gaps else Status.NOTHING_MISSING
-            if self._predicts:
-                known = ~np.isnan(rows.matrix)
-                self._predictors = self._fitted_predictors(matrix, known, labels)
             return FittedRows(rows, counted, self._reference_table(matrix, labels) if own else None)
         is_table = self.reference != "expected"
         reference = self._reference_table(matrix, labels) if is_table else "expected"
@@ -551,25 +511,7 @@ class KernelImputation(Persistent, BaseEstimator):
         # Rows of different subsets never meet.
         self.n_disjoint_pairs_ = sum(disjoint_pairs(rows.observed[some]) for some in subsets)
         anchor = None if isinstance(reference, str) else reference
-        return FittedRows(rows, counted, filling.X, anchor, subsets, filling)
-
-    def _fitted_predictors(
-        self, matrix: FloatArray, observed: NDArray[np.bool_], labels: Labels
-    ) -> tuple[Predictor, ...]:
-        """Return the predictor of the filled rows, or one of each draw of them."""
-        seed, n_draws, filler = self._seed(), self.n_draws, self._new_rows.filler
-        self._draw_seed = None if n_draws is None else seed
-        if n_draws is not None and isinstance(filler, JointReference):
-            generator = np.random.default_rng(seed)
-            tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
-        else:
-            tables = [self._new_rows.fill(matrix)]
-        calls = [
-            (filled, matrix, observed, labels, seed + draw, self._prefix())
-            for draw, filled in enumerate(tables)
-        ]
-        with one_thread():
-            return tuple(run_all(fit_predictor, calls, self.n_jobs))
+        return FittedRows(rows, counted, filling.X, anchor, filling)
 
     def _coding_for(self, code: TableCode) -> Coding:
         """Return codes where the method has a term for them and a gap must become a category."""
@@ -610,7 +552,7 @@ class KernelImputation(Persistent, BaseEstimator):
             if self.reference != "joint":
                 return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
-            seed = self._seed()
+            seed = seed_of(self.random_state)
             if self.verbose:
                 print(f"{self._prefix()}joint normal of {len(matrix)} rows", file=sys.stderr)
             # Its matrices are small: more threads of BLAS would wait for each other.
@@ -632,9 +574,6 @@ class KernelImputation(Persistent, BaseEstimator):
         if isinstance(filler, JointReference) and self.use_labels == "own":
             return filler.fill(matrix, **_for_joint(labels))
         return self._new_rows.fill(matrix)
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
 
     def _check_memory(
         self, shape: tuple[int, ...], subsets: Sequence[NDArray[np.intp]], kernel: Kernel
@@ -670,19 +609,16 @@ class KernelImputation(Persistent, BaseEstimator):
 
     def _printer(self) -> Callback | None:
         """Return what prints each round on stderr, where `verbose` asks for it."""
-        name = type(self).__name__
+        prefix = self._prefix()
 
         def show(record: Record) -> None:
-            if record.note == COMPILING:
-                print(f"{self._prefix()}{record.stage}: {COMPILING}", file=sys.stderr)
-                return
-            print(
-                f"[{name}] {record.stage}: round {record.iteration}, objective "
-                f"{record.objective:.6g}, gap {record.gap:.2g}, {record.seconds:.1f} s",
-                file=sys.stderr,
-            )
+            done = COMPILING
+            if record.note != COMPILING:
+                done = f"round {record.iteration}, objective {record.objective:.6g}, "
+                done += f"gap {record.gap:.2g}, {record.seconds:.1f} s"
+            print(f"{prefix}{record.stage}: {done}", file=sys.stderr)
 
-        return show if self.verbose else None
+        return show if prefix else None
 
     def _warn(self, message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(f"{type(self).__name__}: {message}", category, stacklevel=3)
@@ -703,15 +639,101 @@ class KernelImputation(Persistent, BaseEstimator):
             )
 
 
+class KernelPredictor(KernelImputation):
+    """An estimator that fills rows and predicts from them."""
+
+    machine: str
+    n_draws: int | None
+    _predicts = True
+    _task: str
+    _machines: tuple[Machine, ...]
+    _predictors: tuple[Predictor, ...]
+    _draw_seed: int | None
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn to predict from labelled rows with gaps.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
+        y : array-like of shape (n_samples,)
+            Their labels, complete, which must be given: for a classifier 2 to 300 classes, beyond
+            20 of three rows on average; for a regressor finite numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
+            held-out predictions would see the copies of a row.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter, the table or the labels are not as described, or the fit of a support
+            vector machine would take more memory than it may; before any long work.
+        """
+        _, frame, labels = self._read_labelled(X, y, sample_weight, task=self._task)
+        fitted = self._fit_frame(frame, labels)
+        if self.machine == "average":
+            self._fit_predictors(fitted.rows.matrix, labels.of(fitted.counted))
+        self._warn_of_fit(fitted.filling)
+        self._centre, self._spread = labels.centre, labels.spread
+        return self
+
+    def _fit_predictors(self, rows: FloatArray, labels: Labels) -> None:
+        """Fit the predictor of the filled rows, or one of each draw of them."""
+        matrix, known = self._coding.matrix(rows), ~np.isnan(rows)
+        seed, n_draws, filler = seed_of(self.random_state), self.n_draws, self._new_rows.filler
+        self._draw_seed = None if n_draws is None else seed
+        if n_draws is not None and isinstance(filler, JointReference):
+            generator = np.random.default_rng(seed)
+            tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
+        else:
+            tables = [self._new_rows.fill(matrix)]
+        calls = [
+            (filled, matrix, known, labels, seed + draw, self._prefix())
+            for draw, filled in enumerate(tables)
+        ]
+        self._predictors = tuple(run_all(fit_predictor, calls, self.n_jobs))
+
+    def _predicted(self, X: Any) -> FloatArray:
+        """Return decision values (n_rows, n_problems), or what the average of kinds predicts."""
+        check_is_fitted(self)
+        _, frame = self._read(X, reset=False)
+        rows = self._encode(frame)
+        matrix = self._matrix(rows.matrix)
+        filler, known = self._new_rows.filler, ~np.isnan(rows.matrix)
+        if hasattr(self, "_machines"):
+            filled = self._new_rows.fill(matrix)
+            predicted = [machine.decision(filled) for machine in self._machines]
+        elif self._draw_seed is not None and isinstance(filler, JointReference):
+            predicted = [
+                predictor.predict(drawn_rows(filler, matrix, self._draw_seed, draw), known)
+                for draw, predictor in enumerate(self._predictors)
+            ]
+        else:
+            predicted = [self._predictors[0].predict(self._new_rows.fill(matrix), known)]
+        return np.asarray(np.mean(predicted, axis=0))
+
+
 # ------------------------------------------------------------------------------ what is given
+
+
+def _refusal_but(owner: str, name: str, must_be: str, got: object, instead: str) -> str:
+    """Return the sentence that refuses a parameter, and what to do instead."""
+    return f"{refusal(owner, name, must_be, got).removesuffix('.')}: {instead}."
 
 
 def seed_of(random_state: Any) -> int:
     """Return an integer for a `random_state`; None is 0."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, Integral):
-        return int(random_state)
+    if random_state is None or isinstance(random_state, Integral):
+        return int(random_state or 0)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
@@ -806,7 +828,7 @@ def estimated_memory(n_samples: int, n_columns: int, guidance: str, kernel: Kern
     return 8 * (matrices * n_samples**2 + 40 * n_samples * n_columns)
 
 
-def disjoint_pairs(observed: NDArray[np.bool_]) -> int:
+def disjoint_pairs(observed: BoolArray) -> int:
     """Return how many pairs of rows (n_samples, n_columns) share no observed cell."""
     mask = observed.astype(np.float32)
     blocks = (mask[first : first + 1024] for first in range(0, len(mask), 1024))

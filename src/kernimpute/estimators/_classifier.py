@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import StrOptions
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.rows import CLASSIFIER_C, CLASSIFIER_ETA, SMOOTH_OF_MANY
-from kernimpute.estimators._base import (
-    METHOD_CONSTRAINTS,
-    PREDICTOR_CONSTRAINTS,
-    TABLE_CONSTRAINTS,
-    KernelImputation,
-)
+from kernimpute.estimators._base import KernelPredictor
 
 
 def _decides(classifier: KernelImputationClassifier) -> bool:
@@ -31,61 +25,39 @@ def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
     return not _decides(classifier)
 
 
-class KernelImputationClassifier(ClassifierMixin, KernelImputation):
+class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     """Classify rows with gaps, learnt from labelled rows with gaps.
 
-    All rows are filled by the reference, each on its own and without its label. Three kinds of
-    machine are learnt on the filled rows, and told which cells were gaps: a kernel ridge, a
-    logistic regression and extremely randomised trees. Their probabilities are blended. On request
-    it is a support vector machine, and labels may guide the fills of its training rows.
+    All rows are filled by the reference, each on its own and without its label. A kernel ridge, a
+    logistic regression and extremely randomised trees are learnt on the filled rows, and told
+    which cells were gaps; their probabilities are blended. On request it is a support vector
+    machine, and labels may guide the fills of its training rows.
 
     Parameters
     ----------
     machine : {"average", "svm"}, default="average"
-        The blend of three kinds, with `predict_proba`; or the paper's support vector machine, with
+        The blend, with `predict_proba`; or the paper's support vector machine, with
         `decision_function`. Parameters that the chosen one does not use must be left out.
     n_draws : int or None, default=None
         Draws of the fills, in [1, inf), each with a blend of its own, whose probabilities are
         averaged; they need ``reference="joint"``. None takes the expected fills.
-    guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
-        How labels guide the fills of training rows, as in `KernelImputer`. With "svm" only, as all
-        down to `eta`. Only with guidance are `eta`, `new_rows` and `tol` used.
-    reference : {"joint", "mean", "expected"} or imputer, default="joint"
-        The imputation, which guidance starts from, as in `KernelImputer`. With any machine.
-    use_labels : {None, "posterior", "own"}, default=None
-        Whether the joint normal knows of labels, as in `KernelImputer`.
-    kernel : str or Kernel, default="gaussian"
-        A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
+    guidance, use_labels, kernel, new_rows, subset_size, max_memory, tol
+        As in `KernelImputer`, with "svm" only; `new_rows` and `tol` only with guidance. Decision
+        values of at most ten subsets are averaged.
+    reference, missing_values, categorical_features, feature_range, max_iter
+        As in `KernelImputer`, with any machine.
     C : float, default=4.0
         Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
-        The kernel's gamma, in (0, inf), as in `KernelImputer`; for more than two classes "auto"
-        is half of "scale".
+        The kernel's gamma, in (0, inf), as in `KernelImputer`, but with "svm" only; for more than
+        two classes "auto" is half of "scale".
     eta : "auto", "auto/4" or float, default="auto"
         Weight that holds the filled cells at the reference, in (0, inf], as in `KernelImputer`,
-        but for "direct" 32 in place of 16.
+        but for "direct" 32 in place of 16. Only with guidance.
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
-    missing_values : scalar, list or dict, default=nan
-        Values that stand for a gap besides NaN, None and NA; a dict has them by column.
-    categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
-        Columns of numbers that are codes, as in `KernelImputer`.
-    feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
-        Ranges that filled numbers stay in, as in `KernelImputer`.
     handle_unknown : {"keep", "error"}, default="keep"
-        What is done with a category that fit did not see: its cell counts as a gap ("keep"), with
-        a warning, or it is refused.
-    new_rows : {"auto", "similar", "reference"}, default="auto"
-        What fills new rows, as in `KernelImputer`.
-    subset_size : int or None, default=None
-        Rows imputed at once at the most, at least 10; the decision values of at most ten
-        subsets are averaged. With "svm" only, as `max_memory`.
-    max_memory : float or int, default=0.75
-        Memory that a fit may take, as in `KernelImputer`.
-    tol : float or None, default=None
-        The stop rule of guidance, as in `kernimpute.impute`, in [0, inf); None is its default.
-    max_iter : int or None, default=None
-        Most rounds, in [1, inf); None takes the guidance's default.
+        Whether a category that fit did not see counts as a gap, with a warning, or is refused.
     random_state : int, RandomState or None, default=None
         Seed of all that is drawn: hidden cells, folds, trees, draws, subsets; None is 0.
     n_jobs : int or None, default=None
@@ -97,22 +69,10 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
-    strength_ : float
-        With ``reference="joint"``: the strength of the joint normal, as in `KernelImputer`.
-    status_ : Status
-        How the fit ended.
-    n_iter_ : int
-        Rounds of the longest run; 1 without guidance.
-    kernel_ : Kernel
-        With "svm", as all below: the kernel, with its gamma.
-    eta_ : float
-        With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_, n_disjoint_pairs_, gap_, trace_
+    n_features_in_, feature_names_in_, status_, n_iter_, strength_
         As in `KernelImputer`.
+    kernel_, eta_, n_subsets_, n_disjoint_pairs_, gap_, trace_
+        With "svm", `eta_` with guidance: as in `KernelImputer`.
 
     See Also
     --------
@@ -146,12 +106,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     """
 
     _eta_factor, _smooth_of_many = CLASSIFIER_ETA, SMOOTH_OF_MANY
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PREDICTOR_CONSTRAINTS,
-        **METHOD_CONSTRAINTS,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        **TABLE_CONSTRAINTS,
-    }
+    _task = "classification"
 
     def __init__(
         self,
@@ -181,38 +136,6 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
     ) -> None:
         self._store(locals())
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn to classify from labelled rows with gaps.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,)
-            Their labels, complete, of 2 to 300 classes; beyond 20 they have three rows on average.
-            It must be given.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
-            held-out predictions would see the copies of a row.
-
-        Returns
-        -------
-        KernelImputationClassifier
-            The classifier itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter, the table or the labels are not as described, or the fit of a support
-            vector machine would take more memory than it may; before any long work.
-        """
-        _, frame, labels = self._read_labelled(X, y, sample_weight, task="classification")
-        self._warn_of_fit(self._fit_frame(frame, labels).filling)
-        return self
-
     @available_if(_decides)
     def decision_function(self, X: Any) -> FloatArray:
         """Return the decision values of the support vector machine; with "svm" only.
@@ -220,18 +143,12 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table, gaps allowed.
+            As in `predict`, whose errors it raises.
 
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Positive for the second of two classes; of more classes the largest one decides.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If it is not fitted, the columns are not those of fit, a number is infinite, or a
-            category is unknown and `handle_unknown` is "error".
         """
         values = self._predicted(X)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -252,7 +169,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Raises
         ------
         NotFittedError, ValueError
-            As `decision_function`.
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
         values = self._predicted(X)
         is_binary = values.shape[1] == 1
@@ -266,38 +184,28 @@ class KernelImputationClassifier(ClassifierMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            As in `predict`.
+            As in `predict`, whose errors it raises.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
             Rows that sum to 1, in the order of `classes_`.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
         """
         return self._predicted(X)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithms of `predict_proba`.
+        """Return the logarithms of `predict_proba`, minus infinity where one is 0.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            As in `predict`.
+            As in `predict`, whose errors it raises.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            The logarithms, minus infinity where a probability is 0.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As `decision_function`.
+            The logarithms, in the order of `classes_`.
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.status import Callback
-from kernimpute.estimators._base import (
-    METHOD_CONSTRAINTS,
-    TABLE_CONSTRAINTS,
-    FittedRows,
-    KernelImputation,
-    seed_of,
-)
+from kernimpute.estimators._base import CONSTRAINTS, FittedRows, KernelImputation, seed_of
 from kernimpute.estimators._subsets import Labels
 from kernimpute.joint.fills import JointReference
 from kernimpute.table.code import EncodedTable
@@ -47,14 +40,12 @@ class KernelImputer(TransformerMixin, KernelImputation):
     ----------
     guidance : {None, "direct", "anchored", "paper", "appendix", "released"}, default=None
         How labels guide the fills of training rows: not at all, or by a variant of the paper's
-        method, which starts from the reference; see `kernimpute.impute`. Without it `kernel`, `C`,
-        `gamma`, `eta`, `epsilon`, `class_weight`, `new_rows`, `subset_size`, `max_memory`, `tol`
-        and `max_iter` must be left out.
+        method, as in `kernimpute.impute`. Without it `kernel`, `C`, `gamma`, `eta`, `epsilon`,
+        `class_weight`, `new_rows`, `subset_size`, `max_memory`, `tol`, `max_iter` must be left out.
     reference : {"joint", "mean", "expected"} or imputer, default="joint"
-        The imputation: the joint normal and its ridge, column means (categories: the most
-        frequent), or any scikit-learn imputer, which is cloned and fitted to the coded table
-        (numbers in [0, 1], indicators of categories). Guidance starts from it and is held near
-        it. "expected" is the expected kernel, for ``guidance="anchored"`` only.
+        The imputation, from which guidance starts: the joint normal and its ridge, column means
+        (categories: the most frequent), or any scikit-learn imputer, fitted to numbers in [0, 1]
+        and indicators of categories. "expected" is a kernel, for ``guidance="anchored"`` only.
     use_labels : {None, "posterior", "own"}, default=None
         Whether the joint normal knows of labels: a mean for each class, or a quantity as one more
         column. With "posterior" every row is filled as if its label were unknown. With "own"
@@ -65,14 +56,13 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
         The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
-        distance of two rows whose columns are independent), from the observed cells; "auto" is
-        a quarter of it. The sigmoid kernel keeps its own gamma unless a number is given.
+        distance of two rows of independent columns); "auto" is a quarter of it, but the sigmoid
+        kernel's own gamma.
     eta : "auto", "auto/4" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf]; the smaller, the further
-        labels move them. "auto" is 16 C / (observed share of the cells) for "direct", times the
-        number of classes if there are more than two, and 256 C / (observed share) if y is a
-        quantity; for other guidance it is the norm of the machine's coefficients. With inf
-        the filled table is the reference imputation.
+        Weight that holds the filled cells at the reference, in (0, inf], where inf is the
+        reference itself. "auto" is, for "direct", 16 C / (observed share of the cells), times the
+        number of classes beyond two, or 256 C / (observed share) for a quantity; else the norm of
+        the machine's coefficients.
     epsilon : float, default=0.1
         Half width of the regression tube in standard deviations of y, in [0, inf).
     task : {"auto", "classification", "regression"}, default="auto"
@@ -83,27 +73,24 @@ class KernelImputer(TransformerMixin, KernelImputation):
     missing_values : scalar, list or dict, default=nan
         Values that stand for a gap besides NaN, None and NA; a dict has them by column.
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
-        Columns of text, booleans and category dtypes are categories in any case; a mask, indices
-        or names add columns of numbers that are codes.
+        Columns of numbers that are codes. Text, booleans and category dtypes are categories anyway.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
         Ranges that filled numbers stay in, for all columns, by name or index, or for each (NaN:
         not declared). None takes the observed range.
     handle_unknown : {"keep", "error"}, default="keep"
-        What `transform` does with a category that fit did not see: keep its cell as it is and
-        fill the rest of the row as if the cell were a gap ("keep"), with a warning, or refuse it.
+        Whether `transform` keeps the cell of a category that fit did not see, fills its row as if
+        it were a gap, and warns, or refuses it.
     keep_empty_features : bool, default=False
-        Whether columns without any observed value are kept, filled with a constant: 0 (where a
-        declared range lacks 0, its end next to 0), False, "missing", or the first category of the
-        dtype. Otherwise they are left out, with a warning.
+        Whether columns without any observed value are kept, filled with a constant: 0 (or the end
+        of a declared range next to it), False, "missing", or the dtype's first category.
+        Otherwise they are left out, with a warning.
     add_indicator : bool, default=False
         Whether columns ``missingindicator_<name>`` are appended for the columns with gaps in fit.
     new_rows : {"auto", "similar", "reference"}, default="auto"
-        What fills new rows: the mean (categories: the most frequent) of similar filled training
-        rows, or the reference. "auto" is "reference" for the joint normal and where eta is inf,
-        else "similar".
+        Whether new rows are filled by the mean (categories: the most frequent) of similar filled
+        training rows, or by the reference. "auto" is "reference" for the joint normal and eta=inf.
     subset_size : int or None, default=None
-        Rows imputed at once at the most, at least 10: larger tables are dealt out to stratified
-        subsets. None imputes all rows at once.
+        Rows imputed at once at the most, in [10, inf): more are dealt out to stratified subsets.
     max_memory : float or int, default=0.75
         What a fit may take: a share of the free memory, a float in (0, 1], or bytes, an int.
     tol : float or None, default=None
@@ -124,8 +111,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where all are strings.
     filled_ : ndarray of bool of shape (n_samples, n_features)
-        The gaps of the training table, which `fit_transform` fills; a column without any observed
-        value is one gap, whether it is kept or not.
+        The gaps of the training table, which `fit_transform` fills; all of an empty column.
     status_ : Status
         How the fit ended.
     n_iter_ : int
@@ -136,17 +122,15 @@ class KernelImputer(TransformerMixin, KernelImputation):
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order, where classes are used.
     kernel_ : Kernel
-        With guidance: the kernel, with its gamma.
+        With guidance, as all below: the kernel, with its gamma.
     eta_ : float
-        With guidance: the weight of the anchor, for "direct" or where it is given.
-    n_subsets_ : int
-        With guidance: subsets imputed.
+        The weight of the anchor, for "direct" or where it is given.
+    n_subsets_, n_disjoint_pairs_ : int
+        Subsets imputed, and pairs of training rows of a subset that share no observed column.
     gap_ : float
-        With guidance: largest certificate of the subsets, a relative saddle gap or slope.
+        Largest certificate of the subsets, a relative saddle gap or slope.
     trace_ : Trace
-        With guidance: a record of every round, of at most ten subsets.
-    n_disjoint_pairs_ : int
-        With guidance: pairs of training rows of a subset that share no observed column.
+        A record of every round, of at most ten subsets.
 
     See Also
     --------
@@ -161,12 +145,10 @@ class KernelImputer(TransformerMixin, KernelImputation):
     Observed cells are not changed. In a DataFrame a column of at most ten whole numbers that each
     occur twice on average is filled with the nearest of these, unless its range is declared: such
     numbers may be codes. Other columns of floats, and all of an array of floats, are not rounded.
-    Where categories enter as indicators, at most the 50 most frequent of a column have one, and
-    only these fill its gaps. Concurrent fits and transforms give equal results.
+    Where categories enter as indicators, only the 50 most frequent of a column fill its gaps.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
-    subsets it is linear in n_samples, and new rows that are filled from similar ones are filled
-    from the rows of at most ten subsets, evenly spread.
+    subsets it is linear in n_samples, and new rows are filled from the rows of at most ten subsets.
 
     References
     ----------
@@ -178,23 +160,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     >>> from kernimpute import KernelImputer
     >>> X = np.array([[0.0, 1.0], [2.0, np.nan], [np.nan, 9.0], [10.0, 8.0]])
     >>> imputer = KernelImputer()
-    >>> filled = imputer.fit_transform(X)
-    >>> bool(np.isnan(filled).any())
+    >>> bool(np.isnan(imputer.fit_transform(X)).any())
     False
     >>> imputer.transform([[1.0, np.nan]]).shape
     (1, 2)
     """
-
-    _predicts = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **METHOD_CONSTRAINTS,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "task": [StrOptions({"auto", "classification", "regression"})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "keep_empty_features": ["boolean"],
-        "add_indicator": ["boolean"],
-        **TABLE_CONSTRAINTS,
-    }
 
     def __init__(
         self,
@@ -272,18 +242,13 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         X, y, sample_weight
-            As in `fit`.
+            As in `fit`, whose errors it raises.
 
         Returns
         -------
         table of shape (n_samples, n_features_out)
             The filled rows, in the container that came: what ``fit(X, y).transform(X)`` gives, but
             not with `guidance` or ``use_labels="own"``, where a row's own label helps to fill it.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `fit`.
         """
         table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
         fitted = self._fit_imputer(frame, labels)
@@ -297,8 +262,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table. Each is filled on its own: the result
-            does not depend on the others.
+            Rows with the columns of the training table. Each is filled on its own.
 
         Returns
         -------
@@ -319,10 +283,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> list[Any]:
         """Return completed tables whose gaps are drawn at random, given the observed cells.
 
-        Where `transform` fills a gap with its expected value, a draw spreads as the values
-        do that went missing. The parameters of the joint normal are held fixed, so draws are not
-        proper multiple imputations in Rubin's sense: they leave out what a fit does not know
-        about its parameters, and intervals pooled by his rules are too short.
+        A draw spreads as the values do that went missing. The parameters of the joint normal are
+        held fixed, so draws are no proper multiple imputations in Rubin's sense: intervals pooled
+        by his rules are too short. Guidance and own labels have no part in them.
 
         Parameters
         ----------
@@ -336,8 +299,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Returns
         -------
         list of table of shape (n_rows, n_features_out)
-            The tables, each as `transform` returns it: in the container, dtypes and domains that
-            came, observed cells unchanged. Guidance and own labels have no part in them.
+            The tables, each as `transform` returns it.
 
         Raises
         ------
@@ -348,9 +310,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         self._joint("sample")
         owner = f"{type(self).__name__}.sample"
         n_draws = check_integer(owner, "n_draws", n_draws, 1)
-        validate_parameter_constraints(
-            {"random_state": ["random_state"]}, {"random_state": random_state}, owner
-        )
+        validate_parameter_constraints(CONSTRAINTS, {"random_state": random_state}, owner)
         table, frame = self._read(X, reset=False)
         rows = self._encode(frame)
         drawn = self._drawn(rows, n_draws, random_state)
@@ -374,12 +334,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
         Returns
         -------
-        table of floats of shape (n_rows, n_kept_features)
-            For the gaps of a column of numbers the standard deviation given the observed cells of
-            the row, in the column's unit; for a category 1 - its share, which estimates how often
-            the fill is wrong. NaN where a cell is observed, and in columns with fewer than two
-            observed values, of which nothing can be said. A DataFrame for a DataFrame, without
-            indicators of gaps; otherwise an array. The parameters are held fixed, as in `sample`.
+        DataFrame for a DataFrame, otherwise ndarray, of shape (n_rows, n_kept_features)
+            For a number the standard deviation given the observed cells of the row, in the
+            column's unit, parameters held fixed as in `sample`; for a category 1 - its share,
+            which estimates how often the fill is wrong. NaN where a cell is observed, and in
+            columns with fewer than two observed values.
 
         Raises
         ------
@@ -421,17 +380,12 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the training table's columns, where it had none.
+            Names of the training table's columns, where it had none, or the same names.
 
         Returns
         -------
         ndarray of str of shape (n_features_out,)
             The kept columns, then the indicators.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If it is not fitted, or the names are not those of fit.
         """
         check_is_fitted(self)
         names = np.asarray(_check_feature_names_in(self, input_features), dtype=object)

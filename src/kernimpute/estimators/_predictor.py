@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 from scipy.special import log_softmax, ndtri, softmax
-from sklearn.base import clone
+from sklearn import config_context
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.estimators._subsets import Labels
@@ -203,10 +203,8 @@ class SameForEveryRow(np.random.Generator):
 def drawn_rows(filler: JointReference, matrix: FloatArray, seed: int, draw: int) -> FloatArray:
     """Return new rows (n_rows, n_columns) with a draw at their gaps, each row on its own."""
     # Blocks that the filler does not divide: the generator counts its calls.
-    blocks = (
-        matrix[first : first + FEWEST_CHUNK_ROWS]
-        for first in range(0, len(matrix), FEWEST_CHUNK_ROWS)
-    )
+    starts = range(0, len(matrix), FEWEST_CHUNK_ROWS)
+    blocks = (matrix[first : first + FEWEST_CHUNK_ROWS] for first in starts)
     return np.vstack([filler.sample(block, SameForEveryRow(seed, draw)) for block in blocks])
 
 
@@ -231,39 +229,36 @@ def fit_predictor(
     counted, weights = counted_rows(labels.weights)
     weights /= weights.mean()
     filled, matrix, observed = filled[counted], matrix[counted], observed[counted]
-    y = labels.values[counted]
+    y, n_classes = labels.values[counted], 0
     inputs = _learn_inputs(filled, matrix, observed, weights)
     rows, X = inputs(filled, observed)
-    generator = np.random.default_rng(seed)
+    order = np.random.default_rng(seed).permutation(len(y))
     if labels.classes is None:
-        order = generator.permutation(len(y))
-        tell("kernel ridge")
-        ridge, held_out = fit_ridge(rows, y[:, None], weights, order)
-        tell("linear ridge")
-        linear, by_linear = _linear(X, y, weights, order, seed, n_classes=0)
-        tell("trees")
-        trees, by_trees = _trees(X, y, weights, seed, is_class=False)
-        shares = np.full(3, 1.0 / 3.0)
+        Y = y[:, None]
+    else:
+        # A class without rows of positive weight has probability 0.
+        present, y = np.unique(y.astype(np.intp), return_inverse=True)
+        n_classes, order = present.size, _with_every_class(order, y)
+        Y = np.eye(n_classes)[y]
+        Y -= np.average(Y, axis=0, weights=weights)
+    tell("kernel ridge")
+    ridge, by_ridge = fit_ridge(rows, Y, weights, order)
+    tell("logistic regression" if n_classes else "linear ridge")
+    linear, by_linear = _linear(X, y, weights, order, seed, n_classes=n_classes)
+    tell("trees")
+    trees, by_trees = _trees(X, y, weights, seed, is_class=n_classes > 0)
+    equal = np.full(3, 1.0 / 3.0)
+    if labels.classes is None:
+        shares = equal
         if by_linear is not None:
-            values = np.column_stack([held_out, by_linear, by_trees])
+            values = np.column_stack([by_ridge, by_linear, by_trees])
             shares = _blended_values(values, y, weights)
         return Predictor(inputs, ridge, linear, trees, shares)
-    # A class without rows of positive weight has probability 0.
-    present, y = np.unique(y.astype(np.intp), return_inverse=True)
-    order = _with_every_class(generator.permutation(len(y)), y)
-    Y = np.eye(present.size)[y]
-    Y -= np.average(Y, axis=0, weights=weights)
-    tell("kernel ridge")
-    ridge, held_out = fit_ridge(rows, Y, weights, order)
-    unit = 1.0 / (np.sqrt(np.average(held_out**2, weights=weights, axis=0).mean()) or 1.0)
-    map_of_ridge = _softmax_map([held_out], y, weights, unit, MAP_PENALTY)
-    tell("logistic regression")
-    linear, by_linear = _linear(X, y, weights, order, seed, n_classes=present.size)
-    tell("trees")
-    trees, by_trees = _trees(X, y, weights, seed, is_class=True)
-    blend = SoftmaxMap(np.full(3, 1.0 / 3.0), np.zeros(present.size))
+    unit = 1.0 / (np.sqrt(np.average(by_ridge**2, weights=weights, axis=0).mean()) or 1.0)
+    map_of_ridge = _softmax_map([by_ridge], y, weights, unit, MAP_PENALTY)
+    blend = SoftmaxMap(equal, np.zeros(n_classes))
     if by_linear is not None:
-        kinds = _logarithms([map_of_ridge([held_out]), by_linear, by_trees])
+        kinds = _logarithms([map_of_ridge([by_ridge]), by_linear, by_trees])
         blend = _softmax_map(kinds, y, weights, 1.0 / 3.0, BLEND_PENALTY)
     return Predictor(
         inputs, ridge, linear, trees, blend, map_of_ridge, present, labels.classes.size
@@ -359,18 +354,14 @@ def _held_out(
         n_folds, splitter = min(FOLDS, counts[-1]) if counts[-2] > 1 else 0, StratifiedKFold
     if n_folds < 2:
         return None
-    predicted = np.zeros((len(y), n_classes) if n_classes else len(y))
     cut = splitter(n_folds, shuffle=True, random_state=seed % 2**32)
-    with warnings.catch_warnings():
+    method, given = "predict_proba" if n_classes else "predict", {"sample_weight": weights}
+    # With scikit-learn's metadata routing, weights would have to be requested first.
+    with config_context(enable_metadata_routing=False), warnings.catch_warnings():
         # A class may have fewer rows than there are folds, and classes may be many for few rows.
         warnings.simplefilter("ignore", UserWarning)
-        for kept, judged in cut.split(X, y):
-            fitted = clone(machine).fit(X[kept], y[kept], sample_weight=weights[kept])
-            if n_classes:
-                predicted[np.ix_(judged, fitted.classes_)] = fitted.predict_proba(X[judged])
-            else:
-                predicted[judged] = fitted.predict(X[judged])
-    return predicted
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return cross_val_predict(machine, X, y, cv=cut, params=given, method=method)
 
 
 def _trees(

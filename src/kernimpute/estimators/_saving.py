@@ -5,12 +5,12 @@ A pickle can run any code when it is opened.
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Mapping
 from importlib.metadata import version
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, BadZipFile
 
 from kernimpute.core.files import replacing
 from kernimpute.core.kernels import KERNELS
@@ -53,14 +53,7 @@ _TRUSTED = (
     "sklearn.impute._iterative._ImputerTriplet",
 )
 
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    json.JSONDecodeError,
-    AttributeError,
-    ImportError,
-    KeyError,
-    TypeError,
-)
+_UNREADABLE = (BadZipFile, JSONDecodeError, AttributeError, ImportError, KeyError, TypeError)
 """What skops raises for files that it cannot read."""
 
 
@@ -105,8 +98,7 @@ def trusted_types() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The package's own types, scikit-learn's iterative imputer, and NumPy's dtype. skops
-        itself trusts some types more.
+        The package's own types, scikit-learn's iterative imputer, and NumPy's dtype.
     """
     return _TRUSTED
 
@@ -123,14 +115,8 @@ def save(estimator: Any, path: str | Path) -> None:
 
     Raises
     ------
-    ValueError
-        If the estimator holds something that skops cannot write.
-    OSError
-        If the file cannot be written.
-
-    See Also
-    --------
-    load : Reads the file.
+    ValueError, OSError
+        If the estimator holds what skops cannot write, or the file cannot be written.
 
     Examples
     --------
@@ -147,7 +133,7 @@ def save(estimator: Any, path: str | Path) -> None:
 
     with replacing(Path(path)) as (temporary,):
         try:
-            skops.io.dump(estimator, temporary, compression=zipfile.ZIP_DEFLATED)
+            skops.io.dump(estimator, temporary, compression=ZIP_DEFLATED)
         except (RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The 'estimator' parameter of save must hold only what skops can write. Got "
@@ -173,15 +159,9 @@ def load(path: str | Path, trust: bool = False) -> Any:
 
     Raises
     ------
-    ValueError
-        If the file is not one of `save`, holds other types without `trust`, or was written by
-        a version of another format.
-    OSError
-        If there is no such file, or it cannot be read.
-
-    See Also
-    --------
-    save : Writes the file.
+    ValueError, OSError
+        If the file cannot be read, is not one of `save`, holds other types without `trust`, or
+        was written by a version of another format.
     """
     import skops.io
 

@@ -112,12 +112,6 @@ def check_one_label(y: ArrayLike, owner: str) -> None:
         )
 
 
-def no_labels(n_samples: int, sample_weight: ArrayLike | None, owner: str) -> Labels:
-    """Return what stands for labels where nothing uses them: one constant."""
-    weights = check_sample_weight(f"{owner}.fit", sample_weight, n_samples)
-    return Labels(np.zeros(n_samples), weights, weights, "regression", None)
-
-
 def _target(labels: NDArray[np.generic], sample_weight: FloatArray, owner: str) -> Labels:
     """Return a target in units in which its mean is 0 and its variance 1."""
     try:
@@ -248,14 +242,6 @@ class Machine:
         return values
 
 
-def mean_decision(machines: Sequence[Machine], Z: FloatArray) -> FloatArray:
-    """Return the machines' mean decision values of complete rows, (n_rows, n_problems)."""
-    values = machines[0].decision(Z)
-    for machine in machines[1:]:
-        values += machine.decision(Z)
-    return values / len(machines)
-
-
 @dataclass(frozen=True)
 class Filling:
     """Filled training rows, of one subset or of all, and what is kept of it."""
@@ -302,9 +288,7 @@ def fill(
         )
         for place, rows in enumerate(subsets)
     )
-    # With more threads of BLAS the last bits of sums would depend on n_jobs.
-    with one_thread():
-        done = run_all(fill_subset, calls, n_jobs)
+    done = run_all(fill_subset, calls, n_jobs)
     X = np.empty_like(matrix)
     for rows, one in zip(reversed(subsets), reversed(done), strict=True):
         X[rows] = one.X
@@ -463,9 +447,10 @@ def on_one_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> A
 def run_all(
     function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> list[Any]:
-    """Return what a function of a module's top level returns for each tuple of arguments."""
-    if effective_n_jobs(n_jobs) == 1:
-        return [function(*call) for call in calls]
+    """Return what a function of a module's top level returns for each tuple of arguments.
+
+    With more threads of BLAS the last bits of sums would depend on n_jobs.
+    """
     # Also around all calls: threads then find the limit of one thread, and put back one thread.
     with one_thread():
         return list(

@@ -29,6 +29,7 @@ from kernimpute.table.columns import (
     GapValues,
     TableError,
     as_number,
+    check_table,
     counted,
     family_of,
     markers_of,
@@ -44,6 +45,8 @@ from kernimpute.table.roles import (
 )
 
 Facts = tuple[tuple[str, str], ...]
+
+_UNLABELLED = "rows without a label"
 
 _MOST_NAMED = 10
 """Ignored columns that a note names."""
@@ -97,8 +100,7 @@ class TableImputation:
     Parameters
     ----------
     table : DataFrame of shape (n_rows, n_columns)
-        The table without its dropped columns, gaps filled; observed cells, columns, order,
-        index and dtypes as they came.
+        The table without its dropped columns, gaps filled; the rest as it came.
     target : hashable or None
         The label column.
     task : {"classification", "regression"} or None
@@ -164,8 +166,7 @@ class TableImputation:
         Returns
         -------
         DataFrame of bool of shape (n_rows, n_columns), or ndarray of bool of shape (n_rows,)
-            True where a cell was a gap and is none any more; with the index and the columns of
-            `table`, or of the one column.
+            True where a cell was a gap and is none any more.
         """
         cells = pd.DataFrame(~self.observed, self.table.index, self.table.columns)
         cells.loc[:, [column not in self.filled for column in cells]] = False
@@ -189,28 +190,24 @@ def impute_table(
 
     By default it is fitted to all rows, and no label is used. With `guidance` or `use_labels` it is
     fitted to the rows that have a label, and rows without one are filled as new rows. Both leak
-    labels into the filled cells: a score measured on these rows is too good. To measure one, put a
-    `KernelImputer` inside the pipeline that is cross-validated.
+    labels into the filled cells: to measure a score, put a `KernelImputer` inside the pipeline that
+    is cross-validated.
 
     Parameters
     ----------
     table : DataFrame of shape (n_rows, n_columns)
         The table; it is never changed.
     target : hashable or None, default=None
-        Name of the label column, which is never filled. None fills and uses every column, a label
-        too.
-    drop : iterable of hashable, default=()
-        Columns to leave out of the result.
-    ignore : iterable of hashable, default=()
-        Columns to keep as they are and not to use, such as identifiers.
+        The label column, which is never filled. None fills and uses every column, a label too.
+    drop, ignore : iterable of hashable, default=()
+        Columns to leave out of the result, and to keep without use or change, such as identifiers.
     categorical : iterable of hashable, default=()
         Columns whose values are categories although they are numbers; the label may be one.
     missing_values : sequence of str or number, or dict, default=()
         Values that stand for a gap besides None, NaN, NaT and NA, in the label column too; or a
         dict from names of columns to such values: ``{"glucose": [0]}``.
     task : {"auto", "classification", "regression"}, default="auto"
-        What the label is, where it is used. "auto": text, booleans, two whole numbers, or up to
-        ten that each occur twice on average are classes; other numbers are a quantity.
+        What the label is, where it is used; "auto" as in `KernelImputer`.
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
@@ -218,9 +215,8 @@ def impute_table(
         Completed tables to draw besides, in [0, inf), as `KernelImputer.sample` draws them, seeded
         by `random_state`. They need ``reference="joint"``.
     **parameters : object
-        Further parameters of `KernelImputer`: `guidance`, `reference`, `use_labels`, `kernel`,
-        `C`, `gamma`, `eta`, `epsilon`, `class_weight`, `feature_range`, `new_rows`,
-        `subset_size`, `max_memory`, `tol`, `max_iter`, `random_state`, `n_jobs`, `verbose`.
+        Further parameters of `KernelImputer`, but for `categorical_features`,
+        `keep_empty_features` and `add_indicator`.
 
     Returns
     -------
@@ -233,9 +229,8 @@ def impute_table(
         If a parameter is out of its range or nothing uses it, or the fit would not fit into
         `max_memory`.
     TableError
-        If the table cannot be imputed as it is: no such column, no rows, no label or a label
-        with one class where labels are used, or a column of a kind that is refused. Everything
-        is refused before any solver runs.
+        If there is no such column, there are no rows, labels that are used are lacking or have one
+        class, or a column is of a kind that is refused; before any solver runs.
 
     Warns
     -----
@@ -246,8 +241,8 @@ def impute_table(
     -----
     A column of floats whose observed values are all whole is filled with whole numbers; with the
     nearest observed one where these are at most ten that each occur twice on average. Where labels
-    are used, an observed category that only rows without a label have stays as it is; the imputer
-    does not know it.
+    are used, a category that only rows without a label have stays, and the imputer does not know
+    it.
 
     Examples
     --------
@@ -275,15 +270,13 @@ def impute_table(
         callback=callback,
         **parameters,
     )
-    imputer, roles, labelled = fitted.imputer, fitted.roles, fitted.labelled
-    at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
+    imputer, roles = fitted.imputer, fitted.roles
     # 3. Fills are written into the gaps. Rows to which it was not fitted are filled as new rows.
     rows = fill_rows(imputer, table, fitted.rows)
-    cautions = [*fitted.warnings, *cautions_of_rows(rows.unknown)]
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
     written = _written_back(table[kept], rows.table, filled)
-    n_unlabelled = int((~labelled).sum())
+    n_unlabelled = int((~fitted.labelled).sum())
     status: Status = imputer.status_
     if status is Status.NOTHING_MISSING and any(
         column.in_matrix for column in imputer._code.columns if column.name in filled
@@ -291,29 +284,30 @@ def impute_table(
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
+    facts = dict(fitted.facts)
+    changed = {
+        "table": size_text(*written.shape),
+        _UNLABELLED: facts.get(_UNLABELLED, "").replace("not used", "filled as new rows"),
+        "gaps": share_of_cells(sum(filled.values()), written.size),
+        "status": _status_text(status),
+        "seconds": f"{seconds:.2f}",
+    }
+    ignored_gaps = n_empty(table[[*roles.ignored]])
     imputation = TableImputation(
         table=written,
         target=target,
         task=fitted.task,
-        observed=fitted.observed[:, [at[name] for name in kept]],
+        observed=fitted.observed[:, ~table.columns.isin(roles.dropped)],
         filled=MappingProxyType(filled),
         n_unlabelled=n_unlabelled,
         imputer=imputer,
         settings=_settings(fitted, missing_values),
-        facts=_facts(
-            imputer,
-            written.shape,
-            target,
-            fitted.task,
-            (n_unlabelled, "filled as new rows"),
-            ("filled", share_of_cells(sum(filled.values()), written.size)),
-            status,
-            seconds,
+        facts=tuple(
+            ("filled" if name == "gaps" else name, changed.get(name, text))
+            for name, text in facts.items()
         ),
-        notes=tuple(
-            notes_of_filling(table, fitted, filled, n_empty(table[[*roles.ignored]]), n_unlabelled)
-        ),
-        warnings=tuple(dict.fromkeys(cautions)),
+        notes=tuple(notes_of_filling(table, fitted, filled, ignored_gaps, n_unlabelled)),
+        warnings=tuple(dict.fromkeys([*fitted.warnings, *cautions_of_rows(rows.unknown)])),
         status=status,
         seconds=seconds,
         n_classes=imputer.classes_.size if fitted.task == "classification" else None,
@@ -351,7 +345,8 @@ def fit_table(
         must_be = f"the name of the label column for {user}={getattr(imputer, user)!r}"
         raise ValueError(refusal("impute_table", "target", must_be, target))
     # 1. The columns get their roles: label, features, ignored, dropped.
-    roles = column_roles(table, target, drop, ignore, categorical)
+    check_table(table)
+    roles = column_roles(list(table.columns), target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     observed = observed_in_table(table, missing_values)
     labelled = np.ones(len(table), dtype=bool) if target is None else observed[:, at[target]]
@@ -373,18 +368,17 @@ def fit_table(
     imputer.set_params(categorical_features=codes or "from_dtype")
     known = table[fitted]
     features = pd.DataFrame({name: whole_as_integers(known[name]) for name in used})
-    y = None
+    y, task_used = None, None
     if labels is not None:
-        y = labels.values if labels.numbers is None else labels.numbers
+        y, task_used = labels.values if labels.numbers is None else labels.numbers, labels.task
     _, frame, read = imputer._read_labelled(features, y, None, task=imputer.task)
     rows = imputer._fit_imputer(frame, read, callback)
-    n_gaps, n_cells = int((~rows.rows.observed).sum()), rows.rows.observed.size
     cautions = [
         *(labels.cautions if labels else ()),
         *unused_markers(table, missing_values),
         *left_as_found(unseen, fitted),
         *imputer._code.cautions,
-        *_unfinished(rows),
+        *_unfinished(rows, getattr(imputer, "n_subsets_", 1)),
     ]
     return FittedTable(
         imputer=imputer,
@@ -393,19 +387,10 @@ def fit_table(
         roles=replace(roles, features=used, categorical=tuple(codes)),
         unseen=unseen,
         target=target,
-        task=labels.task if labels else None,
+        task=task_used,
         labelled=labelled,
         observed=observed,
-        facts=_facts(
-            imputer,
-            table.shape,
-            target,
-            labels.task if labels else None,
-            (int((~labelled).sum()), "not used"),
-            ("gaps", f"{share_of_cells(n_gaps, n_cells)} that are used"),
-            imputer.status_,
-            time.perf_counter() - start,
-        ),
+        facts=_facts(imputer, table, target, task_used, labelled, rows.rows.observed, start),
         notes=tuple(_notes_of_fit(imputer, target, used)),
         warnings=tuple(dict.fromkeys(cautions)),
     )
@@ -495,81 +480,68 @@ def _settings(fitted: FittedTable, missing_values: GapValues) -> Mapping[str, ob
         settings["kernel"] = imputer.kernel_
         settings["eta"] = getattr(imputer, "eta_", imputer.eta)
     settings = {name: value for name, value in settings.items() if name not in left_out}
-    settings |= {
-        "categorical": roles.categorical,
-        "ignore": roles.ignored,
-        "drop": roles.dropped,
-        "missing_values": _own(missing_values),
-    }
-    return MappingProxyType(settings)
+    own = {"categorical": roles.categorical, "ignore": roles.ignored, "drop": roles.dropped}
+    return MappingProxyType({**settings, **own, "missing_values": _own(missing_values)})
 
 
 # --------------------------------------------------------------- facts and notes, for people
 
 
-def kernel_text(kernel: Kernel) -> str:
-    """Return a kernel's name and parameters, without its list of categorical columns.
-
-    >>> from kernimpute.kernels import Polynomial
-    >>> kernel_text(Polynomial(degree=2))
-    'polynomial kernel, degree 2, offset 1'
-    """
-    parameters = [
-        f"{field.name} {getattr(kernel, field.name):.4g}"
-        for field in fields(kernel)
-        if field.name != "categorical"
-    ]
-    return ", ".join([f"{type(kernel).__name__.lower()} kernel", *parameters])
-
-
 def method_text(imputer: KernelImputer) -> str:
     """Return how a fitted imputer fills, in words."""
-    own_name = type(imputer.reference).__name__
-    names = {"joint": "joint normal", "mean": "column means", "expected": "expected kernel"}
-    is_name = isinstance(imputer.reference, str)
-    reference = names[imputer.reference] if is_name else own_name
+    reference = type(imputer.reference).__name__
+    if isinstance(imputer.reference, str):
+        names = {"joint": "joint normal", "mean": "column means", "expected": "expected kernel"}
+        reference = names[imputer.reference]
     if imputer.use_labels is not None:
         reference += f" with labels ({imputer.use_labels})"
     if imputer.guidance is None:
         return reference
-    return f"{imputer.guidance} from the {reference}, {kernel_text(imputer.kernel_)}"
+    kernel: Kernel = imputer.kernel_
+    parameters = [
+        f", {field.name} {getattr(kernel, field.name):.4g}"
+        for field in fields(kernel)
+        if field.name != "categorical"
+    ]
+    name = type(kernel).__name__.lower()
+    return f"{imputer.guidance} from the {reference}, {name} kernel{''.join(parameters)}"
 
 
 def _facts(
     imputer: KernelImputer,
-    shape: tuple[int, int],
+    table: pd.DataFrame,
     target: Hashable | None,
     task: Task | None,
-    unlabelled: tuple[int, str],
-    gaps: tuple[str, str],
-    status: Status,
-    seconds: float,
+    labelled: BoolArray,
+    observed: BoolArray,
+    start: float,
 ) -> Facts:
-    """Return the facts of a run; `unlabelled` says how many rows have no label, and their fate."""
-    facts = [("table", size_text(*shape))]
+    """Return the facts of a fit to rows with such `observed` cells, begun at `start`."""
+    n_unlabelled, facts = int((~labelled).sum()), {"table": size_text(*table.shape)}
     if task is not None:
         n_classes = f", {imputer.classes_.size} classes" if task == "classification" else ""
-        facts.append(("label", f"{target} ({task}{n_classes})"))
+        facts["label"] = f"{target} ({task}{n_classes})"
     elif target is not None:
-        facts.append(("label", f"{target} (not used)"))
-    n_unlabelled, fate = unlabelled
+        facts["label"] = f"{target} (not used)"
     if n_unlabelled:
-        fate = f"{n_unlabelled}, {fate}" if task is not None else str(n_unlabelled)
-        facts.append(("rows without a label", fate))
-    facts += [gaps, ("method", method_text(imputer))]
+        facts[_UNLABELLED] = f"{n_unlabelled}{', not used' if task is not None else ''}"
+    gaps = share_of_cells(int((~observed).sum()), observed.size)
+    facts |= {"gaps": f"{gaps} that are used", "method": method_text(imputer)}
     if imputer.guidance is not None:
         if imputer.n_subsets_ > 1:
-            facts.append(("subsets", str(imputer.n_subsets_)))
-        certificate = (
-            "slope {:.3g} of the start's" if imputer.guidance == "direct" else "gap {:.3g}"
-        )
-        known = "" if math.isnan(imputer.gap_) else ", " + certificate.format(imputer.gap_)
-        facts += [
-            ("solver", counted(imputer.n_iter_ - 1, "round") + known),
-            # The warnings list the causes that some statuses have.
-            ("status", status.value.partition(" Causes:")[0]),
-        ]
-    return (*facts, ("seconds", f"{seconds:.2f}"))
+            facts["subsets"] = str(imputer.n_subsets_)
+        facts["solver"] = counted(imputer.n_iter_ - 1, "round")
+        if not math.isnan(imputer.gap_):
+            is_slope, gap = imputer.guidance == "direct", f"{imputer.gap_:.3g}"
+            facts["solver"] += f", slope {gap} of the start's" if is_slope else f", gap {gap}"
+        facts["status"] = _status_text(imputer.status_)
+    facts["seconds"] = f"{time.perf_counter() - start:.2f}"
+    return tuple(facts.items())
+
+
+def _status_text(status: Status) -> str:
+    """Return a status without its causes, which the warnings list."""
+    return status.value.partition(" Causes:")[0]
 
 
 def size_text(n_rows: int, n_columns: int) -> str:
@@ -641,9 +613,8 @@ def notes_of_filling(
     return notes
 
 
-def _unfinished(rows: FittedRows) -> list[str]:
+def _unfinished(rows: FittedRows, n_subsets: int) -> list[str]:
     """Return a caution for each way in which the fit did not meet its stop rule."""
-    n_subsets = len(rows.subsets)
     endings = Counter(rows.filling.unfinished if rows.filling else ())
     return [
         f"{stage} in {count} of {n_subsets} subsets: {status.value}"

@@ -6,11 +6,6 @@ codes of their column (eq. (Stage2) of the paper, with weights)::
     sum over i, j of weights_ij (sum over p of g(x_ip, x_jp) - target_ij)^2
 
 `target` lives in link space: for an exponential kernel it is ``-log(K) / gamma``, a distance.
-
-The starts are ``"half"`` (0.5 in every gap), ``"mean"`` (column means), ``"random"`` (uniform
-values) and ``"spectral"``. The first two put the most frequent code into categorical gaps.
-``"spectral"`` reads the target as inner products or distances of rows: eigenvectors give the rows
-up to a rigid motion, which the observed cells then fix.
 """
 
 from __future__ import annotations
@@ -39,14 +34,10 @@ from kernimpute.core.status import COMPILING, Callback, Rounds, Status, Trace
 from kernimpute.methods import sweep as compiled
 
 ZERO = 1e-28
-"""Objective, relative to that of all sums 0, at which the residuals are rounding, 1e-14 of the
-sums."""
-MEMORY = 8
-"""Largest number of changes between sweeps that an extrapolation combines."""
-RIDGE = 1e-14
-"""Relative ridge of the extrapolation's least squares, for steps that are nearly parallel."""
+"""Objective, relative to that of all sums 0, at which residuals are rounding, 1e-14 of the sums."""
+MEMORY, RIDGE = 8, 1e-14
+"""Changes between sweeps that an extrapolation combines, and its least squares' relative ridge."""
 AUTO = ("spectral", "mean", "half")
-
 SYMMETRY = 1e-8
 """Relative asymmetry of a target that passes for rounding."""
 LARGEST = 1e150
@@ -99,8 +90,7 @@ def recover_features(
 ) -> RecoveredFeatures:
     """Fill the gaps of a table so that its sums of feature terms are close to a target.
 
-    Minimises the weighted sum of squared residuals over the missing cells (eq. (Stage2)). From each
-    start:
+    Minimises the weighted sum of squared residuals over the missing cells. From each start:
 
     1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others.
        For the gaussian and the product kernels, then take Newton's step in all numeric cells of
@@ -109,26 +99,24 @@ def recover_features(
     3. Stop once a sweep lowers the objective by at most `tol`, relatively, or the residuals are
        rounding; else go to 1.
 
-    The table with the lowest objective wins. Once the residuals of one are rounding, no further
-    start is tried.
+    The best table wins. After one whose residuals are rounding no further start is tried.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The table with NaN at the gaps. Numeric columns lie in [0, 1]. Categorical columns hold any
-        codes; a gap is filled with one that was observed in its column.
+        The table with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
     target : array-like of shape (n_samples, n_samples)
         Symmetric sums in link space: for the gaussian kernel the squared distances.
     kernel : Kernel
         The kernel whose feature terms are summed.
     weights : array-like of shape (n_samples, n_samples), "kernel" or None, default=None
         Weight of each pair of rows. None: all alike, the paper's second form. ``"kernel"``: the
-        squared slope of the link at the target, relative to the largest, so that the objective
-        is the squared difference of kernels to first order, the paper's first form.
+        squared slope of the link at the target, the paper's first form to first order.
     starts : "auto" or sequence of names and tables, default="auto"
-        Names are ``"half"`` (0.5 in every gap), ``"mean"`` (column means), ``"random"`` and
-        ``"spectral"`` (rows that lie as the target says). Of a table of shape (n_samples,
-        n_features) the missing cells are used. ``"auto"`` is ``("spectral", "mean", "half")``.
+        ``"half"`` (0.5 in every gap), ``"mean"`` (column means; both take the most frequent code),
+        ``"random"``, and ``"spectral"`` (eigenvectors of the target give the rows up to a rigid
+        motion, which the observed cells fix). Of a table of shape (n_samples, n_features) the
+        missing cells are used. ``"auto"`` is ``("spectral", "mean", "half")``.
     categorical : array-like of bool or int, default=None
         The columns with codes; None keeps those of the kernel.
     tol : float, default=1e-7
@@ -152,12 +140,6 @@ def recover_features(
     ------
     TypeError, ValueError
         If a parameter is not as described.
-
-    Notes
-    -----
-    A sweep costs O(n_samples^2 n_features). With the defaults the sums of a real table give its
-    cells back to about 1e-12, at any gamma, while a target that no table has stops within some
-    tens of sweeps.
 
     Examples
     --------
@@ -233,14 +215,10 @@ def _descend(
             note=f"start: {name}",
         )
         # 3. Stop.
-        if asked_to_stop:
-            status = Status.INTERRUPTED
-            break
+        status = Status.INTERRUPTED if asked_to_stop else None
         if objective <= rounding or decrease <= tol * objective:
-            status = Status.CONVERGED
-            break
-        if len(rounds.records) - first > max_sweeps:
-            status = Status.MAX_ITER
+            status = status or Status.CONVERGED
+        if status or len(rounds.records) - first > max_sweeps:
             break
         before, previous = rows.columns.copy(), objective
         # 1. Sweep.
@@ -250,7 +228,7 @@ def _descend(
         if extrapolate:
             if not np.array_equal(rows.columns[is_categorical], before[is_categorical]):
                 # With other codes the map from sweep to sweep is another.
-                extrapolation.forget()
+                extrapolation = Extrapolation()
             guess = extrapolation.guess(before.take(numeric), rows.columns.take(numeric))
             if guess is not None:
                 columns = rows.columns.copy()
@@ -261,8 +239,8 @@ def _descend(
                     rows, objective = guessed_rows, value
         step = float(np.linalg.norm((rows.columns - before).take(numeric)))
         decrease = previous - objective
-    trace = Trace(tuple(rounds.records[first:]))
-    table = problem.table(rows.columns)
+    trace, table = Trace(tuple(rounds.records[first:])), problem.table(rows.columns)
+    status = status or Status.MAX_ITER
     return RecoveredFeatures(table, objective, status, len(trace) - 1, trace, start=name)
 
 
@@ -273,10 +251,6 @@ class Extrapolation:
     """
 
     def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop what is remembered."""
         self._last: tuple[FloatArray, FloatArray] | None = None
         self._changes: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=MEMORY)
 
@@ -428,15 +402,15 @@ def check_starts(
         must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
         raise ValueError(refusal(owner, "starts", must_be, starts))
     return [
-        (each, None)
-        if isinstance(each, str)
-        else (f"given table {place}", _check_table(problem, each, place, owner))
+        (each, None) if isinstance(each, str) else _given_table(problem, each, place, owner)
         for place, each in enumerate(listed)
     ]
 
 
-def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: str) -> FloatArray:
-    """Return a given start with the observed cells of the problem."""
+def _given_table(
+    problem: RecoveryProblem, start: ArrayLike, place: int, owner: str
+) -> tuple[str, FloatArray]:
+    """Return the name of a given start, and it with the observed cells of the problem."""
     name = f"starts[{place}]"
     table = as_floats(start, owner, name)
     if table.shape != problem.X.shape:
@@ -451,7 +425,7 @@ def _check_table(problem: RecoveryProblem, start: ArrayLike, place: int, owner: 
             must_be = f"a table with {'observed codes' if codes.size else 'values in [0, 1]'}"
             got = f"{float(values[row])!r} in row {row}, column {column}"
             raise ValueError(refusal_in_words(owner, name, f"{must_be} at the gaps", got))
-    return table
+    return f"given table {place}", table
 
 
 # ----------------------------------------------------------------------------------- the starts
@@ -483,8 +457,8 @@ def _random(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
 SPARE_DIMENSIONS = 3
 """Coordinates per column for kernels whose sums are not those of a Euclidean space."""
 EXACT, FITS = 1e-6, 32
-"""Relative error of the coordinates up to which the target is exact; then so many fits, all but the
-first from a random table, are tried until one fits the known cells."""
+"""Relative error of the coordinates up to which the target is exact, so that random tables are
+tried too; and so many fits at the most."""
 FIT_STEPS, FITTED = 3000, 1e-26
 """Steps of a fit at the most, and its mean squared misfit that is rounding."""
 PATIENCE, SLOW = 20, 1e-6

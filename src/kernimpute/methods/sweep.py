@@ -1,13 +1,11 @@
 """The sweep of Stage II, compiled: row by row, each missing cell goes to its best value.
 
 The table is stored by *columns*, shape (n_features, n_samples), so that inner loops read memory in
-order. A categorical column holds the indices of its codes. A row begins with its residuals, the
-sums of feature terms less their targets, computed afresh from the columns, so that no rounding
-accumulates. Then
+order. A row begins with its residuals, the sums of feature terms less their targets, computed
+afresh from the columns, so that no rounding accumulates. Then
 
 1. each missing categorical cell takes its best code;
-2. for the laplacian and chi-squared terms, each missing numeric cell takes its best value, in one
-   or more passes over the rows;
+2. for the laplacian and chi-squared terms, each missing numeric cell takes its best value;
 3. for the squared difference and the product, the objective is a quartic polynomial of the row's
    missing cells. One pass over the rows finds its coefficients; then rounds of single cells and of
    Newton's step for all cells together bring the row to its minimum.
@@ -33,30 +31,18 @@ IntArray = NDArray[np.int64]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 GAUSSIAN, LAPLACIAN, PRODUCT, CHI2 = 0, 1, 2, 3
-
 CELLS = {"gaussian": GAUSSIAN, "laplacian": LAPLACIAN, "product": PRODUCT, "chi2": CHI2}
 """The numbers that compiled code knows feature terms by, under the names of `Kernel.cell`."""
-
-ROW_ROUNDS = 8
-"""Largest number of rounds over the numeric cells of a row, where rounds need no pass over rows."""
-
-ROW_SHARE = 0.1
-"""The last round is one whose joint step is within this share of Newton's: the rest is of second
-order. Rows left farther from their minimum make the map from sweep to sweep less smooth, and the
-extrapolation needs more sweeps."""
-
+ROW_ROUNDS, ROW_SHARE = 8, 0.1
+"""Rounds over the numeric cells of a row at the most; the last is one whose joint step is within
+this share of Newton's. Rows left farther from their minimum spoil the extrapolation of sweeps."""
 PIVOT = 1e-10
 """Relative size of a pivot up to which a row's curvature counts as singular."""
-
-MAX_STEPS = 60
-NEWTON_TOL = 1e-9
+MAX_STEPS, NEWTON_TOL = 60, 1e-9
 """Newton's method stops at a step of this length because its error is then the square of it."""
-
-CHI2_GRID = 12
-CHI2_POWER = 6.0
-"""Intervals of the grid on which a chi-squared cell is first sought, and the power of its nodes.
-They are dense near 0 because the term bends there over a distance as small as the values."""
-
+CHI2_GRID, CHI2_POWER = 12, 6.0
+"""Intervals of the grid on which a chi-squared cell is first sought, and the power of its nodes,
+which are dense near 0 because the term bends there over a distance as small as the values."""
 SMALLEST = 1e-300
 """Stands for 0 where the derivative of the chi-squared term would be 0 / 0."""
 
@@ -168,8 +154,7 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
     residuals = np.empty(n)
     total = 0.0
     for i in range(n):
-        for p in range(n_features):
-            values[p] = rows.columns[p, i]
+        values[:] = rows.columns[:, i]
         _write_residuals(rows, values, target[i], residuals[: i + 1])
         row_weights = weights[min(i, weights.shape[0] - 1)]
         row = 0.0
@@ -202,13 +187,11 @@ def _best_code(
         c = int(codes[j])
         leaving = 1.0 if c == code else -1.0
         changes[c] += weights[j] * (1.0 + 2.0 * leaving * residuals[j])
-    best = code
-    lowest = 0.0
+    best, lowest = code, 0.0
     for c in range(n_codes):
         change = changes[code] + changes[c]
         if c != code and change < lowest:
-            lowest = change
-            best = c
+            lowest, best = change, c
     return best
 
 
@@ -223,23 +206,18 @@ def _laplacian_step(
     current value, so that those near it are summed from small numbers.
     """
     n = column.shape[0]
-    place = 0
-    total = 0.0
-    pull_here = 0.0
+    place, total, pull_here = 0, 0.0, 0.0
     for j in range(n):
         place += 1 if column[j] < value else 0
         total += weights[j]
         pull_here += weights[j] * (residuals[j] if column[j] >= value else -residuals[j])
     if total <= 0.0:
         return 0.0
-    step = 0.0
-    lowest = 0.0
+    step, lowest = 0.0, 0.0
     for side in (1.0, -1.0):
         # On the left side everything is mirrored: steps, offsets and pull change their sign.
-        pull = side * pull_here
-        shift = 0.0
+        pull, shift, near = side * pull_here, 0.0, 0.0
         reach = 1.0 - value if side > 0.0 else value
-        near = 0.0
         k = place if side > 0.0 else place - 1
         while True:
             inside = 0 <= k < n
@@ -248,8 +226,7 @@ def _laplacian_step(
             u = min(max(pull / total, near), far)
             change = u * (total * u - 2.0 * pull) + shift
             if change < lowest:
-                lowest = change
-                step = side * u
+                lowest, step = change, side * u
             if far >= reach or not inside:
                 break
             j = order[k]
@@ -311,14 +288,12 @@ def _chi2_step(
     cell = (value, own_residual, own_weight, column, ratios, weights, residuals)
     for j in range(column.shape[0]):
         ratios[j] = column[j] / (column[j] + max(value, SMALLEST))
-    best = 0.0
-    lowest = 0.0
+    best, lowest = 0.0, 0.0
     for node in range(CHI2_GRID + 1):
         step = (node / CHI2_GRID) ** CHI2_POWER - value
         change, _, _ = _chi2_change(step, *cell)
         if change < lowest:
-            lowest = change
-            best = step
+            lowest, best = change, step
     root = (value + best) ** (1.0 / CHI2_POWER) * CHI2_GRID
     # At least a quarter of an interval away, so that a node has both its neighbours around it.
     left = (max(np.ceil(root - 0.25) - 1.0, 0.0) / CHI2_GRID) ** CHI2_POWER - value
@@ -326,10 +301,7 @@ def _chi2_step(
     step = best
     for _ in range(MAX_STEPS):
         _, slope, curvature = _chi2_change(step, *cell)
-        if slope > 0.0:
-            right = step
-        else:
-            left = step
+        left, right = (left, step) if slope > 0.0 else (step, right)
         newton = -slope / curvature if curvature > 0.0 else np.inf
         if abs(newton) <= NEWTON_TOL:
             step = min(max(step + newton, -value), 1.0 - value)
@@ -356,8 +328,7 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
         return _convex_step(q1, q2, q3, q4, low, high)
     centre = -q3 / (4.0 * q4)
     half = np.sqrt(spread) / (12.0 * q4)
-    step = 0.0
-    lowest = 0.0
+    step, lowest = 0.0, 0.0
     for candidate in (
         low,
         high,
@@ -366,8 +337,7 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
     ):
         value = candidate * (q1 + candidate * (q2 + candidate * (q3 + candidate * q4)))
         if value < lowest:
-            lowest = value
-            step = candidate
+            lowest, step = value, candidate
     return step
 
 
@@ -387,10 +357,7 @@ def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right:
         slope = _slope(q1, q2, q3, q4, u)
         if slope == 0.0:
             break
-        if slope > 0.0:
-            right = u
-        else:
-            left = u
+        left, right = (left, u) if slope > 0.0 else (u, right)
         curvature = 2.0 * q2 + u * (6.0 * q3 + u * 12.0 * q4)
         step = -slope / curvature if curvature > 0.0 else np.inf
         if not left <= u + step <= right:
@@ -612,14 +579,11 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
     """Minimise over the missing cells of every row in turn, overwriting the table and its order."""
     n_features, n = rows.columns.shape
-    n_codes = 0
-    for p in range(n_features):
-        n_codes = max(n_codes, rows.n_codes[p])
     room = _Room(
         np.empty(n),
         np.empty(n),
         np.empty(n),
-        np.empty(n_codes),
+        np.empty(rows.n_codes.max()),
         np.empty(n_features),
         np.empty((n_features, n_features)),
         np.empty(n_features, np.int64),
@@ -633,12 +597,9 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
     )
     values = np.empty(n_features)
     for i in range(n):
-        n_missing = 0
-        for p in range(n_features):
-            values[p] = rows.columns[p, i]
-            n_missing += missing[i, p]
-        if n_missing == 0:
+        if not missing[i].any():
             continue
+        values[:] = rows.columns[:, i]
         row_weights = weights[min(i, weights.shape[0] - 1)]
         _minimise_row(rows, i, values, missing[i], target[i], row_weights, room)
         for p in range(n_features):

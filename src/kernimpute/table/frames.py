@@ -48,23 +48,22 @@ def check_in_memory(X: object, name: str, owner: str) -> None:
 
 def check_names(X: Any, owner: str) -> None:
     """Refuse a table, got by `owner`, of which two columns have one name."""
-    names = X.column_names if isinstance(X, pa.Table) else X.columns
-    check_distinct_names(list(names), f"the table that {owner} got")
+    check_distinct_names(_names(X), f"the table that {owner} got")
+
+
+def _names(X: Any) -> list[Any]:
+    return list(X.column_names if isinstance(X, pa.Table) else X.columns)
 
 
 def to_pandas(X: Any) -> pd.DataFrame:
-    """Return a table or a matrix as a DataFrame; a DataFrame itself.
-
-    Columns of a matrix are numbered. Its integers become float64, its text objects.
-    """
+    """Return a table or a matrix as a DataFrame, a DataFrame as it is; a matrix becomes floats."""
     if isinstance(X, pd.DataFrame):
         return X
-    if isinstance(X, pa.Table):
-        return _from_arrow(X, pd.ArrowDtype)
-    table = nw.from_native(X, pass_through=True)
-    if isinstance(table, nw.DataFrame):
-        return _from_arrow(table.to_arrow(), pd.ArrowDtype)
-    return pd.DataFrame(_matrix(X), copy=False)
+    if not is_frame(X):
+        return pd.DataFrame(_matrix(X), copy=False)
+    return _from_arrow(
+        X if isinstance(X, pa.Table) else nw.from_native(X).to_arrow(), pd.ArrowDtype
+    )
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
@@ -126,36 +125,30 @@ def like(X: Any, filled: pd.DataFrame, changed: BoolArray) -> Any:
         if all(dtype.kind == "b" for dtype in filled.dtypes):
             return filled.to_numpy(dtype=bool)
         return filled.to_numpy(dtype=object if kind == "b" else None)
-    is_arrow = isinstance(X, pa.Table)
-    own = list(X.column_names if is_arrow else X.columns)
+    own = _names(X)
     kept = {name for name, is_changed in zip(own, changed, strict=True) if not is_changed}
     names = [str(name) for name in filled.columns]
     written = [name for name in names if name not in kept]
-    if is_arrow:
+    if isinstance(X, pa.Table):
         return with_filled_columns(X, filled, written).select(names)
     table = nw.from_native(X, eager_only=True)
     types = table.head(0).to_arrow().schema
-    arrays, dtypes = {}, {}
+    arrays, casts = {}, []
     for name in written:
-        type_ = types.field(name).type if name in own else None
-        arrays[name] = arrow_column(filled[name], type_)
-        if type_ is not None and _same_family(arrays[name].type, type_):
-            dtypes[name] = _wider(table.schema[name], filled[name])
-        if pa.types.is_dictionary(arrays[name].type):
-            arrays[name] = arrays[name].cast(arrays[name].type.value_type)
+        type_ = types.field(name).type if name in own else pa.null()
+        array = arrow_column(filled[name], type_)
+        if not pa.types.is_null(type_) and _same_family(array.type, type_):
+            dtype = table.schema[name]
+            if isinstance(dtype, nw.Enum):
+                both = [*dtype.categories, *filled[name].dropna().unique()]
+                dtype = nw.Enum(dict.fromkeys(both))
+            casts.append(nw.col(name).cast(dtype))
+        is_dictionary = pa.types.is_dictionary(array.type)
+        arrays[name] = array.cast(array.type.value_type) if is_dictionary else array
     if arrays:
         new = nw.from_arrow(pa.table(arrays), backend=table.implementation)
-        new = new.with_columns(*(nw.col(name).cast(dtype) for name, dtype in dtypes.items()))
-        table = table.with_columns(*new.iter_columns())
+        table = table.with_columns(*new.with_columns(*casts).iter_columns())
     return table.select(names).to_native()
-
-
-def _wider(dtype: Any, series: pd.Series) -> Any:
-    """Return a dtype of narwhals; one of fixed categories with those of a column that it lacks."""
-    if not isinstance(dtype, nw.Enum):
-        return dtype
-    lacking = [value for value in series.dropna().unique() if value not in dtype.categories]
-    return nw.Enum([*dtype.categories, *lacking]) if lacking else dtype
 
 
 def with_filled_columns(table: pa.Table, frame: pd.DataFrame, names: Iterable[str]) -> pa.Table:
@@ -195,19 +188,16 @@ def with_columns(
     frame: pd.DataFrame, names: Sequence[Hashable], columns: BoolArray
 ) -> pd.DataFrame:
     """Return a table with further columns of booleans, of shape (n_rows, n_further), at its end."""
-    index = frame.columns
-    labels: pd.Index[Any] = pd.Index(list(names), name=index.name)
-    if isinstance(index, pd.MultiIndex):
-        labels = pd.MultiIndex.from_tuples(list(names), names=index.names)  # type: ignore[arg-type]
-    return pd.concat([frame, pd.DataFrame(columns, frame.index, labels)], axis=1)
+    more = pd.DataFrame(columns, frame.index, pd.Index(list(names)))
+    wide = pd.concat([frame, more], axis=1)
+    wide.columns.names = frame.columns.names
+    return wide
 
 
 def as_library(table: Any, library: str) -> Any:
-    """Return a table as one of the library that scikit-learn's ``set_output`` names.
-
-    scikit-learn's own way to pandas makes Python objects of numbers beside text in polars, and
-    fails for pyarrow. An array has no columns to keep and stays.
-    """
+    """Return a table as one of the library that ``set_output`` names; an array stays."""
+    # scikit-learn's own way to pandas makes Python objects of numbers beside text in polars, and
+    # fails for pyarrow.
     if library == "default" or not is_frame(table):
         return table
     known = nw.from_native(table, eager_only=True)

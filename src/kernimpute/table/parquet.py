@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -21,22 +18,32 @@ BLOCK_ROWS = 2**15
 """Rows that are read at once, by default."""
 
 
-@dataclass(frozen=True)
 class ParquetSource:
     """A Parquet file, or the files of a folder in the order of their names, as one table.
 
     Files whose names begin with a dot or an underscore do not count.
     """
 
-    path: Path
-
-    def __post_init__(self) -> None:
-        """Refuse what is no table."""
-        if not self.path.exists():
-            raise FileNotFoundError(f"{self.path}: there is no such file or folder.")
+    def __init__(self, path: Path) -> None:
+        """Find the files and their columns; refuse what is no table."""
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file or folder.")
+        self.path, self.is_folder, self.files = path, path.is_dir(), [path]
+        if self.is_folder:
+            visible = (file for file in path.iterdir() if not file.name.startswith((".", "_")))
+            self.files = sorted(visible, key=lambda file: file.name)
+        for file in self.files:
+            if self.is_folder and file.is_dir():
+                raise TableError(
+                    f"{path} must hold Parquet files only. Got the folder {file.name!r} in it: "
+                    "partitions in folders are not read."
+                )
         if not self.files:
-            raise TableError(f"{self.path} must hold Parquet files. Got a folder without any.")
-        check_distinct_names(self.schema.names, str(self.path))
+            raise TableError(f"{path} must hold Parquet files. Got a folder without any.")
+        self.schema = opened(self.files[0]).schema_arrow
+        self.names: list[str] = self.schema.names
+        self.index = index_names(self.schema)
+        check_distinct_names(self.names, str(path))
         for file in self.files[1:]:
             schema = opened(file).schema_arrow
             if not schema.equals(self.schema):
@@ -45,48 +52,18 @@ class ParquetSource:
                     f"{file} must have the columns and types of {self.files[0].name}. "
                     f"Got {listed(other) if other else 'fewer, or another order'}."
                 )
+        self.n_rows = sum(opened(file).metadata.num_rows for file in self.files)
         if self.n_rows == 0:
-            raise TableError(f"{self.path} must have at least one row. Got none.")
+            raise TableError(f"{path} must have at least one row. Got none.")
 
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder."""
-        return self.path.is_dir()
-
-    @cached_property
-    def files(self) -> tuple[Path, ...]:
-        """The files, in order."""
-        if not self.is_folder:
-            return (self.path,)
-        visible = (file for file in self.path.iterdir() if not file.name.startswith((".", "_")))
-        files = tuple(sorted(visible, key=lambda file: file.name))
-        folders = [file for file in files if file.is_dir()]
-        if folders:
-            raise TableError(
-                f"{self.path} must hold Parquet files only. Got the folder {folders[0].name!r} in "
-                "it: partitions in folders are not read."
-            )
-        return files
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """Names, types and metadata of the columns, from the first file."""
-        return opened(self.files[0]).schema_arrow
-
-    @property
-    def names(self) -> list[str]:
-        """The columns' names."""
-        return list(self.schema.names)
-
-    @property
-    def index(self) -> list[str]:
-        """The columns that pandas wrote as an index."""
-        return index_names(self.schema)
-
-    @cached_property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(opened(file).metadata.num_rows for file in self.files)
+    def blocks(self, names: list[str]) -> Iterator[tuple[int, pa.Table]]:
+        """Yield some columns block by block, each with the place of its first row."""
+        first = 0
+        for file in self.files:
+            for block in blocks(opened(file), BLOCK_ROWS, names):
+                # A name with a dot may be read for that of a nested column too.
+                yield first, block.select(names)
+                first += block.num_rows
 
     def first(self, most: int = 20_000) -> pd.DataFrame:
         """Return the first rows."""
@@ -95,14 +72,9 @@ class ParquetSource:
     def take(self, rows: NDArray[np.intp], names: list[str]) -> pd.DataFrame:
         """Return some rows, in order, with some columns."""
         taken = []
-        first = 0
-        for file in self.files:
-            for block in blocks(opened(file), BLOCK_ROWS, names):
-                last = first + block.num_rows
-                chosen = rows[slice(*np.searchsorted(rows, [first, last]))]
-                # A name with a dot may be read for that of a nested column too.
-                taken.append(block.select(names).take(chosen - first))
-                first = last
+        for first, block in self.blocks(names):
+            own = slice(*np.searchsorted(rows, [first, first + block.num_rows]))
+            taken.append(block.take(rows[own] - first))
         return as_frame(pa.concat_tables(taken))
 
 
@@ -139,15 +111,9 @@ def blocks(
         yield pa.Table.from_batches(batches)
 
 
-def count_empty(column: pa.ChunkedArray) -> int:
-    """Return how many cells hold nothing, or NaN."""
-    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
-
-
 def compression(file: pq.ParquetFile) -> str:
     """Return how a file is compressed, by its first column."""
     metadata = file.metadata
     if metadata.num_row_groups == 0 or metadata.num_columns == 0:
         return "snappy"
-    codec = metadata.row_group(0).column(0).compression
-    return "none" if codec == "UNCOMPRESSED" else str(codec)
+    return str(metadata.row_group(0).column(0).compression).replace("UNCOMPRESSED", "none")

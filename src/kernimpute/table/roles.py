@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import Task, classes_recur, task_of_numbers
 from kernimpute.table.code import encode_table
-from kernimpute.table.columns import TableError, check_column_names, check_table
+from kernimpute.table.columns import TableError, check_column_names
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,17 @@ class TableLabels:
 
 
 def column_roles(
-    table: pd.DataFrame,
+    names: Sequence[Hashable],
     target: Hashable | None,
     drop: Iterable[Hashable],
     ignore: Iterable[Hashable],
     categorical: Iterable[Hashable],
+    index: Iterable[Hashable] = (),
 ) -> ColumnRoles:
     """Return the roles of a table's columns; refuse names that do not exist or contradict.
 
-    Without a target every column that is not named is a feature.
+    Without a target every column that is not named is a feature, but for those of an index.
     """
-    check_table(table)
-    names = list(table.columns)
     labels = [] if target is None else [target]
     check_column_names("target", labels, names)
     dropped = check_column_names("drop", drop, names)
@@ -62,6 +61,7 @@ def column_roles(
     both = [name for name in dropped if name in ignored]
     if both:
         raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    ignored += tuple(name for name in index if name not in {*labels, *dropped, *ignored})
     features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
     if not features:
         besides = " besides the label" if labels else ""
@@ -71,32 +71,22 @@ def column_roles(
     )
 
 
-def infer_task(labels: pd.Series) -> Task:
-    """Return what labels without gaps are taken for when the caller does not say.
-
-    Text, booleans and categories are classes; for numbers see `core.checks.infer_task`.
-
-    >>> infer_task(pd.Series(["no", "yes", "no"])), infer_task(pd.Series([0.5, 2.0, 2.0]))
-    ('classification', 'regression')
-    """
-    column = encode_table(labels.to_frame()).code.columns[0]
-    if column.kind in ("number", "whole"):
-        return task_of_numbers(np.asarray(labels, dtype=float))
-    return "classification"
-
-
 def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
     """Return the labels in a label column of shape (n_rows, 1); refuse what can guide nothing.
 
-    `labelled` of shape (n_rows,) is True where a row has a label; task "auto" is `infer_task`'s.
+    `labelled` of shape (n_rows,) is True where a row has a label. With task "auto" text, booleans
+    and categories are classes; for numbers see `core.checks.infer_task`.
     """
     name = column.columns[0]
     n_labelled = int(labelled.sum())
     if n_labelled == 0:
         raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
     rows = column[labelled]
+    labels = rows.iloc[:, 0]
     try:
-        chosen: Task = infer_task(rows.iloc[:, 0]) if task == "auto" else task  # type: ignore[assignment]
+        chosen: Task = "regression" if task == "regression" else "classification"
+        if task == "auto" and encode_table(rows).code.columns[0].kind in ("number", "whole"):
+            chosen = task_of_numbers(np.asarray(labels, dtype=float))
         encoded = encode_table(rows, categorical=[name] if chosen == "classification" else ())
     except TableError as error:
         # A label, such as a date, cannot be dropped or ignored, as a column may be.
@@ -105,32 +95,26 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
             f"{refused} instead. Turn this label into numbers, such as days, or into a "
             "categorical column if its values are classes."
         ) from error
-    coded = encoded.code.columns[0]
-    if coded.kind == "constant":
+    classes, cautions = encoded.code.columns[0].values, encoded.code.cautions
+    example, codes = plain(classes[0]), encoded.matrix
+    if not codes.shape[1]:
         what = "two classes" if chosen == "classification" else "two values"
         raise TableError(
             f"The label column {name!r} must hold at least {what}. Got "
-            f"{plain(coded.values[0])!r} in all {n_labelled} rows that have a label: a label "
-            "with one class can guide nothing."
+            f"{example!r} in all {n_labelled} rows that have a label: a label with one class can "
+            "guide nothing."
         )
     if chosen == "regression":
-        if coded.kind == "category":
-            example = plain(coded.values[0])
+        if encoded.code.categorical[0]:
             remedy = "use task='classification'"
             if str(example)[:1].isdigit():
                 remedy = f"make numbers of them, with a point before decimals, or {remedy}"
             raise TableError(
                 f"The label column {name!r} must hold numbers for regression. Got "
-                f"{rows.dtypes.iloc[0]} values such as {example!r}: {remedy}."
+                f"{labels.dtype} values such as {example!r}: {remedy}."
             )
-        numbers = encoded.matrix[:, 0]
-        return TableLabels(
-            (numbers - numbers.mean()) / numbers.std(),
-            chosen,
-            encoded.code.cautions,
-            rows.iloc[:, 0].to_numpy(dtype=float),
-        )
-    classes = coded.values
+        values = (codes[:, 0] - codes.mean()) / codes.std()
+        return TableLabels(values, chosen, cautions, labels.to_numpy(dtype=float))
     if len(classes) == n_labelled > 2 or not classes_recur(len(classes), n_labelled):
         raise TableError(
             f"The label column {name!r} must hold classes that recur. Got {len(classes)} distinct "
@@ -140,7 +124,7 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
     if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
         # The solver takes fractions for a quantity and cannot sort objects, but it takes text.
         names = np.array([str(name) for name in classes])
-    return TableLabels(names[encoded.matrix[:, 0].astype(int)], chosen, encoded.code.cautions)
+    return TableLabels(names[codes[:, 0].astype(int)], chosen, cautions)
 
 
 # ---------------------------------------------------------------------- what the user is told
@@ -148,22 +132,17 @@ def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableL
 
 def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
     """Return a caution that names the columns in which nothing can be learned, if there are any."""
-    if not names:
-        return []
     where = "" if labelled.all() else " in the rows that have a label"
-    columns = "column" if len(names) == 1 else "columns"
-    listed = ", ".join(repr(name) for name in names)
-    return [f"{columns} left as found, because nothing is observed{where}: {listed}"]
+    left = f"{'column' if len(names) == 1 else 'columns'} left as found"
+    because = f"because nothing is observed{where}: {', '.join(map(repr, names))}"
+    return [f"{left}, {because}"] if names else []
 
 
 def codes_note(names: Sequence[Hashable]) -> list[str]:
     """Return a note on columns of few whole numbers, which may be codes."""
-    if not names:
-        return []
-    return [
-        "columns of few whole numbers are filled with the nearest of these; name codes as "
-        "categorical if their order means nothing: " + ", ".join(map(str, names))
-    ]
+    note = "columns of few whole numbers are filled with the nearest of these; name codes as "
+    note += "categorical if their order means nothing: "
+    return [note + ", ".join(map(str, names))] if names else []
 
 
 def plain(value: object) -> object:
