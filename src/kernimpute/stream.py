@@ -37,6 +37,7 @@ from kernimpute.core.files import replacing, replacing_folder
 from kernimpute.estimators._base import seed_of
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
+    FilledRows,
     TableWarning,
     cautions_of_rows,
     fill_rows,
@@ -207,8 +208,8 @@ def impute_parquet(
         fitted = fit_table(sample, target, categorical=codes, **parameters)
         # 3. The blocks are filled and written.
         kept = [name for name in table.names if name not in roles.dropped]
-        filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
-        found = _write(table, place, filler, batch_rows, client, callback)
+        filler = Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
+        found = write_blocks(table, place, filler, batch_rows, client, callback)
     share, cautions = "all rows", fitted.warnings
     if len(rows) < table.n_rows:
         share = f"{len(rows)} rows, drawn at random"
@@ -283,9 +284,9 @@ def transform_parquet(
             f"without {listed(lacking)}."
         )
     kept = [name for name in table.names if name not in dropped]
-    filler = _Filler(imputer, kept, [name for name in kept if name not in known])
+    filler = Filler(imputer, kept, [name for name in kept if name not in known])
     with _engine(owner, scheduler, imputer.n_jobs) as client:
-        found = _write(table, place, filler, batch_rows, client, callback)
+        found = write_blocks(table, place, filler, batch_rows, client, callback)
     notes = ignored_note(found.empty)
     return _imputation(place, filler, found, {"table": "", "filled": ""}, notes, (), start)
 
@@ -336,9 +337,8 @@ def impute_dask(
     used = [name for name in names if name == target or name in roles.features]
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
-        sample = sample.sample(
-            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
-        )
+        seed = seed_of(imputer.random_state)
+        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=seed)
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
@@ -436,6 +436,17 @@ class Found:
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, rows: FilledRows, empty: Mapping[Hashable, int]) -> Found:
+        """Return what was found in rows that are filled, and the empty cells of the others."""
+        return cls(
+            n_rows=len(rows.table),
+            n_far=rows.n_far,
+            filled=Counter(rows.counts),
+            empty=Counter(empty),
+            unknown={each[0]: each for each in rows.unknown},
+        )
+
     def add(self, more: Found) -> None:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
@@ -450,16 +461,11 @@ class Found:
             self.unknown[name] = name, tuple(both)[:1000], n_before + n_cells
 
 
-@dataclass(frozen=True)
-class _Filler:
-    """What fills a block of rows, wherever that is done."""
-
-    imputer: KernelImputer
-    kept: list[str]  # the columns to write
-    ignored: list[str]  # columns of which empty cells are counted
-    target: str | None = None
+class BlockWriter:
+    """What makes the output of a block of rows, wherever that is done."""
 
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
+<<<<<<< HEAD
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
         rows = fill_rows(self.imputer, frames.as_frame(block.select(names)))
@@ -477,6 +483,14 @@ class _Filler:
             found.n_unlabelled = int((~observed).sum())
         written = [name for name in rows.cells if name in self.kept]
         return frames.with_filled_columns(block.select(self.kept), rows.table, written), found
+=======
+        """Return what is written for a block of rows, and what was found in it."""
+        raise NotImplementedError
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Return the columns that are written for a file without rows."""
+        raise NotImplementedError
+>>>>>>> compare
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
@@ -484,9 +498,14 @@ class _Filler:
         filled = map(self.fill, frames.blocks(file, batch_rows))
         # The first block decides the type of a column of nulls.
         begun = [*itertools.islice(filled, 1)]
+<<<<<<< HEAD
         as_read = file.schema_arrow.empty_table().select(self.kept)
         schema = begun[0][0].schema if begun else as_read.schema
         with pq.ParquetWriter(output, schema, compression=frames.compression(file)) as writer:
+=======
+        schema = begun[0][0].schema if begun else self.schema(file.schema_arrow)
+        with pq.ParquetWriter(output, schema, compression=compression(file)) as writer:
+>>>>>>> compare
             for table, found in itertools.chain(begun, filled):
                 writer.write_table(table.cast(schema))
                 yield found
@@ -501,10 +520,43 @@ class _Filler:
         return total
 
 
+<<<<<<< HEAD
 def _write(
     table: frames.ParquetSource,
+=======
+@dataclass(frozen=True)
+class Filler(BlockWriter):
+    """What fills a block of rows."""
+
+    imputer: KernelImputer
+    kept: list[str]  # the columns to write
+    ignored: list[str]  # columns of which empty cells are counted
+    target: str | None = None
+
+    def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
+        """Return a block of rows with its gaps filled, and what was found in it."""
+        names = [column.name for column in self.imputer._code.columns]
+        frame = as_frame(block.select(names))
+        rows = fill_rows(self.imputer, frame)
+        empty = {name: pc.is_null(block[name], nan_is_null=True) for name in self.ignored}
+        found = Found.of(rows, {name: pc.sum(cells).as_py() for name, cells in empty.items()})
+        if self.target is not None:
+            label = as_frame(block.select([self.target]))
+            observed = observed_in_table(label, self.imputer._markers())
+            found.n_unlabelled = int((~observed).sum())
+        written = [name for name in rows.cells if name in self.kept]
+        return with_filled_columns(block.select(self.kept), rows.table, written), found
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Return the columns of a file without rows."""
+        return source.empty_table().select(self.kept).schema
+
+
+def write_blocks(
+    table: ParquetSource,
+>>>>>>> compare
     output: Path,
-    filler: _Filler,
+    filler: BlockWriter,
     batch_rows: int,
     client: Any,
     callback: Progress | None,
@@ -538,7 +590,7 @@ def _write(
 
 def _imputation(
     output: Path,
-    filler: _Filler,
+    filler: Filler,
     found: Found,
     facts: dict[str, str],
     notes: Sequence[str],

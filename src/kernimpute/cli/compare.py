@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,121 +20,89 @@ from kernimpute.cli.messages import (
     Progress,
     RefusedError,
     StoppedError,
+    aligned,
     in_options,
     print_or_ignore,
     refusals,
 )
+from kernimpute.cli.options import option
 
 if TYPE_CHECKING:
     from kernimpute.comparison.verdict import Comparison
 
-Label = Annotated[
-    str,
-    typer.Option("--target", "-t", metavar="COLUMN", help="The label column.", show_default=False),
-]
-Task = Annotated[
-    options.TaskName, typer.Option(help="What the label is; auto decides by its values.")
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
+
+@dataclass(frozen=True)
+class Design:
+    """How candidates are compared: parameters of `kernimpute.compare`, by their names there."""
+
+    task: options.TaskName = option(
+        "What the label is; auto decides by its values.", default=options.TaskName.AUTO
+    )
+    methods: list[str] = option(
+        "Compare these only: means, means+indicators, knn, iterative, joint, joint+indicators, "
+        "guided; linear, svm, boosting; unfilled, kernimpute, catboost, lightgbm. Repeatable; also "
+        "a,b,c. By default all that are installed.",
+        default=[],
         metavar="NAME",
-        help="Compare these only: means, means+indicators, knn, iterative, joint, "
-        "joint+indicators, guided; linear, svm, boosting; unfilled, kernimpute, catboost, "
-        "lightgbm. Repeatable; also a,b,c. By default all that are installed.",
-    ),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
+    )
+    groups: str | None = option(
+        "Rows with the same value here are never parted, such as the visits of a patient.",
         metavar="COLUMN",
-        help="Rows with the same value here are never parted, such as the visits of a patient.",
-    ),
-]
-Json = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Also write everything as JSON, after every fold anew; - for standard output, in "
-        "place of the text.",
-    ),
-]
-Markdown = Annotated[
-    Path | None, typer.Option(metavar="OUT.md", help="Write verdict and scores as Markdown.")
-]
-Resume = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.json", help="Keep the finished folds of a --json file."),
-]
+    )
+    folds: int = option("Folds of the cross-validation.", default=5, min=2)
+    repeats: int = option("Times that it is repeated.", default=3, min=1)
+    margin: float = option(
+        "Differences up to this (log loss, or R²) do not matter.", default=0.01, min=0.0
+    )
+    permuted: bool = option(
+        "Also check that permuted labels stay chance.", "--permuted-labels", default=False
+    )
+    max_rows: int = option("Of a larger table a random sample is compared.", default=5000, min=50)
+    time_limit: float | None = option("Stop with what is finished.", metavar="SECONDS", min=0.0)
+    n_jobs: int = option(
+        "Folds at the same time; -1: one a core.", "--jobs", "--n-jobs", default=-1
+    )
+    random_state: int = option("Seed of all that is random.", "--seed", default=0, min=0)
+    resume: Path | None = option("Keep the finished folds of a --json file.", metavar="FILE.json")
+    report: Path | None = option("Also write a report.", metavar="FILE.html")
+    markdown: Path | None = option("Write verdict and scores as Markdown.", metavar="OUT.md")
 
 
+@options.grouped
 def compare(
     table: options.Table,
-    target: Label,
-    task: Task = options.TaskName.AUTO,
-    methods: Methods = None,
-    groups: Groups = None,
-    ignore: options.Ignore = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    missing_values: options.MissingValues = None,
-    keep_values: options.KeepValues = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Times that it is repeated.")] = 3,
-    margin: Annotated[
-        float,
-        typer.Option(min=0.0, help="Differences up to this (log loss, or R²) do not matter."),
-    ] = 0.01,
-    permuted_labels: Annotated[
-        bool, typer.Option("--permuted-labels", help="Also check that permuted labels stay chance.")
-    ] = False,
-    max_rows: Annotated[
-        int, typer.Option(min=50, help="Of a larger table a random sample is compared.")
-    ] = 5000,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Stop with what is finished.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "--n-jobs", help="Folds at the same time; -1: one a core.")
-    ] = -1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0,
-    report: options.Report = None,
-    json: Json = None,
-    markdown: Markdown = None,
-    resume: Resume = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN", help="The label column.", show_default=False
+        ),
+    ],
+    columns: options.Columns,
+    reading: options.Reading,
+    design: Design,
+    how: options.Output,
 ) -> None:
     """Tell whether filling the gaps of TABLE helps to predict its label, and with what.
 
     Fillings, learners and learners that need no filling are compared by repeated cross-validation,
     in which everything is learnt inside the folds. The verdict is one sentence, with the command
-    or the Python that does it.
+    or the Python that does it. --json is written anew after every fold.
 
     Ctrl-C and --time-limit end with the folds that are finished.
 
     Example: `kernimpute compare patients.csv --target outcome --report report.html`
     """
-    from kernimpute.cli.files import STANDARD, check_own_file, open_table, read_with_roles
+    from kernimpute.cli.files import STANDARD, check_own_files, open_table, read_with_roles
     from kernimpute.comparison.verdict import compare as compare_candidates
     from kernimpute.core.files import before_leaving
 
-    asked = {"JSON": json, "Markdown": markdown, "report": report}
+    given = vars(design).copy()
+    asked = {"JSON": how.json, "Markdown": given.pop("markdown"), "report": given.pop("report")}
     outputs = {path: what for what, path in asked.items() if path is not None}
-    reading = options.Reading(
-        delimiter, decimal, encoding, tuple(missing_values or ()), tuple(keep_values or ())
-    )
     file = open_table(table, reading)
-    taken: list[Path] = []
-    for what, path in asked.items():
-        if path is not None:
-            check_own_file(what, path, [table], taken, force=force or path == resume)
-            taken.append(path)
-    columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
-    values, roles = read_with_roles(file, target, task.value, columns, reading)
+    check_own_files([table], [], asked, force=how.force, resumed=design.resume)
+    values, roles = read_with_roles(file, target, design.task.value, columns, reading)
+    groups = given.pop("groups")
     if groups is not None and groups not in values.frame.columns:
         raise RefusedError(f"--groups: there is no column {groups!r}.")
     unused = [*roles["drop"], *roles["ignore"], *([] if groups is None else [groups])]
@@ -142,28 +110,29 @@ def compare(
         raise RefusedError(f"--drop, --ignore, --groups: the label column {target!r} is needed.")
     unused = [*dict.fromkeys(unused)]
     features = values.frame.drop(columns=[target, *unused])
-    names = [part.strip() for name in methods or () for part in name.split(",")]
+    names = [part.strip() for name in given.pop("methods") for part in name.split(",")]
+    n_folds = design.folds * design.repeats
     prelude = _reading(table, target, unused, roles["categorical"], reading)
     latest: list[Comparison] = []
     start = time.perf_counter()
 
     def told(found: Comparison) -> Comparison:
         """Return a comparison that knows its table, its command and how to read the table."""
-        how = dict(found.recommendation)
-        how["command"] = _command(how, table, target)
-        if how["code"] is not None:
-            how["code"] = f"{prelude}\n{how['code']}model.fit(X, y)\n"
+        what = dict(found.recommendation)
+        what["command"] = _command(what, table, target)
+        if what["code"] is not None:
+            what["code"] = f"{prelude}\n{what['code']}model.fit(X, y)\n"
         settings = found.settings | {"command": shlex.join(["kernimpute", *sys.argv[1:]])}
         facts = {"target": target} | found.facts
-        return replace(found, recommendation=how, facts=facts, settings=settings)
+        return replace(found, recommendation=what, facts=facts, settings=settings)
 
     def after_fold(found: Comparison) -> None:
         latest.append(told(found))
-        done, of = len(found.folds), folds * repeats
-        left = (time.perf_counter() - start) / len(latest) * (of - done)
-        progress.show(f"fold {done} of {of}, about {left:.0f} s left")
-        if json is not None and json != STANDARD:
-            _write(latest[-1], {json: "JSON"})
+        done = len(found.folds)
+        left = (time.perf_counter() - start) / len(latest) * (n_folds - done)
+        progress.show(f"fold {done} of {n_folds}, about {left:.0f} s left")
+        if how.json is not None and how.json != STANDARD:
+            _write(latest[-1], {how.json: "JSON"})
 
     def write() -> str | None:
         """Write what is finished, and return what to say of it after an interrupt."""
@@ -171,28 +140,19 @@ def compare(
             return None
         _write(latest[-1], outputs, str(table))
         names = ", ".join(map(str, outputs))
-        return f"{len(latest[-1].folds)} of {folds * repeats} folds are finished: wrote {names}."
+        return f"{len(latest[-1].folds)} of {n_folds} folds are finished: wrote {names}."
 
     is_interrupted = False
-    with before_leaving(write), Progress(quiet=quiet) as progress, refusals(OSError):
+    with before_leaving(write), Progress(quiet=how.quiet) as progress, refusals(OSError):
         try:
             found = compare_candidates(
                 features,
                 values.frame[target].rename(target),
                 groups=None if groups is None else values.frame[groups],
                 methods=names or None,
-                task=task.value,
                 categorical=[name for name in roles["categorical"] if name in features],
-                folds=folds,
-                repeats=repeats,
-                margin=margin,
-                permuted=permuted_labels,
-                max_rows=max_rows,
-                time_limit=time_limit,
-                resume=resume,
-                random_state=seed,
-                n_jobs=jobs,
                 callback=after_fold,
+                **{**given, "task": design.task.value},
             )
             latest.append(told(found))
         except KeyboardInterrupt:
@@ -201,9 +161,9 @@ def compare(
             is_interrupted = True
         written = write()
     found = latest[-1]
-    print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=quiet))
+    print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=how.quiet))
     if is_interrupted:
-        said = written or f"the verdict is that of {len(found.folds)} of {folds * repeats} folds."
+        said = written or f"the verdict is that of {len(found.folds)} of {n_folds} folds."
         raise StoppedError(f"interrupted; {said}")
 
 
@@ -235,10 +195,9 @@ def _print(
     if Path("-") in outputs:
         return
     if not quiet:
-        facts = _facts(found)
-        width = max(len(name) for name, _ in facts)
-        lines = [f"{name:<{width}}  {text}" for name, text in facts]
-        typer.echo("\n".join([*lines, "", *_columns(found.cells()), ""]))
+        cells = found.cells()
+        scores = aligned(cells, left=(0, len(cells[0]) - 2))
+        typer.echo("\n".join([*aligned(_facts(found), left=(0, 1)), "", *scores, ""]))
     typer.echo(found.verdict)
     if quiet:
         return
@@ -290,18 +249,6 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
     if facts["rare_categories"]:
         lines.append(("rare categories", f"{len(facts['rare_categories'])} of fewer than 10 rows"))
     return lines
-
-
-def _columns(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table as lines, its first column to the left."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            text.ljust(width) if place in (0, len(row) - 2) else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
 
 
 # ------------------------------------------------------------------------- what to do

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ import pyarrow.parquet as pq
 
 from kernimpute import stream
 from kernimpute.cli.messages import RefusedError, refusals
-from kernimpute.cli.options import Reading
+from kernimpute.cli.options import Columns, Reading
 from kernimpute.cli.text import (
     LARGEST_INTEGER,
     TextStyle,
@@ -87,9 +88,6 @@ _COMPRESSION_RATIO = 10
 """Bytes of text that a compressed byte is taken for; only reading it tells the number."""
 _EXCEL_ROWS = 2**20
 
-Columns = dict[str, list[str] | None]
-"""The names that options give the roles of columns, as they are typed."""
-
 
 @dataclass(frozen=True)
 class TableFile:
@@ -106,6 +104,11 @@ class TableFile:
         return tuple(
             self.cells.names if isinstance(self.cells, TextTable) else self.cells.column_names
         )
+
+
+def arrow_file(path: Path, frame: pd.DataFrame) -> TableFile:
+    """Return a table of Python's as one that was read."""
+    return TableFile(str(path), ".parquet", pa.Table.from_pandas(frame, preserve_index=False))
 
 
 def table_extension(path: Path) -> str:
@@ -381,15 +384,24 @@ def check_new_file(path: Path, *, force: bool) -> None:
         raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
 
 
-def check_own_file(
-    what: str, path: Path, read: Iterable[Path], written: Iterable[Path], *, force: bool
+def check_own_files(
+    read: Iterable[Path],
+    written: Iterable[Path],
+    beside: Mapping[str, Path | None],
+    *,
+    force: bool,
+    resumed: Path | None = None,
 ) -> None:
-    """Refuse a file to be written if it is read, or written otherwise, or cannot be."""
-    others = [*written, *(one for one in read if one != STANDARD)]
-    if path.absolute() in [other.absolute() for other in others]:
-        name = "standard output" if path == STANDARD else path
-        raise RefusedError(f"{name}: the {what} must be a file of its own.")
-    check_new_file(path, force=force)
+    """Refuse files to write `beside` others that are one of them, or cannot be written."""
+    taken = {path.absolute() for path in written}
+    taken |= {path.absolute() for path in read if path != STANDARD}
+    for what, path in beside.items():
+        if path is not None:
+            if path.absolute() in taken:
+                name = "standard output" if path == STANDARD else path
+                raise RefusedError(f"{name}: the {what} must be a file of its own.")
+            check_new_file(path, force=force or path == resumed)
+            taken.add(path.absolute())
 
 
 def check_replaceable(path: Path, *, force: bool) -> None:
@@ -438,8 +450,8 @@ def write_table(
     extension: str,
     file: TableFile,
     filled: pd.DataFrame,
-    cells: Mapping[Hashable, BoolArray],
-    decimals: Mapping[str, int | None],
+    cells: Mapping[Hashable, BoolArray] = MappingProxyType({}),
+    decimals: Mapping[str, int | None] = MappingProxyType({}),
 ) -> None:
     """Write the filled rows of a file, without its dropped columns.
 
@@ -601,9 +613,9 @@ def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> 
     roles: dict[str, Any] = {"auto": False}
     with refusals():
         check_column_names("target", [] if target is None else [target], names)
-        for role, values in columns.items():
+        for role, values in vars(columns).items():
             chosen: list[str] = []
-            for value in values or ():
+            for value in values:
                 is_name = value in names
                 chosen += [value] if is_name else [part.strip() for part in value.split(",")]
             if role == "categorical" and "auto" in chosen and "auto" not in names:

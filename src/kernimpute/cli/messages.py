@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from json import dumps
 from pathlib import Path
@@ -23,6 +23,7 @@ import typer
 from kernimpute import __version__
 
 if TYPE_CHECKING:
+    from kernimpute.cli.options import Output
     from kernimpute.core.status import Record
 
 EXIT_OK = 0
@@ -239,10 +240,15 @@ class Summary:
     warnings: Sequence[str] = ()
     filled: Mapping[Hashable, int] | None = None  # cells, by column
 
+    @classmethod
+    def of(cls, done: Any, outputs: Sequence[Path], more: Sequence[str] = ()) -> Self:
+        """Return that of a `TableImputation` or `ParquetImputation`, with more warnings."""
+        cautions = [*done.warnings, *more]
+        return cls(done.facts, outputs, done.n_rows, done.notes, cautions, done.filled)
+
     def as_text(self, *more: Path | None) -> str:
         """Return it for people, who are told of further files too."""
-        width = max(len(name) for name, _ in self.facts)
-        lines = [f"{name:<{width}}  {text}" for name, text in self.facts]
+        lines = aligned(self.facts, left=(0, 1))
         if self.filled:
             lines.extend(["", *_columns(self.filled, self.n_rows), ""])
         lines.extend(f"note: {note}" for note in self.notes)
@@ -269,7 +275,7 @@ class Summary:
         return dumps(document, indent=2, allow_nan=False)
 
 
-def print_done(done: Summary, *, quiet: bool, json: Path | None = None) -> None:
+def print_done(done: Summary, how: Output) -> None:
     """Print warnings and summary; the output is written, so nothing of this may fail the run."""
     from kernimpute.core.files import replacing
 
@@ -283,18 +289,18 @@ def print_done(done: Summary, *, quiet: bool, json: Path | None = None) -> None:
         said = replace(done, facts=facts, notes=[*map(in_options, done.notes)], warnings=cautions)
         for caution in cautions:
             typer.echo(f"warning: {caution}", err=True)
-        if json == Path("-"):
+        if how.json == Path("-"):
             typer.echo(said.as_json())
             return
-        if json is not None:
+        if how.json is not None:
             try:
-                with replacing(json) as (temporary,):
+                with replacing(how.json) as (temporary,):
                     temporary.write_text(f"{said.as_json()}\n", encoding="utf-8")
             except OSError as error:
                 typer.echo(f"warning: {error.filename}: {error.strerror}", err=True)
-        if not quiet:
+        if not how.quiet:
             # Standard output is for the table alone, where it is written there.
-            typer.echo(said.as_text(json), err=Path("-") in done.outputs)
+            typer.echo(said.as_text(how.json), err=Path("-") in done.outputs)
 
     print_or_ignore(print_all)
 
@@ -320,5 +326,16 @@ def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
     if len(filled) > _MOST_COLUMNS:
         rest = list(filled.values())[_MOST_COLUMNS:]
         rows.append((f"and {len(rest)} more columns", str(sum(rest)), ""))
-    width = max(len(name) for name, _, _ in rows)
-    return [f"{name:<{width}}  {count:>12}  {share:>12}".rstrip() for name, count, share in rows]
+    return aligned(rows, left=(0,))
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Return rows of cells as lines, all columns but the `left` ones aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if place in left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

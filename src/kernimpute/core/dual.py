@@ -85,9 +85,8 @@ class Dual:
         self, dual_coef: FloatArray, intercept: FloatArray
     ) -> tuple[FloatArray, float | FloatArray]:
         """Return coefficients and intercepts without the axis of problems if there is only one."""
-        if self.n_problems == 1:
-            return dual_coef[:, 0], float(intercept[0])
-        return dual_coef, intercept
+        is_one = self.n_problems == 1
+        return (dual_coef[:, 0], float(intercept[0])) if is_one else (dual_coef, intercept)
 
     def value(self, K: FloatArray, dual_coef: FloatArray) -> float:
         """Return ``sum over k of y_k'b_k - epsilon ||b_k||_1 - b_k'K b_k / 2``."""
@@ -114,8 +113,7 @@ class Dual:
         """Return the coefficients that solve every problem, or raise `UnsolvedMachineError`.
 
         The violation of the optimality conditions is at most `tol`, relative to half the range of
-        the targets, or rounding. From a `start` for a C or gamma within a tenth, the solution comes
-        2 to 6 times sooner.
+        the targets, or rounding. From a `start` for a similar C or gamma it comes sooner.
         """
         if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
@@ -157,14 +155,10 @@ class Dual:
             K = np.ldexp(K, b_unit - y_unit)
             # Far below the rounding of y, what is left of K decides nothing.
             K = K if largest_entry(K) >= 1.0 / COMMON else np.zeros_like(K)
-        problem = (
-            K,
-            np.ldexp(y, -y_unit),
-            np.ldexp(lower, -b_unit),
-            np.ldexp(upper, -b_unit),
-            math.ldexp(self.epsilon, -y_unit),
-        )
-        b = _solve(problem, self.task, tol, None if start is None else np.ldexp(start, -b_unit))
+        y, epsilon = np.ldexp(y, -y_unit), math.ldexp(self.epsilon, -y_unit)
+        low, high = np.ldexp(lower, -b_unit), np.ldexp(upper, -b_unit)
+        start = None if start is None else np.ldexp(start, -b_unit)
+        b = _solve((K, y, low, high, epsilon), self.task, tol, start)
         column[rows] = np.clip(np.ldexp(b, b_unit), lower, upper)
         if largest > 0.0 and np.abs(column).max() >= MAX_COEFFICIENT * half_range / largest:
             raise UnsolvedMachineError(
@@ -177,19 +171,15 @@ class Dual:
     def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts, of shape (n_problems,).
 
-        An intercept is the mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly
-        between their bounds. Without any, it is the middle of the interval that optimality leaves.
+        Each is the mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly between
+        their bounds; without any, the middle of the interval that optimality leaves.
         """
         residual = self.gradient(K, dual_coef)
         columns = zip(residual.T, dual_coef.T, self.lower.T, self.upper.T, strict=True)
         return np.array([_intercept(*column, self.epsilon) for column in columns])
 
     def primal_value(self, K: FloatArray, dual_coef: FloatArray) -> float:
-        """Return the primal objectives' sum at the functions ``K b`` and the best intercepts.
-
-        It is ``sum over k of b_k'K b_k / 2 + C times the weighted sum of losses``, hinge or
-        epsilon-insensitive.
-        """
+        """Return the primal objectives' sum at the functions ``K b`` and the best intercepts."""
         scores = K @ dual_coef
         columns = zip((self.targets - scores).T, self.upper.T, -self.lower.T, strict=True)
         losses = sum(_smallest_loss(*column, self.epsilon) for column in columns)
@@ -321,9 +311,8 @@ def make_dual(
         upper = largest[:, None]
         return Dual(targets, -upper, upper, tube, penalty, "regression", None)
     # Whole numbers are labels. scikit-learn takes as long to find that out as a machine to solve.
-    whole = labels.dtype.kind in "biu" or (
-        labels.dtype.kind == "f" and bool(np.all(labels == np.floor(labels)))
-    )
+    kind = labels.dtype.kind
+    whole = kind in "biu" or (kind == "f" and bool(np.all(labels == np.floor(labels))))
     if not whole and type_of_target(labels) not in ("binary", "multiclass"):
         must_be = "made of class labels for task='classification'"
         raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(labels)} values"))

@@ -1,9 +1,7 @@
 """Projections on the convex sets of Stage I, in the Frobenius (Euclidean) norm, and Adam.
 
-In closed form: the positive semidefinite cone, a Frobenius ball, and a box cut by the hyperplane
-``1'v = 0``. By an iteration: a box cut by a cone, given the projection on the cone
-(`project_box_cone`). Appendix B's P1 (`project_box_psd`) is one case of it, the eigenvalue program
-of the paper's eq. (find_d) another.
+The iteration of `project_box_cone` serves appendix B's P1 (`project_box_psd`) and the eigenvalue
+program of the paper's eq. (find_d); the others are in closed form.
 """
 
 from __future__ import annotations
@@ -116,7 +114,6 @@ def project_box_cone(
     project_cone: Callable[[FloatArray], FloatArray],
     lower: FloatArray,
     upper: FloatArray,
-    *,
     multiplier: BoxMultiplier | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
@@ -182,7 +179,6 @@ def project_box_psd(
     M: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
-    *,
     multiplier: BoxMultiplier | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
@@ -209,15 +205,9 @@ def project_box_psd(
     scale = np.sqrt(np.outer(counts, counts))
     merged = membership.T @ M @ membership / scale
     allowed = tol * max(1.0, float(np.abs(M).max()))
-    found = project_box_cone(
-        merged,
-        project_psd,
-        scale * least,
-        scale * most,
-        multiplier=multiplier,
-        tol=allowed / max(1.0, float(np.abs(merged).max())),
-        max_iter=max_iter,
-    )
+    tol = allowed / max(1.0, float(np.abs(merged).max()))
+    box = scale * least, scale * most
+    found = project_box_cone(merged, project_psd, *box, multiplier, tol, max_iter)
     point = (found.point / scale)[np.ix_(labels, labels)]
     return replace(found, point=point, violation=_violation(point, lower, upper))
 

@@ -1,8 +1,4 @@
-"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults.
-
-An imputer's support vector machine only guides the filling, so it can be smoother than one that
-must predict: its kernel is wider and its C is smaller.
-"""
+"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults."""
 
 from __future__ import annotations
 
@@ -92,10 +88,8 @@ def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
     except FloatingPointError:
         largest = np.inf
     if not largest <= MAX_KERNEL:
-        must_be = (
-            f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
-        )
-        raise ValueError(refusal(owner, "kernel", must_be, kernel))
+        limit = f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
+        raise ValueError(refusal(owner, "kernel", limit, kernel))
 
 
 def scaled_kernel(

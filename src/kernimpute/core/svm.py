@@ -21,16 +21,14 @@ from sklearn.svm import SVC, SVR
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 
-ROUNDING = 1e-15
-"""Error of a sum relative to its terms; of ``Kb`` relative to ``max |K| ||b||_1``."""
-SNAP = 1e-13
-"""Distance, relative to the largest coefficient, at which a start counts as lying on an end."""
-RELEASE = 0.1
-"""Coefficients are freed together if their violation is at least this share of the largest."""
+ROUNDING, SNAP = 1e-15, 1e-13
+"""Error of a sum relative to its terms, of ``Kb`` to ``max |K| ||b||_1``; and distance, relative to
+the largest coefficient, at which a start counts as lying on an end."""
+RELEASE, WORTHWHILE = 0.1, 1e-2
+"""Share of the largest violation from which on coefficients are freed together, and of the
+unbounded gain from which on many may be fixed at once."""
 MAX_STEP = 10.0
 """Longest step, in lengths of the longest piece: a singular block has its maximiser far away."""
-WORTHWHILE = 1e-2
-"""Share of the unbounded gain from which on many coefficients may be fixed at once."""
 PATIENCE = 20
 """Checks in a row without progress after which the method gives up."""
 MAX_START_C = 100.0
@@ -55,13 +53,9 @@ def libsvm_start(
     penalty = float(bounds.max())
     # With a limit on its iterations libsvm could warn that it has stopped early.
     options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": -1}
-    machine = (
-        SVC(C=penalty, **options)
-        if epsilon is None
-        else SVR(C=penalty, epsilon=epsilon / scale, **options)
-    )
+    machine = SVC() if epsilon is None else SVR(epsilon=epsilon / scale)
     # Without a seed scikit-learn draws one from NumPy's global generator.
-    machine.random_state = 0
+    machine.set_params(C=penalty, **options).random_state = 0
     with config_context(assume_finite=True, skip_parameter_validation=True):
         machine.fit(K, y / scale, sample_weight=bounds / penalty)
     b = np.zeros(y.size)
@@ -245,10 +239,7 @@ def _pruned_step(
     total: float,
     step: FloatArray,
 ) -> FloatArray | None:
-    """Fix the half that leaves first at its ends, maximise over the rest, until nothing leaves.
-
-    None if that fixes everything.
-    """
+    """Fix the half that leaves first at its ends, maximise over the rest; None if nothing stays."""
     inside = np.ones(step.size, dtype=bool)
     longest = MAX_STEP * float((above - below).max())
     while True:

@@ -276,18 +276,12 @@ def fill(
     if len(subsets) == 1:
         return fill_subset(matrix, labels, kernel, reference, options, has_machines, callback)
     kept = kept_subsets(len(subsets))
-    calls = (
-        (
-            matrix[rows],
-            labels.of(rows),
-            kernel,
-            reference if isinstance(reference, str) else reference[rows],
-            options,
-            has_machines and place in kept,
-            callback if effective_n_jobs(n_jobs) == 1 else None,
-        )
-        for place, rows in enumerate(subsets)
-    )
+    told = callback if effective_n_jobs(n_jobs) == 1 else None
+    calls = []
+    for place, rows in enumerate(subsets):
+        own = reference if isinstance(reference, str) else reference[rows]
+        has_machine = has_machines and place in kept
+        calls.append((matrix[rows], labels.of(rows), kernel, own, options, has_machine, told))
     done = run_all(fill_subset, calls, n_jobs)
     X = np.empty_like(matrix)
     for rows, one in zip(reversed(subsets), reversed(done), strict=True):

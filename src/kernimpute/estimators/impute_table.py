@@ -373,8 +373,8 @@ def fit_table(
     y, task_used = None, None
     if labels is not None:
         y, task_used = labels.values if labels.numbers is None else labels.numbers, labels.task
-    _, frame, read = imputer._read_labelled(features, y, None, task=imputer.task)
-    rows = imputer._fit_imputer(frame, read, callback)
+    _, frame, read = imputer._read_labelled(features, y, None)
+    rows = imputer._learn(frame, read, callback)
     cautions = [
         *(labels.cautions if labels else ()),
         *unused_markers(table, missing_values),

@@ -54,11 +54,10 @@ def reference_table(
     kernel : Kernel
         Says which columns are categorical.
     reference : None, "mean", array-like of shape (n_samples, n_features) or fitted imputer
-        None and "mean" fill a numeric column with the mean of its observed cells (0.5 without
-        any) and a categorical one with its most frequent code, both weighted; of equally frequent
-        codes with the smallest. A table, or what the imputer's ``transform`` returns, is taken at
-        the gaps, numeric cells clipped to [0, 1].
-    owner : str
+        None and "mean" take weighted means (0.5 without a cell) and the most frequent code, the
+        smallest of several. A table, or what the imputer's ``transform`` returns, is taken at the
+        gaps, numeric cells clipped to [0, 1].
+    owner : str, default="reference_table"
         The function whose parameter it is, for the messages.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows; None weights every row 1.
@@ -70,18 +69,15 @@ def reference_table(
 
     Raises
     ------
-    TypeError
-        If the reference is none of these.
-    ValueError
-        If the reference has the wrong shape, leaves gaps, or fills a categorical cell with a
-        code that its column does not have; or is "expected", which has no table.
+    TypeError, ValueError
+        If the reference is none of these, leaves gaps, or has another shape or another code.
     """
     observed = observed_cells(X)
     numeric = kernel.numeric(X.shape[1])
-    if reference is None or (isinstance(reference, str) and reference == "mean"):
-        weights = check_sample_weight(owner, sample_weight, X.shape[0])
-        return np.where(observed, X, typical_row(X, kernel, weights))
-    if isinstance(reference, str):
+    if isinstance(reference, str | None):
+        if reference in (None, "mean"):
+            weights = check_sample_weight(owner, sample_weight, X.shape[0])
+            return np.where(observed, X, typical_row(X, kernel, weights))
         must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
         raise ValueError(refusal(owner, "reference", must_be, reference))
     given: object = reference
@@ -148,8 +144,7 @@ def expected_kernel(
     """Return the expectation of an exponential kernel over independent columns.
 
     Every gap is an independent draw from the observed cells of its column, each as likely as its
-    row weighs; without any, from the uniform law on [0, 1], by a grid of 101. An exponential kernel
-    is a product over features, so the expectation is one too, without any approximation. It lies
+    row weighs; without any, from the uniform law on [0, 1], by a grid of 101. The result lies
     between the bounds and is positive semidefinite: a Gram matrix of mean embeddings, its diagonal
     raised to 1.
 
@@ -158,14 +153,14 @@ def expected_kernel(
     X : ndarray of shape (n_samples, n_features)
         Rows with NaN at the gaps.
     kernel : Kernel
-        A gaussian or laplacian kernel.
+        A gaussian or laplacian kernel, so a product over features, as its expectation then is.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows; None weights every row 1.
 
     Returns
     -------
     ndarray of shape (n_samples, n_samples)
-        The expected kernel matrix, with unit diagonal.
+        The expected kernel matrix.
     """
     weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
     expected = np.ones((X.shape[0], X.shape[0]))
@@ -197,8 +192,7 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
     """Return the mean kernel matrix of eight random completions, uniform or among the codes.
 
     For a positive semidefinite kernel it lies between the bounds, strictly wherever something is
-    unknown, and is the more positive definite the more is. `anchored` mixes it into a matrix that
-    is between the bounds but not quite positive semidefinite.
+    unknown. `anchored` mixes it into a matrix that is not quite positive semidefinite.
     """
     generator = np.random.default_rng(0)
     observed = observed_cells(X)
@@ -216,11 +210,9 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
 
 # -------------------------------------------------------------------------------- new rows
 
-# New rows have no label, and Stage II can't fill them well. Its target would be the distances that
-# the row should have, in which a missing feature contributes the mean of g(x_kp, x_jp). For the
-# gaussian kernel that is larger than g(mean, x_jp) by the variance of the feature, and a value can
-# only be that far from all rows by leaving their middle. So each is filled from the complete rows
-# similar to it. The kernel's own values are bad weights because its gamma is not chosen for them.
+# Stage II can't fill rows without a label well: its target would hold the mean of g(x_kp, x_jp) for
+# a missing feature, which is larger than g(mean, x_jp) and so pulls values out of the middle. The
+# kernel's own values are bad weights because its gamma is not chosen for them.
 
 
 def fill_from_similar(

@@ -264,15 +264,6 @@ def learn_kernel(
     ------
     TypeError, ValueError
         As `impute`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernimpute.kernels import Gaussian
-    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
-    >>> learned = learn_kernel(X, [0, 0, 1, 1], kernel=Gaussian(gamma=1.0))
-    >>> learned.status.name, bool(learned.gap <= 1e-3)
-    ('CONVERGED', True)
     """
     options = _Options(
         "learn_kernel", variant, eta, rho, radius, reference, tol, max_iter, callback

@@ -29,12 +29,12 @@ from kernimpute.core.status import Callback, Record, Rounds, Status, StopRule, T
 
 LEARNING_RATE = 0.1
 """Adam's first step as a share of C; the paper leaves it open."""
-PROGRAM_ITERATIONS = 50
-"""Iterations of the eigenvalue program in one round; the next round goes on from there."""
-PROJECTIONS = 20
-"""The same for the exact projection, of which each iteration takes one eigendecomposition."""
+PROGRAM_ITERATIONS, PROJECTIONS = 50, 20
+"""Iterations of the eigenvalue program, and of the exact projection, in one round."""
 VIOLATION = 1e-3
 """Largest violation of the bounds at which the eigenvalue program counts as solved."""
+MOVING = ("kernel", "perturbation", "dual")
+"""The names of A, E and b in the trace."""
 FALLBACK = "the exact projection on the box and the cone was taken instead."
 INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
 UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
@@ -51,8 +51,7 @@ class LearnedKernel:
     K : ndarray of shape (n_samples, n_samples)
         The learned kernel matrix.
     target : ndarray of shape (n_samples, n_samples)
-        ``inverse_link(K)``, which Stage II fits. It is clipped to the bounds of the sums, so
-        that a kernel value that underflows does no harm; `released` does not clip it.
+        ``inverse_link(K)``, which Stage II fits; clipped to the sums' bounds but for `released`.
     dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Signed coefficients; one column for each class where there are more than two.
     intercept : float or ndarray of shape (n_classes,)
@@ -64,10 +63,10 @@ class LearnedKernel:
     n_iter : int
         Number of rounds.
     gap : float
-        The certificate of `anchored`, which is for K alone: the objective at K, maximised over
-        the coefficients, exceeds the saddle value by at most this share of itself. With status
-        RAISED or NOT_PSD it holds for the raised matrices. Infinite where the reference kernel
-        is returned and is not positive semidefinite; NaN in the other variants.
+        The certificate of `anchored`: the objective at K, maximised over the coefficients, exceeds
+        the saddle value by at most this share of itself. With status RAISED or NOT_PSD it holds
+        for the raised matrices. Infinite where the reference kernel is returned and is not
+        positive semidefinite; NaN in the other variants.
     trace : Trace
         One record for each round.
     """
@@ -189,9 +188,7 @@ def stage_one(
 
     where * is elementwise and ' transposes, for lower <= A <= upper, A and E positive
     semidefinite, and b feasible in the dual. The term with rho replaces the paper's ball around E,
-    as in its eq. (SVM_S2_nost). A regression subtracts epsilon ||b||_1 (appendix E). Each round
-    takes the three steps, and the run ends where the largest relative change of A, E and b is at
-    most the tolerance.
+    as in its eq. (SVM_S2_nost). A regression subtracts epsilon ||b||_1 (appendix E).
     """
     dual = rows.dual
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=appendix)
@@ -226,11 +223,7 @@ def stage_one(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
             inner_iterations=step_1.n_iter + 1,
             note=step_1.note,
-            changes={
-                "kernel": (A, before[0]),
-                "perturbation": (E, before[1]),
-                "dual": (b, before[2]),
-            },
+            changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),
         )
         if status is Status.DIVERGED:
             A, E, b, K = before
@@ -274,9 +267,7 @@ def project_exactly(
     The next round goes on from the multiplier, and the rounds move ever less, so that in the
     limit the projection is exact.
     """
-    found = project_box_psd(
-        closed_form, lower, upper, multiplier=last.exact, tol=1e-6, max_iter=PROJECTIONS
-    )
+    found = project_box_psd(closed_form, lower, upper, last.exact, 1e-6, PROJECTIONS)
     return Adjusted(found.point, last.program, found.multiplier, found.n_iter)
 
 
@@ -287,8 +278,8 @@ def adjust_eigenvalues(
 
     The eigenvectors U stay, and d becomes the nearest with d >= 0 and lower <= U diag(d) U' <=
     upper. Because the u_k u_k' are orthonormal, this is the projection on the box and the cone
-    {U diag(d) U' : d >= 0}, without the paper's (2 n^2 + n)-row constraint matrix. Where it is
-    infeasible, or violates the bounds by more than `VIOLATION`, the exact projection takes over.
+    {U diag(d) U' : d >= 0}. Where it is infeasible, or violates the bounds by more than
+    `VIOLATION`, the exact projection takes over.
     """
     closed_form = symmetrise(closed_form)
     U: FloatArray = np.linalg.eigh(closed_form)[1]
@@ -300,13 +291,7 @@ def adjust_eigenvalues(
 
     if not _is_infeasible(U, lower, upper):
         found = project_box_cone(
-            closed_form,
-            project_cone,
-            lower,
-            upper,
-            multiplier=last.program,
-            tol=1e-6,
-            max_iter=PROGRAM_ITERATIONS,
+            closed_form, project_cone, lower, upper, last.program, 1e-6, PROGRAM_ITERATIONS
         )
         if found.violation <= VIOLATION:
             return Adjusted(found.point, found.multiplier, last.exact, found.n_iter)

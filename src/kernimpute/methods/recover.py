@@ -140,20 +140,6 @@ def recover_features(
     ------
     TypeError, ValueError
         If a parameter is not as described.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernimpute.core.kernels import Gaussian
-    >>> table = np.array([[0.1, 0.9], [0.8, 0.4], [0.3, 0.2], [1.0, 0.0]])
-    >>> gappy = table.copy()
-    >>> gappy[0, 1] = gappy[2, 0] = np.nan
-    >>> kernel = Gaussian()
-    >>> recover_features(gappy, kernel.sums(table, table), kernel=kernel).X.round(6)
-    array([[0.1, 0.9],
-           [0.8, 0.4],
-           [0.3, 0.2],
-           [1. , 0. ]])
     """
     owner = "recover_features"
     problem = recovery_problem(
@@ -356,33 +342,29 @@ def recovery_problem(
 def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray:
     """Return the symmetric part of a finite matrix over pairs of n rows."""
     values = np.ascontiguousarray(as_floats(matrix, owner, name))
+    must_be, got = "", ""
     if values.shape != (n, n):
-        must_be = f"a matrix of shape {(n, n)}"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"shape {values.shape}"))
-    if not np.isfinite(values).all():
+        must_be, got = f"a matrix of shape {(n, n)}", f"shape {values.shape}"
+    elif not np.isfinite(values).all():
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
-        got = f"{float(values[row, column])!r} in row {row}, column {column}"
-        raise ValueError(refusal_in_words(owner, name, "finite", got))
-    largest = float(np.abs(values).max())
-    if largest > LARGEST:
-        must_be = f"at most {LARGEST:g} in absolute value"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"{largest:g}"))
-    asymmetry = float(np.abs(values - values.T).max())
-    if asymmetry > SYMMETRY * largest:
+        must_be, got = "finite", f"{float(values[row, column])!r} in row {row}, column {column}"
+    elif (largest := float(np.abs(values).max())) > LARGEST:
+        must_be, got = f"at most {LARGEST:g} in absolute value", f"{largest:g}"
+    elif (asymmetry := float(np.abs(values - values.T).max())) > SYMMETRY * largest:
+        must_be = "symmetric"
         got = f"values that differ by {asymmetry:g} from those of the transpose"
-        raise ValueError(refusal_in_words(owner, name, "symmetric", got))
+    if must_be:
+        raise ValueError(refusal_in_words(owner, name, must_be, got))
     # An asymmetry that is rounding is averaged away.
     return np.asarray(0.5 * (values + values.T))
 
 
 def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:
-    """Return the squared slopes of the link at the sums, relative to the largest.
-
-    They come from the sums, not from kernel values, so that they neither overflow nor all vanish.
-    """
+    """Return the squared slopes of the link at the sums, relative to the largest."""
     # The diagonal of a distance matrix is 0, which is no measure for the other pairs.
     pairs = ~np.eye(sums.shape[0], dtype=bool)
     if kernel.is_distance:
+        # Of sums less the lowest, so that slopes neither overflow nor all vanish.
         lowest = np.min(sums, where=pairs, initial=np.inf)
         slopes = kernel.link(np.maximum(sums - lowest, 0.0))
     else:
@@ -522,8 +504,7 @@ STARTS: dict[str, Callable[[RecoveryProblem, np.random.Generator], FloatArray]] 
 def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple[FloatArray, float]:
     """Return coordinates of the rows, largest extent first, and the relative error they leave.
 
-    The target holds squared distances, which classical scaling centres, or inner products. There
-    are fewer coordinates where it has fewer positive eigenvalues.
+    The target holds squared distances, which classical scaling centres, or inner products.
     """
     products = target
     if centred:
@@ -541,8 +522,8 @@ def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple
 def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> FloatArray:
     """Return every column as a linear function of the coordinates, fitted on its known cells.
 
-    Ridge regression with the ridge of each column by generalised cross-validation: the least of
-    squared residuals over squared degrees of freedom left. A column without known cells is 0.5.
+    The ridge of each column has the least squared residuals over squared degrees of freedom left
+    (generalised cross-validation). A column without known cells is 0.5.
     """
     fitted = np.full(features.shape, 0.5)
     extent = float(np.linalg.norm(coordinates)) or 1.0
@@ -577,8 +558,7 @@ def _fit_isometry(
     """Return the table nearest to a rigid motion of the coordinates, and its mean squared misfit.
 
     Alternates between the motion that takes the coordinates nearest to the table (a rotation, and
-    a shift if `centred`) and the table nearest to the moved coordinates: known cells as known, the
-    others, which begin at the guess, between 0 and the highest value of their column.
+    a shift if `centred`) and the table nearest to the moved coordinates, from a guess on.
     """
     known = ~np.isnan(features)
     table = previous = aim = np.where(known, features, guess)

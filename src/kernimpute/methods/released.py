@@ -27,21 +27,18 @@ from kernimpute.core.projections import (
 )
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import COMPILING, Callback, Rounds, Status, StopRule, Trace
-from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
+from kernimpute.methods.paper import MOVING, LearnedKernel, StageOneRounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.methods.sweep import compile_cached, is_compiled
 
 LEARNING_RATE = 0.1
 """Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""
-FLOOR = 1e-8
-"""Smallest entry of a projected product, and smallest eigenvalue of the last machine's kernel."""
-NEGLIGIBLE = 1e-5
-"""Final coefficients below this magnitude become 0."""
-RUNAWAY = 1e6
-"""Largest entry of ``K_o o A`` and of E in a regular run. An entry of E is a quotient of two
-projected products; at 1e6 an eigendecomposition's error of 1e-15 has become one of 1e-9."""
-OVERFLOW = 1e100
-"""Largest entry of A, which may rightly be large where K_o is small, that can still be squared."""
+FLOOR, NEGLIGIBLE = 1e-8, 1e-5
+"""Smallest entry of a projected product and eigenvalue of the last machine's kernel; and magnitude
+below which final coefficients become 0."""
+RUNAWAY, OVERFLOW = 1e6, 1e100
+"""Largest entry of ``K_o o A`` and of E in a regular run, where an eigendecomposition's error of
+1e-15 has become one of 1e-9; and of A, which may rightly be large where K_o is small."""
 LEAST_CHANGE, MAX_SWEEPS = 1e-5, 20_000
 """Stage II's stop rule: the change of the objective, and the number of sweeps."""
 GRADIENT_FACTOR = 4.0
@@ -77,21 +74,13 @@ def stage_one(
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
         A, E, b = now.A, now.E, now.b
-        sizes = (
-            np.abs(A).max() / OVERFLOW,
-            np.abs(K_o * A).max() / RUNAWAY,
-            np.abs(E).max() / RUNAWAY,
-        )
+        limits = ((A, OVERFLOW), (K_o * A, RUNAWAY), (E, RUNAWAY))
         status = rounds.end(
             penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
             watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
-            is_regular=all(size <= 1.0 for size in sizes),
+            is_regular=all(np.abs(M).max() <= limit for M, limit in limits),
             inner_iterations=2,
-            changes={
-                "kernel": (A, before.A),
-                "perturbation": (E, before.E),
-                "dual": (b, before.b),
-            },
+            changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),
         )
         if status is Status.DIVERGED:
             now = before
