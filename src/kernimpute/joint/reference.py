@@ -10,14 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import (
-    check_sample_weight,
-    codes_and_weights,
-    observed_cells,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Gaussian, Kernel
 
 N_COMPLETIONS = 8
@@ -72,14 +66,14 @@ def reference_table(
     TypeError, ValueError
         If the reference is none of these, leaves gaps, or has another shape or another code.
     """
-    observed = observed_cells(X)
+    observed = checks.observed_cells(X)
     numeric = kernel.numeric(X.shape[1])
     if isinstance(reference, str | None):
         if reference in (None, "mean"):
-            weights = check_sample_weight(owner, sample_weight, X.shape[0])
+            weights = checks.check_sample_weight(owner, sample_weight, X.shape[0])
             return np.where(observed, X, typical_row(X, kernel, weights))
         must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
-        raise ValueError(refusal(owner, "reference", must_be, reference))
+        raise ValueError(checks.refusal(owner, "reference", must_be, reference))
     given: object = reference
     # A DataFrame has a method `transform` too.
     if isinstance(reference, FittedImputer) and not hasattr(reference, "__array__"):
@@ -88,17 +82,17 @@ def reference_table(
         table = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
         must_be = "None, 'mean', a completed table of numbers or a fitted imputer"
-        raise TypeError(refusal(owner, "reference", must_be, reference)) from error
+        raise TypeError(checks.refusal(owner, "reference", must_be, reference)) from error
     if table.shape != X.shape or np.isnan(table).any():
         must_be = f"a completed table of shape {X.shape}"
         got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
-        raise ValueError(refusal_in_words(owner, "reference", must_be, got))
+        raise ValueError(checks.refusal_in_words(owner, "reference", must_be, got))
     table = np.where(observed, X, np.where(numeric, np.clip(table, 0.0, 1.0), table))
     for column in kernel.categorical:
         codes = np.unique(X[observed[:, column], column])
         if not np.isin(table[:, column], codes).all():
             must_be = f"a table whose column {column} holds only observed codes"
-            raise ValueError(refusal(owner, "reference", must_be, "another code"))
+            raise ValueError(checks.refusal(owner, "reference", must_be, "another code"))
     return table
 
 
@@ -110,7 +104,7 @@ def typical_row(X: FloatArray, kernel: Kernel, weights: FloatArray) -> FloatArra
         known = ~np.isnan(X[:, column])
         cells, shares = X[known, column], weights[known]
         if not is_number:
-            codes, counts = codes_and_weights(cells, shares)
+            codes, counts = checks.codes_and_weights(cells, shares)
             values.append(codes[counts.argmax()])
         else:
             values.append(np.average(cells, weights=shares) if shares.any() else 0.5)
@@ -132,7 +126,7 @@ def reference_kernel(
     if isinstance(reference, str) and reference == "expected":
         if not kernel.is_exponential:
             must_be = "'mean', a table or an imputer for a kernel that is no exponential"
-            raise ValueError(refusal(owner, "reference", must_be, reference))
+            raise ValueError(checks.refusal(owner, "reference", must_be, reference))
         return expected_kernel(X, kernel, sample_weight)
     table = reference_table(X, kernel, reference, owner, sample_weight)
     return kernel(table, table)
@@ -162,9 +156,9 @@ def expected_kernel(
     ndarray of shape (n_samples, n_samples)
         The expected kernel matrix.
     """
-    weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
+    weights = checks.check_sample_weight("expected_kernel", sample_weight, X.shape[0])
     expected = np.ones((X.shape[0], X.shape[0]))
-    for column, known in enumerate(observed_cells(X).T):
+    for column, known in enumerate(checks.observed_cells(X).T):
         is_number = column not in kernel.categorical
         cells, draws, shares = X[known, column], X[known, column], weights[known]
         if not shares.any():
@@ -195,7 +189,7 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
     unknown. `anchored` mixes it into a matrix that is not quite positive semidefinite.
     """
     generator = np.random.default_rng(0)
-    observed = observed_cells(X)
+    observed = checks.observed_cells(X)
     mean = np.zeros((X.shape[0], X.shape[0]))
     for _ in range(N_COMPLETIONS):
         drawn = generator.random(X.shape)

@@ -100,8 +100,7 @@ class StageOneRounds(Rounds):
     ) -> Status | None:
         """Record a round, and return how the run ends; None where it goes on.
 
-        `changes` are the new and the old value of each variable. The stop rule watches the largest
-        relative change unless another quantity is given.
+        The stop rule watches the largest relative of the `changes`, (new, old), unless told what.
         """
         is_regular = is_regular and math.isfinite(objective)
         is_regular = is_regular and all(np.isfinite(new).all() for new, _ in changes.values())
@@ -229,9 +228,8 @@ def stage_one(
             A, E, b, K = before
         if status is not None:
             break
-    # Line 9: K = K_o * K_Delta, without the perturbation. A round's Step 1 is inexact, so the last
-    # adjustment is projected to the end and then put between the bounds to the last bit. The
-    # coefficients and the intercept belong to the perturbed kernel.
+    # Line 9: K = K_o * K_Delta, without the perturbation, to which the machine belongs. A round's
+    # Step 1 is inexact, so the last adjustment is projected to the end and clipped.
     exact = project_box_psd(A, lower, upper, tol=1e-8, max_iter=1000)
     learned = K_o * np.clip(exact.point, lower, upper)
     status = status or Status.MAX_ITER
@@ -262,11 +260,7 @@ def adjustment_bounds(
 def project_exactly(
     closed_form: FloatArray, lower: FloatArray, upper: FloatArray, last: Adjusted
 ) -> Adjusted:
-    """Project on box and cone (appendix B's P_1), as far as `PROJECTIONS` iterations carry it.
-
-    The next round goes on from the multiplier, and the rounds move ever less, so that in the
-    limit the projection is exact.
-    """
+    """Project on box and cone (appendix B's P_1), exactly in the limit: rounds move ever less."""
     found = project_box_psd(closed_form, lower, upper, last.exact, 1e-6, PROJECTIONS)
     return Adjusted(found.point, last.program, found.multiplier, found.n_iter)
 
@@ -305,13 +299,9 @@ def adjust_eigenvalues(
 def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
     """Whether the entries with lower = upper already decide against the eigenvalue program.
 
-    Each of them is an equation, linear in d. Two cases are decided at once:
-
-    - Two complete rows i and j fix all four of their entries at 1. Then
-      sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates the two rows is 0;
-      generically these are all.
-    - An exact diagonal gives n independent equations. Their one solution is generically d = 1,
-      the identity matrix.
+    Each of them is an equation, linear in d. Where two complete rows i and j fix all four of their
+    entries at 1, sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates them is
+    0. An exact diagonal gives n independent equations, with generically the one solution d = 1.
     """
     n, pinned = lower.shape[0], lower == upper
     together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
@@ -333,10 +323,8 @@ def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
 
 
 def _centred(dual: Dual, point: FloatArray) -> FloatArray:
-    """Clip, then subtract the mean: the paper's Step 3, which may leave the box, by up to the mean.
-
-    Rows of weight 0 stay at 0.
-    """
+    """Clip, then subtract the mean: the paper's Step 3, which may leave the box, by up to the mean."""
+    # Rows of weight 0 stay at 0.
     room = dual.lower < dual.upper
     clipped = np.clip(point, dual.lower, dual.upper)
     return np.where(room, clipped - clipped.sum(axis=0) / room.sum(axis=0), 0.0)

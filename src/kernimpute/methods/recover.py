@@ -18,17 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import (
-    as_floats,
-    check_incomplete,
-    check_integer,
-    check_matrix,
-    check_real,
-    observed_cells,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import COMPILING, Callback, Rounds, Status, Trace
 from kernimpute.methods import sweep as compiled
@@ -145,9 +136,9 @@ def recover_features(
     problem = recovery_problem(
         X, target, kernel=kernel, weights=weights, categorical=categorical, owner=owner
     )
-    check_real(owner, "tol", tol, 0.0, low_included=True)
-    check_integer(owner, "max_sweeps", max_sweeps, 0)
-    rng = np.random.default_rng(check_integer(owner, "random_state", random_state, 0))
+    checks.check_real(owner, "tol", tol, 0.0, low_included=True)
+    checks.check_integer(owner, "max_sweeps", max_sweeps, 0)
+    rng = np.random.default_rng(checks.check_integer(owner, "random_state", random_state, 0))
     named_starts = check_starts(problem, starts, owner)
     if problem.observed.all():
         X, objective = problem.X.copy(), problem.objective(problem.X)
@@ -310,18 +301,18 @@ def recovery_problem(
     if not isinstance(kernel, Kernel) or kernel.cell not in compiled.CELLS:
         error = ValueError if isinstance(kernel, Kernel) else TypeError
         must_be = "a Kernel whose cells Stage II can move, such as Gaussian(gamma=1.0)"
-        raise error(refusal(owner, "kernel", must_be, kernel))
+        raise error(checks.refusal(owner, "kernel", must_be, kernel))
     # In one memory layout, because numba compiles a function once for each layout.
-    table = np.ascontiguousarray(check_matrix(X, owner))
+    table = np.ascontiguousarray(checks.check_matrix(X, owner))
     n, n_features = table.shape
     kernel = kernel.with_categorical(categorical, n_features)
-    check_incomplete(table, owner, kernel.numeric(n_features))
+    checks.check_incomplete(table, owner, kernel.numeric(n_features))
     sums = _check_pairs(target, n, owner, "target")
     scale, matrix = 1.0, np.ones((1, n))
     if isinstance(weights, str):
         if weights != "kernel":
             must_be = "'kernel', None or a matrix of weights"
-            raise ValueError(refusal(owner, "weights", must_be, weights))
+            raise ValueError(checks.refusal(owner, "weights", must_be, weights))
         matrix = _kernel_weights(kernel, sums)
     elif weights is not None:
         matrix = _check_pairs(weights, n, owner, "weights")
@@ -329,9 +320,9 @@ def recovery_problem(
         if matrix.min() < 0.0 or scale <= 0.0:
             must_be = "nonnegative, and positive for one pair at least"
             got = f"weights from {matrix.min():g} to {scale:g}"
-            raise ValueError(refusal_in_words(owner, "weights", must_be, got))
+            raise ValueError(checks.refusal_in_words(owner, "weights", must_be, got))
         matrix /= scale
-    observed = observed_cells(table)
+    observed = checks.observed_cells(table)
     codes = tuple(
         np.unique(table[observed[:, p], p]) if p in kernel.categorical else np.empty(0)
         for p in range(n_features)
@@ -341,7 +332,7 @@ def recovery_problem(
 
 def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray:
     """Return the symmetric part of a finite matrix over pairs of n rows."""
-    values = np.ascontiguousarray(as_floats(matrix, owner, name))
+    values = np.ascontiguousarray(checks.as_floats(matrix, owner, name))
     must_be, got = "", ""
     if values.shape != (n, n):
         must_be, got = f"a matrix of shape {(n, n)}", f"shape {values.shape}"
@@ -354,7 +345,7 @@ def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray
         must_be = "symmetric"
         got = f"values that differ by {asymmetry:g} from those of the transpose"
     if must_be:
-        raise ValueError(refusal_in_words(owner, name, must_be, got))
+        raise ValueError(checks.refusal_in_words(owner, name, must_be, got))
     # An asymmetry that is rounding is averaged away.
     return np.asarray(0.5 * (values + values.T))
 
@@ -382,7 +373,7 @@ def check_starts(
     is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
     if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
         must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
-        raise ValueError(refusal(owner, "starts", must_be, starts))
+        raise ValueError(checks.refusal(owner, "starts", must_be, starts))
     return [
         (each, None) if isinstance(each, str) else _given_table(problem, each, place, owner)
         for place, each in enumerate(listed)
@@ -394,10 +385,10 @@ def _given_table(
 ) -> tuple[str, FloatArray]:
     """Return the name of a given start, and it with the observed cells of the problem."""
     name = f"starts[{place}]"
-    table = as_floats(start, owner, name)
+    table = checks.as_floats(start, owner, name)
     if table.shape != problem.X.shape:
         must_be = f"a table of shape {problem.X.shape}"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"shape {table.shape}"))
+        raise ValueError(checks.refusal_in_words(owner, name, must_be, f"shape {table.shape}"))
     table = np.where(problem.observed, problem.X, table)
     for column, codes in enumerate(problem.codes):
         values = table[:, column]
@@ -406,7 +397,7 @@ def _given_table(
             row = int(np.flatnonzero(~fits)[0])
             must_be = f"a table with {'observed codes' if codes.size else 'values in [0, 1]'}"
             got = f"{float(values[row])!r} in row {row}, column {column}"
-            raise ValueError(refusal_in_words(owner, name, f"{must_be} at the gaps", got))
+            raise ValueError(checks.refusal_in_words(owner, name, f"{must_be} at the gaps", got))
     return f"given table {place}", table
 
 

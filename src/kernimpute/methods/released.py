@@ -61,10 +61,9 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn the adjustment of the observed kernel by the released recursion.
 
-    It stops where the coefficients' step is short enough, from the third round on. Steps
-    1 and 2 divide the projected product by the other two factors, so that neither A nor E ends in
-    its own set. Where K_o is far from positive semidefinite (gamma of 1 or more on a few hundred
-    rows) A and E run away in opposite directions; the run then ends with the last regular round.
+    It stops where the coefficients' step is short enough, from the third round on. Where K_o is far
+    from positive semidefinite (gamma of 1 or more on a few hundred rows) A and E run away in
+    opposite directions; the run then ends with the last regular round.
     """
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
@@ -136,10 +135,7 @@ def next_round(
 
 
 def _project_product(K: FloatArray) -> FloatArray:
-    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1 and floor the entries.
-
-    The last two steps leave the cone slightly.
-    """
+    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1 and floor the entries."""
     projected = project_psd(K)
     scaled = projected / np.mean(np.diagonal(projected))
     np.fill_diagonal(scaled, 1.0)
@@ -170,10 +166,9 @@ def stage_two(
 ) -> RecoveredFeatures:
     """Recover the missing cells from squared distances, by one Adam step a row and sweep.
 
-    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order,
-    each given the newest values of all others, and are then clipped to [0, 1]. The sweeps start at
-    1/2 and stop where the objective changes by less than `LEAST_CHANGE`. A target that is not
-    finite, or whose squares are not, leaves the start.
+    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order
+    from 1/2, each given the newest values of all others, and are clipped to [0, 1]. A target that
+    is not finite, or whose squares are not, leaves the start.
     """
     observed = observed_cells(X)
     filled = np.where(observed, X, 0.5)
