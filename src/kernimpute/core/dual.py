@@ -202,7 +202,7 @@ def _solve(
         yield np.zeros(y.size), max_rounds
 
     for begin, max_rounds in starts():
-        found = solve_dual(*problem, begin, tol=tol, max_rounds=max_rounds)
+        found = solve_dual(*problem, begin, tol, max_rounds)
         violation = found.violation / half_range
         # Where C is huge, a tiny violation makes a large gap; where coefficients are huge, a tiny
         # gap leaves a large violation. Either one alone proves the machine.

@@ -90,7 +90,6 @@ def solve_dual(
     upper: FloatArray,
     epsilon: float,
     start: FloatArray,
-    *,
     tol: float = 1e-8,
     max_rounds: int = 200,
 ) -> ActiveSetSolution:

@@ -1,7 +1,4 @@
-"""Reference imputations and kernels that `anchored` and `direct` are anchored at; new rows.
-
-With an infinite weight on the anchor, both are exactly the support vector machine on the reference.
-"""
+"""Reference imputations and kernels that `anchored` and `direct` are anchored at; new rows."""
 
 from __future__ import annotations
 
@@ -118,10 +115,9 @@ def reference_kernel(
     owner: str = "reference_kernel",
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the kernel matrix that a reference stands for, which lies between the bounds.
+    """Return the kernel matrix of a reference, whose parameters are those of `reference_table`.
 
-    "expected" stands for `expected_kernel`; anything else for the kernel of `reference_table`,
-    whose parameters the others are.
+    It lies between the bounds. "expected" stands for `expected_kernel`.
     """
     if isinstance(reference, str) and reference == "expected":
         if not kernel.is_exponential:
@@ -218,12 +214,6 @@ def fill_from_similar(
     The distance, a sum of feature terms, is over the cells that the new row has, and share is their
     share of the features: the fewer cells there are to compare, the less the comparison decides. A
     row does not depend on the other new rows, to the last bit.
-
-    >>> train = np.array([[0.0, 0.1], [0.1, 0.2], [1.0, 0.9]])
-    >>> new = np.array([[0.05, np.nan], [np.nan, np.nan]])
-    >>> fill_from_similar(new, train, Gaussian()).round(2)
-    array([[0.05, 0.15],
-           [0.37, 0.4 ]])
     """
     counts = np.ones(X_train.shape[0]) if sample_weight is None else sample_weight
     # Scaled by a power of 2: no sum overflows, and equal frequencies stay equal to the last bit.

@@ -197,7 +197,7 @@ def stage_one(
     K, step_1 = K_o, Adjusted(A)
     # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
-    moments = AdamMoments.zeros(b)
+    moments = AdamMoments()
     rounds, status = StageOneRounds(stop.tol, callback), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
@@ -323,7 +323,7 @@ def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
 
 
 def _centred(dual: Dual, point: FloatArray) -> FloatArray:
-    """Clip, then subtract the mean: the paper's Step 3, which may leave the box, by up to the mean."""
+    """Clip, then subtract the mean: the paper's Step 3, which may leave the box by the mean."""
     # Rows of weight 0 stay at 0.
     room = dual.lower < dual.upper
     clipped = np.clip(point, dual.lower, dual.upper)

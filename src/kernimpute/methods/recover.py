@@ -76,7 +76,6 @@ def recover_features(
     tol: float = 1e-7,
     max_sweeps: int = 3000,
     extrapolate: bool = True,
-    random_state: int = 0,
     callback: Callback | None = None,
 ) -> RecoveredFeatures:
     """Fill the gaps of a table so that its sums of feature terms are close to a target.
@@ -105,9 +104,9 @@ def recover_features(
         squared slope of the link at the target, the paper's first form to first order.
     starts : "auto" or sequence of names and tables, default="auto"
         ``"half"`` (0.5 in every gap), ``"mean"`` (column means; both take the most frequent code),
-        ``"random"``, and ``"spectral"`` (eigenvectors of the target give the rows up to a rigid
-        motion, which the observed cells fix). Of a table of shape (n_samples, n_features) the
-        missing cells are used. ``"auto"`` is ``("spectral", "mean", "half")``.
+        and ``"spectral"`` (eigenvectors of the target give the rows up to a rigid motion, which
+        the observed cells fix). Of a table of shape (n_samples, n_features) the missing cells are
+        used. ``"auto"`` is ``("spectral", "mean", "half")``.
     categorical : array-like of bool or int, default=None
         The columns with codes; None keeps those of the kernel.
     tol : float, default=1e-7
@@ -116,8 +115,6 @@ def recover_features(
         Largest number of sweeps from each start, in [0, inf).
     extrapolate : bool, default=True
         Whether to take step 2, which saves more than half of the sweeps where there are many.
-    random_state : int, default=0
-        Seed of the random start and of the repeated fits of the spectral one.
     callback : callable, default=None
         Called with the `Record` of every start and sweep, the start's name in its note; a true
         answer ends everything with the best table so far.
@@ -138,7 +135,6 @@ def recover_features(
     )
     checks.check_real(owner, "tol", tol, 0.0, low_included=True)
     checks.check_integer(owner, "max_sweeps", max_sweeps, 0)
-    rng = np.random.default_rng(checks.check_integer(owner, "random_state", random_state, 0))
     named_starts = check_starts(problem, starts, owner)
     if problem.observed.all():
         X, objective = problem.X.copy(), problem.objective(problem.X)
@@ -150,7 +146,7 @@ def recover_features(
     rounding = ZERO * weight * float((problem.target**2).sum())
     found: list[RecoveredFeatures] = []
     for name, given in named_starts:
-        start = STARTS[name](problem, rng) if given is None else given
+        start = STARTS[name](problem) if given is None else given
         found.append(_descend(problem, start, name, tol, max_sweeps, rounding, extrapolate, rounds))
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
@@ -222,10 +218,7 @@ def _descend(
 
 
 class Extrapolation:
-    """Anderson's extrapolation of a fixed-point map, from the latest changes of its steps.
-
-    See Walker and Ni (2011), "Anderson acceleration for fixed-point iterations".
-    """
+    """Anderson's extrapolation of a fixed-point map from its latest steps (Walker and Ni, 2011)."""
 
     def __init__(self) -> None:
         self._last: tuple[FloatArray, FloatArray] | None = None
@@ -417,16 +410,6 @@ def _filled(problem: RecoveryProblem, typical: Callable[[FloatArray], float]) ->
     return table
 
 
-def _random(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
-    """Return the table with uniform values or codes in its gaps."""
-    table = problem.X.copy()
-    for column, codes in enumerate(problem.codes):
-        gaps = ~problem.observed[:, column]
-        n_gaps = int(gaps.sum())
-        table[gaps, column] = rng.choice(codes, n_gaps) if codes.size else rng.random(n_gaps)
-    return table
-
-
 SPARE_DIMENSIONS = 3
 """Coordinates per column for kernels whose sums are not those of a Euclidean space."""
 EXACT, FITS = 1e-6, 32
@@ -442,7 +425,7 @@ RANK = 1e-9
 """Relative size up to which an eigenvalue or singular value counts as 0."""
 
 
-def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
+def _spectral(problem: RecoveryProblem) -> FloatArray:
     """Return the table whose rows lie as the target says, as well as can be.
 
     1. Write categorical columns as indicators, so that all columns are numeric.
@@ -466,7 +449,7 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
     fitted = np.clip(_regress(coordinates, features, kernel.is_distance), 0.0, top)
     # 4.
     if kernel.is_euclidean:
-        start, lowest = fitted, np.inf
+        start, lowest, rng = fitted, np.inf, np.random.default_rng(0)
         for fit in range(FITS if error <= EXACT else 1):
             guess = start if fit == 0 else top * rng.random(features.shape)
             candidate, misfit = _fit_isometry(coordinates, features, guess, top, kernel.is_distance)
@@ -483,13 +466,12 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
     return table
 
 
-STARTS: dict[str, Callable[[RecoveryProblem, np.random.Generator], FloatArray]] = {
-    "half": lambda problem, _: _filled(problem, lambda known: 0.5),
-    "mean": lambda problem, _: _filled(problem, lambda known: known.mean() if known.size else 0.5),
-    "random": _random,
+STARTS: dict[str, Callable[[RecoveryProblem], FloatArray]] = {
+    "half": lambda problem: _filled(problem, lambda known: 0.5),
+    "mean": lambda problem: _filled(problem, lambda known: known.mean() if known.size else 0.5),
     "spectral": _spectral,
 }
-"""The starts by name: each takes the problem and a generator and returns a complete table."""
+"""The starts by name: each takes the problem and returns a complete table."""
 
 
 def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple[FloatArray, float]:

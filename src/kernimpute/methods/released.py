@@ -108,7 +108,7 @@ def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
 def start(dual: Dual, K_o: FloatArray) -> Factors:
     """Return ``A = E = 11'`` and C / 2, which is feasible only for balanced labels."""
     ones, b = np.ones_like(K_o), 0.5 * (dual.lower + dual.upper)
-    return Factors(ones, ones, b, tuple(AdamMoments.zeros(like) for like in (ones, ones, b)))
+    return Factors(ones, ones, b, (AdamMoments(),) * 3)
 
 
 def next_round(
@@ -135,7 +135,7 @@ def next_round(
 
 
 def _project_product(K: FloatArray) -> FloatArray:
-    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1 and floor the entries."""
+    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1, floor the entries."""
     projected = project_psd(K)
     scaled = projected / np.mean(np.diagonal(projected))
     np.fill_diagonal(scaled, 1.0)
