@@ -5,11 +5,9 @@ In signed coefficients (scikit-learn's ``dual_coef_``) all three are, for each c
     maximise  y'b - epsilon ||b||_1 - b'Kb / 2   subject to  1'b = 0,  lower <= b <= upper,
 
 with y = +-1, epsilon = 0 and ``y_i b_i in [0, C]`` for classification (eq. (2) of the paper), and
-y the target, ``|b_i| <= C`` for regression (the paper's appendix E). One-vs-rest is the sum of one
-such problem for each class, all on the same kernel matrix. So labels reach the kernel only through
-the `coupling` ``sum over k of b_k b_k'``.
-
-A row of weight w counts as w copies of it: its bounds are w times as wide.
+y the target, ``|b_i| <= C`` for regression (the paper's appendix E). A row of weight w counts as w
+copies of it: its bounds are w times as wide. One-vs-rest is one such problem for each class, on the
+same kernel matrix, so labels reach it only through the `coupling` ``sum over k of b_k b_k'``.
 """
 
 from __future__ import annotations
@@ -242,8 +240,7 @@ def _smallest_loss(
 ) -> float:
     """Return the minimum over b of the piecewise linear loss of ``residual - b``.
 
-    The loss is ``above * max(r - b - epsilon, 0) + below * max(b - r - epsilon, 0)``, summed. Its
-    minimum lies at the kink where the slope turns positive.
+    The loss is ``above * max(r - b - epsilon, 0) + below * max(b - r - epsilon, 0)``, summed.
     """
     kinks = np.concatenate([residual - epsilon, residual + epsilon])
     order = np.argsort(kinks)

@@ -102,7 +102,7 @@ def stage_one(
     if problem.ridge:
         is_psd = rows.kernel.is_positive_semidefinite
         converged = Status.RAISED if is_psd else Status.NOT_PSD
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
 
     def result(K: FloatArray, b: FloatArray, gap: float, status: Status) -> LearnedKernel:
         intercept = dual.intercept(K, b)
@@ -137,9 +137,14 @@ def stage_one(
             best = certify(problem, K, b, smallest, bound, enough) or best
         # 4) The stop rule.
         gap = math.nan if best is None else relative_gap(best.value, bound)
-        changes = {"kernel": (K, before[0]), "dual": (b, before[1])}
-        watched = math.inf if best is None else gap
-        status = rounds.end(bound, watched=watched, gap=gap, inner_iterations=1, changes=changes)
+        status = rounds.end(
+            bound,
+            stop.tol,
+            watched=math.inf if best is None else gap,
+            gap=gap,
+            inner_iterations=1,
+            changes={"kernel": (K, before[0]), "dual": (b, before[1])},
+        )
         if status is Status.DIVERGED:
             _, b, bound = before
         if status is not None:

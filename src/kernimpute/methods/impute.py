@@ -65,8 +65,8 @@ class ImputationResult:
     dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Signed coefficients; one column for each class where there are more than two.
     intercept : float or ndarray of shape (n_classes,)
-        Of the decision function ``kernel(Z, X) @ dual_coef + intercept`` for `direct`; for the
-        others the machine belongs to Stage I's kernel matrix, not to the rows recovered.
+        Of ``kernel(Z, X) @ dual_coef + intercept`` for `direct`; for the others the machine belongs
+        to Stage I's kernel matrix, not to the rows recovered.
     classes : ndarray of shape (n_classes,) or None
         The labels in ascending order; None for a regression.
     kernel : Kernel
@@ -140,14 +140,12 @@ def impute(
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
         `kernimpute.joint.reference`. "expected" is a kernel without a table, and not for `direct`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows, finite, nonnegative and not all 0; a weight w counts as w copies of
-        the row in the machine, a fitted gamma, the means of the reference and `direct`'s anchor,
-        but not in Stage I's other anchors nor in Stage II. A row of weight 0 is filled and has no
-        other effect; every class needs a row of positive weight.
+        Weights of the rows, finite, nonnegative and not all 0 in a class. A weight w counts as w
+        copies in the machine, a fitted gamma, the means of the reference and `direct`'s anchor;
+        other anchors and Stage II weigh all rows alike. A row of weight 0 is filled all the same.
     tol : float or None, default=None
         The stop rule. For `direct` the norm of the projected gradient relative to that at the
-        start (0.3), or five steps that bring less than 0.1 tol^2 of the fall so far; for the
-        others as in `learn_kernel`. None takes the variant's default.
+        start (0.3); for the others as in `learn_kernel`. None takes the variant's default.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None

@@ -83,15 +83,12 @@ class LearnedKernel:
 
 
 class StageOneRounds(Rounds):
-    """The rounds of Stage I so far, and its stop rule."""
-
-    def __init__(self, tol: float, callback: Callback | None) -> None:
-        super().__init__("Stage I", callback)
-        self._tol = tol
+    """The rounds of Stage I so far."""
 
     def end(
         self,
         objective: float,
+        tol: float,
         *,
         watched: float | None = None,
         is_regular: bool = True,
@@ -113,7 +110,7 @@ class StageOneRounds(Rounds):
         )
         if not is_regular:
             return Status.DIVERGED
-        if (max(norms.values()) if watched is None else watched) <= self._tol:
+        if (max(norms.values()) if watched is None else watched) <= tol:
             return Status.CONVERGED
         return Status.INTERRUPTED if asked_to_stop else None
 
@@ -198,7 +195,7 @@ def stage_one(
     # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
     moments = AdamMoments()
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
         # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
@@ -220,6 +217,7 @@ def stage_one(
         #    that diverged is undone.
         status = rounds.end(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
+            stop.tol,
             inner_iterations=step_1.n_iter + 1,
             note=step_1.note,
             changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),

@@ -47,12 +47,8 @@ class RecoveredFeatures:
         The completed table; observed cells bit for bit as they were given.
     objective : float
         Weighted sum of squared residuals.
-    status : Status
-        How the descent from the winning start ended.
-    n_sweeps : int
-        Sweeps from the winning start.
-    trace : Trace
-        Start and sweeps of the winning descent; the objective never rises along it.
+    status, n_sweeps, trace : Status, int and Trace
+        How the descent from the winning start ended, its sweeps, and its records.
     start : str
         The winning start.
     """
@@ -83,8 +79,7 @@ def recover_features(
     Minimises the weighted sum of squared residuals over the missing cells. From each start:
 
     1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others.
-       For the gaussian and the product kernels, then take Newton's step in all numeric cells of
-       the row, as far as it lowers the objective most, and repeat both until it is a full step.
+       For the gaussian and the product kernels, also move all numeric cells of the row together.
     2. Extrapolate the last sweeps, and keep the guess if it lowers the objective.
     3. Stop once a sweep lowers the objective by at most `tol`, relatively, or the residuals are
        rounding; else go to 1.
@@ -130,9 +125,7 @@ def recover_features(
         If a parameter is not as described.
     """
     owner = "recover_features"
-    problem = recovery_problem(
-        X, target, kernel=kernel, weights=weights, categorical=categorical, owner=owner
-    )
+    problem = recovery_problem(X, target, kernel, weights, categorical, owner)
     checks.check_real(owner, "tol", tol, 0.0, low_included=True)
     checks.check_integer(owner, "max_sweeps", max_sweeps, 0)
     named_starts = check_starts(problem, starts, owner)
@@ -284,7 +277,6 @@ class RecoveryProblem:
 def recovery_problem(
     X: ArrayLike,
     target: ArrayLike,
-    *,
     kernel: Kernel,
     weights: ArrayLike | None = None,
     categorical: ArrayLike | None = None,

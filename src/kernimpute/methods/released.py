@@ -68,7 +68,7 @@ def stage_one(
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
     for t in range(1, stop.max_iter + 1):
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
@@ -76,6 +76,7 @@ def stage_one(
         limits = ((A, OVERFLOW), (K_o * A, RUNAWAY), (E, RUNAWAY))
         status = rounds.end(
             penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
+            stop.tol,
             watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
             is_regular=all(np.abs(M).max() <= limit for M, limit in limits),
             inner_iterations=2,
