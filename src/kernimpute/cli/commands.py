@@ -161,8 +161,8 @@ def _impute_stream(
 ) -> Summary:
     """Fill a Parquet file, or a folder of such, block by block."""
     from kernimpute.cli.files import (
+        check_new_file,
         check_own_files,
-        check_stream_output,
         codes,
         column_roles,
         missing_by_column,
@@ -171,7 +171,7 @@ def _impute_stream(
     from kernimpute.stream import impute_parquet
     from kernimpute.table.parquet import ParquetSource
 
-    check_stream_output(table, output, force=how.force)
+    check_new_file(output, force=how.force, is_folder=table.is_dir())
     check_own_files([table], [output], {"JSON": how.json}, force=how.force)
     with Progress(quiet=how.quiet) as progress, refusals(ImportError, OSError):
         source = ParquetSource(table)

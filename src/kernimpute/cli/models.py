@@ -18,7 +18,6 @@ from kernimpute.cli.files import (
     check_new_file,
     check_own_files,
     check_storable,
-    check_stream_output,
     is_table_name,
     missing_by_column,
     open_table,
@@ -280,12 +279,10 @@ def use_model(
         [*model.keep_values],
     )
     file = None
-    if streams(new, output):
-        check_stream_output(new, output, force=how.force)
-    else:
+    if not streams(new, output):
         extension = table_extension(output)
         file = open_table(new, reading)
-        check_new_file(output, force=how.force)
+    check_new_file(output, force=how.force, is_folder=new.is_dir())
     read = [new, path, Path(f"{path}.skops")]
     check_own_files(read, [output], {"JSON": how.json}, force=how.force)
     with refusals(OSError):
