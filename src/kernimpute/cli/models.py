@@ -257,11 +257,10 @@ def _task_text(predictor: Predictor) -> str:
 # ------------------------------------------------------------------------- predict and apply
 
 
-def use_model(
-    path: Path, new: Path, output: Path, use: Use, form: Format, how: Output, *, predict: bool
-) -> Summary:
+def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
     """Fill new rows by a model, or write the label that it predicts beside them."""
     # 1. What can't be done is refused before the work.
+    path, new, output = use.model, use.new, use.output
     model = read_model(path, trust=use.trust)
     if predict and model.predictor is None:
         raise RefusedError(
