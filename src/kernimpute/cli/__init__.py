@@ -21,11 +21,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command("impute")(impute)
-app.command("compare")(compare)
-app.command("fit")(fit)
-app.command("predict")(predict)
-app.command("apply")(apply)
+for command in (impute, compare, fit, predict, apply):
+    app.command()(command)
 
 
 def _show_version(is_asked_for: bool) -> None:

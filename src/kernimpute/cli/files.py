@@ -10,7 +10,9 @@ import importlib.util
 import io
 import json
 import os
+import secrets
 import sys
+import tempfile
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +44,7 @@ from kernimpute.cli.text import (
 )
 from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
-from kernimpute.core.files import replacing, temporary_folder
+from kernimpute.core.files import replacing
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import (
     Column,
@@ -351,21 +353,18 @@ def check_excel(path: object) -> None:
 @contextlib.contextmanager
 def replacing_outputs(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Give a temporary file for each output, and put all in place if the block ends well."""
-    if STANDARD not in paths:
-        with replacing(*paths) as temporary:
-            yield temporary
-        return
-    with temporary_folder() as folder:
-        standard = folder / "standard_output"
+    standard = Path(tempfile.gettempdir(), f"kernimpute.{secrets.token_hex(8)}")
+    try:
         with replacing(*(standard if path == STANDARD else path for path in paths)) as temporary:
             yield temporary
         if standard.exists():
-            try:
-                sys.stdout.buffer.write(standard.read_bytes())
-                sys.stdout.buffer.flush()
-            except BrokenPipeError:
-                # Whoever read our output has left; else Python would try again when it exits.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.stdout.buffer.write(standard.read_bytes())
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left; else Python would try again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        standard.unlink(missing_ok=True)
 
 
 def check_new_file(path: Path, *, force: bool, is_folder: bool = False) -> None:

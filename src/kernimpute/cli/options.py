@@ -48,7 +48,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             values[name] = group(**{part.name: values.pop(part.name) for part in fields(group)})
         command(**values)
 
-    run.__doc__ = command.__doc__
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
