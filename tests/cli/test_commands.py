@@ -242,7 +242,7 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
         (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
         (["absent.csv", "-o", "o.csv", *GUIDE], "--guidance needs --target, the label column."),
-        ([*HERE, *GUIDE, "--task", "regression"], "before decimals, or use --task classification."),
+        ([*HERE, *GUIDE, "--task", "regression"], "such as 'no': use --task classification."),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
         ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: a"),
         (

@@ -194,11 +194,7 @@ def test_case_6_new_rows_lack_a_known_category():
 
 @pytest.mark.parametrize(
     "estimator",
-    [
-        KernelImputer(**GUIDED),
-        KernelImputationRegressor(n_draws=2),
-        *ESTIMATORS,
-    ],
+    [KernelImputer(**GUIDED), KernelImputationRegressor(n_draws=2), *ESTIMATORS],
     ids=repr,
 )
 def test_case_7_a_row_is_answered_alike_in_any_batch_if_empty_too_and_no_rows_are_refused(
@@ -272,7 +268,7 @@ def test_case_10_decisions_do_not_depend_on_the_labels_encoding(rows, names):
 def test_case_11_cross_validation_in_processes_on_5000_rows_by_subsets():
     X, y = uniform_rows(5000, 40)
     before = X.tobytes()
-    machine = KernelImputationClassifier(machine="svm", reference="mean", subset_size=100)
+    machine = KernelImputationClassifier(machine="svm", reference="mean", subset_size=50)
     folds = [*StratifiedKFold(2).split(X, y)]
     scores = cross_val_score(machine, X, y, cv=folds, n_jobs=2, error_score="raise")
     assert X.tobytes() == before

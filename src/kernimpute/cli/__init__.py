@@ -11,7 +11,7 @@ import typer
 from kernimpute import __version__
 from kernimpute.cli.commands import apply, fit, impute, predict
 from kernimpute.cli.compare import compare
-from kernimpute.cli.messages import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, report_error
+from kernimpute.cli.messages import EXIT_INTERRUPTED, EXIT_USAGE, report_error
 
 __all__ = ["app", "run"]
 
@@ -21,11 +21,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command("impute")(impute)
-app.command("compare")(compare)
-app.command("fit")(fit)
-app.command("predict")(predict)
-app.command("apply")(apply)
+for command in (impute, compare, fit, predict, apply):
+    app.command()(command)
 
 
 def _show_version(is_asked_for: bool) -> None:
@@ -69,4 +66,4 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
     except BaseException as error:
         return report_error(error)
-    return code if isinstance(code, int) else EXIT_OK
+    return code if isinstance(code, int) else 0

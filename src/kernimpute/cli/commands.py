@@ -53,33 +53,6 @@ def impute(
         raise RefusedError("--jobs is for subsets and workers: give --subset-size or --scheduler.")
     _check_method(label, method)
 
-    from kernimpute.cli.files import streams
-
-    needs_memory = method.guidance or beside.report or beside.mask or beside.draws
-    if not needs_memory and streams(table, output, scheduler):
-        done = _impute_stream(table, output, label, columns, reading, method, scheduler, how)
-    elif scheduler is not None or table.is_dir():
-        what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
-        raise RefusedError(
-            f"{what} for Parquet that is written as Parquet, without --guidance, --report, --mask, "
-            "--draws."
-        )
-    else:
-        done = _impute_in_memory(table, output, label, columns, reading, method, beside, how)
-    print_done(done, how)
-
-
-def _impute_in_memory(
-    table: Path,
-    output: Path,
-    label: options.Label,
-    columns: options.Columns,
-    reading: options.Reading,
-    method: options.Method,
-    beside: options.Beside,
-    how: options.Output,
-) -> Summary:
-    """Fill a table that is read whole; write it, its draws, report and mask."""
     from kernimpute.cli.files import (
         arrow_file,
         check_new_file,
@@ -88,12 +61,26 @@ def _impute_in_memory(
         open_table,
         read_with_roles,
         replacing_outputs,
+        streams,
         table_extension,
         write_table,
     )
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
 
+    # 1. Large Parquet tables stream.
+    needs_memory = method.guidance or beside.report or beside.mask or beside.draws
+    if not needs_memory and streams(table, output, scheduler):
+        done = _impute_stream(table, output, label, columns, reading, method, scheduler, how)
+        print_done(done, how)
+        return
+    if scheduler is not None or table.is_dir():
+        what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
+        raise RefusedError(
+            f"{what} for Parquet that is written as Parquet, without --guidance, --report, --mask, "
+            "--draws."
+        )
+    # 2. Others are read whole, once it is clear that everything can be written.
     extension, report, mask = table_extension(output), beside.report, beside.mask
     n_draws = beside.draws or 0
     tables = [output, *(_numbered(output, extension, k + 1) for k in range(n_draws))]
@@ -108,6 +95,7 @@ def _impute_in_memory(
     read_as = "classification" if method.guidance is None else label.task.value
     values, roles = read_with_roles(file, label.target, read_as, columns, reading)
     check_storable(output, file, values.frame, roles["drop"])
+    # 3. They are filled, and written with report, mask and draws.
     given = {**roles, **method.given(), "task": label.task.value, "n_draws": n_draws}
     with Progress(quiet=how.quiet) as progress, refusals():
         progress.hint(len(values.frame), given)
@@ -129,7 +117,7 @@ def _impute_in_memory(
         if mask is not None:
             frame = imputation.filled_cells().reset_index(drop=True)
             write_table(place[mask], table_extension(mask), arrow_file(mask, frame), frame)
-    return Summary.of(imputation, outputs)
+    print_done(Summary.of(imputation, outputs), how)
 
 
 def _numbered(path: Path, extension: str, number: int) -> Path:
@@ -161,8 +149,8 @@ def _impute_stream(
 ) -> Summary:
     """Fill a Parquet file, or a folder of such, block by block."""
     from kernimpute.cli.files import (
+        check_new_file,
         check_own_files,
-        check_stream_output,
         codes,
         column_roles,
         missing_by_column,
@@ -171,7 +159,7 @@ def _impute_stream(
     from kernimpute.stream import impute_parquet
     from kernimpute.table.frames import ParquetSource
 
-    check_stream_output(table, output, force=how.force)
+    check_new_file(output, force=how.force, is_folder=table.is_dir())
     check_own_files([table], [output], {"JSON": how.json}, force=how.force)
     with Progress(quiet=how.quiet) as progress, refusals(ImportError, OSError):
         source = ParquetSource(table)
@@ -248,14 +236,7 @@ def _check_method(label: options.Label, method: options.Method) -> None:
 
 
 @options.grouped
-def predict(
-    model: options.Model,
-    new: options.NewRows,
-    output: options.NewTable,
-    use: options.Use,
-    form: options.Format,
-    how: options.Output,
-) -> None:
+def predict(use: options.Use, form: options.Format, how: options.Output) -> None:
     """Write the label that a MODEL of `kernimpute fit --predict` predicts beside the rows of NEW.
 
     The column `predicted_LABEL` holds the class or the quantity, `probability_LABEL_CLASS` the
@@ -265,18 +246,11 @@ def predict(
     """
     from kernimpute.cli.models import use_model
 
-    print_done(use_model(model, new, output, use, form, how, predict=True), how)
+    print_done(use_model(use, form, how, predict=True), how)
 
 
 @options.grouped
-def apply(
-    model: options.Model,
-    new: options.NewRows,
-    output: options.NewTable,
-    use: options.Use,
-    form: options.Format,
-    how: options.Output,
-) -> None:
+def apply(use: options.Use, form: options.Format, how: options.Output) -> None:
     """Fill the gaps of NEW by a MODEL of `kernimpute fit`, and write the result to OUT.
 
     Each row is filled on its own, without its label: a label column is left as it is. NEW must
@@ -287,4 +261,4 @@ def apply(
     """
     from kernimpute.cli.models import use_model
 
-    print_done(use_model(model, new, output, use, form, how, predict=False), how)
+    print_done(use_model(use, form, how, predict=False), how)

@@ -211,24 +211,21 @@ def _print(
 
 def _facts(found: Comparison) -> list[tuple[str, str]]:
     """Return what one should know of the table before any candidate."""
-    facts = found.facts
+    facts, rows, p = found.facts, found.facts["rows"], found.facts["gaps_tell"]["p"]
     n_cells = facts["n_rows"] * facts["n_columns"]
     classes = ", ".join(f"{label} {n}" for label, n in list(facts["classes"].items())[:10])
     gappy = sorted(
         (one for one in facts["columns"] if one["n_gaps"]), key=lambda one: -one["share"]
     )
     most = ", ".join(f"{one['column']} {100 * one['share']:.0f} %" for one in gappy[:5])
-    rows = facts["rows"]
-    p = facts["gaps_tell"]["p"]
     telling = [one["column"] for one in gappy if one["p"] is not None and one["p"] < 0.05]
     lines = [
         ("table", f"{facts['n_rows']} rows, {facts['n_columns']} columns"),
-        ("label", f"{facts['target']} ({facts['task']}{': ' + classes if classes else ''})"),
+        ("label", f"{facts['target']} ({': '.join(filter(None, [facts['task'], classes]))})"),
         ("gaps", f"{facts['n_gaps']} of {n_cells} cells ({100 * facts['n_gaps'] / n_cells:.3g} %)"),
         (
             "by column",
-            f"{len(gappy)} of {facts['n_columns']} columns have gaps"
-            + (f": {most}" if most else ""),
+            f"{len(gappy)} of {facts['n_columns']} columns have gaps{': ' * bool(most)}{most}",
         ),
         (
             "by row",
@@ -238,16 +235,16 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
     if p is not None:
         says = "gaps tell of the label" if p < 0.01 else "no sign that gaps tell of the label"
         lines.append(("gaps and label", f"{says} (p = {p:.3f})"))
-    if telling:
-        lines.append(("", f"shares of gaps differ in {', '.join(telling[:8])}"))
-    for name, what in (("identifiers", "identifiers?"), ("disjoint_pairs", "disjoint rows")):
-        if facts[name]:
-            value = facts[name]
-            lines.append((what, ", ".join(value) if isinstance(value, list) else f"{value} pairs"))
-    if facts["n_copies"]:
-        lines.append(("copies", f"{facts['n_copies']} rows repeat another one"))
-    if facts["rare_categories"]:
-        lines.append(("rare categories", f"{len(facts['rare_categories'])} of fewer than 10 rows"))
+    for name, value in {
+        "": telling and f"shares of gaps differ in {', '.join(telling[:8])}",
+        "identifiers?": ", ".join(facts["identifiers"]),
+        "disjoint rows": facts["disjoint_pairs"] and f"{facts['disjoint_pairs']} pairs",
+        "copies": facts["n_copies"] and f"{facts['n_copies']} rows repeat another one",
+        "rare categories": facts["rare_categories"]
+        and f"{len(facts['rare_categories'])} of fewer than 10 rows",
+    }.items():
+        if value:
+            lines.append((name, value))
     return lines
 
 

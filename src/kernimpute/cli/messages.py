@@ -26,16 +26,8 @@ if TYPE_CHECKING:
     from kernimpute.cli.options import Output
     from kernimpute.core.status import Record
 
-EXIT_OK = 0
-"""The output is written (also where the solver stopped early: a warning says so)."""
-EXIT_REFUSED = 1
-"""The input, its data or the output file is refused; nothing is written."""
-EXIT_USAGE = 2
-"""The command line itself is wrong: no such option, a value out of its range."""
-EXIT_FAULT = 3
-"""A fault of kernimpute; nothing is written."""
-EXIT_INTERRUPTED = 130
-"""Interrupted (Ctrl-C); nothing is written, but by `compare`."""
+# docs/cli.md says what each code means.
+EXIT_REFUSED, EXIT_USAGE, EXIT_FAULT, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 # Typer bundles its own copy of click in some versions; all of them publish only this subclass.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -44,9 +36,13 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 class StoppedError(Exception):
     """An interrupt after which something is written; the message says what."""
 
+    code = EXIT_INTERRUPTED
+
 
 class RefusedError(Exception):
     """Something that a command cannot work with; the message says what, and what to do."""
+
+    code = EXIT_REFUSED
 
 
 @contextlib.contextmanager
@@ -65,16 +61,11 @@ def report_error(error: BaseException) -> int:
     """Print one line on stderr for an error, and return its exit code."""
     if isinstance(error, _UsageError):
         # Some versions of Typer check choices by a library that puts these words in front.
-        message = str(getattr(error, "format_message", error.__str__)()).replace(
-            "Value error, ", ""
-        )
-        context = getattr(error, "ctx", None)
-        path = "kernimpute" if context is None else context.command_path
-        return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
-    if isinstance(error, RefusedError):
-        return _ended(EXIT_REFUSED, str(error))
-    if isinstance(error, StoppedError):
-        return _ended(EXIT_INTERRUPTED, str(error))
+        text = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
+        path = getattr(getattr(error, "ctx", None), "command_path", "kernimpute")
+        return _ended(EXIT_USAGE, f"{text} (see {path} --help)")
+    if isinstance(error, (RefusedError, StoppedError)):
+        return _ended(error.code, str(error))
     if isinstance(error, MemoryError):
         return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
@@ -82,7 +73,7 @@ def report_error(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         # Whoever read our output has left, and the output file is written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return 0
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return _ended(EXIT_REFUSED, f"{where}{error.strerror or error}.")
@@ -121,14 +112,13 @@ _OPTIONS = {
 _NAMED = re.compile(
     # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "in drop",
     # "(b) tol is below", "max_memory".
-    rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
-    rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
-    rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
-    r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
-    r"|(?<=\) )(?P<cause>tol|eta)(?= is )"
-    rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
+    rf"The '({'|'.join(_OPTIONS)})' parameter of \w+"
+    rf"|\b({'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
+    rf"|^({'|'.join(_OPTIONS)})(?=: )"
+    r"|(?:(?<=\bin )|(?<=\bas ))(drop|ignore|categorical)\b"
+    r"|(?<=\) )(tol|eta)(?= is )"
+    rf"|(?<![\w'-])({'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
 )
-_GROUPS = ("parameter", "assigned", "first", "listed", "cause", "bare")
 
 
 def in_options(message: str) -> str:
@@ -139,7 +129,7 @@ def in_options(message: str) -> str:
     """
 
     def option(match: re.Match[str]) -> str:
-        name = _OPTIONS[next(match[group] for group in _GROUPS if match[group])]
+        name = _OPTIONS[next(filter(None, match.groups()))]
         value = (match["value"] or "").strip("'")
         return name if value in ("", "True") else f"{name} {value}"
 
@@ -176,8 +166,16 @@ class Progress:
         self.show("")
 
     def callback(self, record: Record) -> bool:
-        """Show a round, and let the solver continue."""
-        self.show(progress_text(record))
+        """Show stage, round, objective and certificate, and let the solver continue."""
+        parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
+        if record.note == "compiling":
+            parts = [f"{record.stage}: {record.note}"]
+        if not math.isnan(record.objective):
+            parts.append(f"objective {record.objective:.6g}")
+        if not math.isnan(record.gap):
+            # The one-stage variant is certified by the slope that is left, not by a gap.
+            parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
+        self.show(", ".join(parts))
         return False
 
     def show(self, text: str) -> None:
@@ -209,26 +207,6 @@ class Progress:
         ]
 
 
-def progress_text(record: Record) -> str:
-    """Return stage, round, objective and certificate, as far as a round has them.
-
-    >>> from kernimpute.core.status import Record
-    >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
-    'Stage I: round 7, objective 12.5, gap 0.002'
-    >>> progress_text(Record(iteration=0, stage="Stage II", note="compiling"))
-    'Stage II: compiling'
-    """
-    if record.note == "compiling":
-        return f"{record.stage}: {record.note}"
-    parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
-    if not math.isnan(record.objective):
-        parts.append(f"objective {record.objective:.6g}")
-    if not math.isnan(record.gap):
-        # The one-stage variant is certified by the slope that is left, not by a gap.
-        parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
-    return ", ".join(parts)
-
-
 @dataclass(frozen=True)
 class Summary:
     """What a run did, in words and numbers."""
@@ -236,9 +214,9 @@ class Summary:
     facts: Sequence[tuple[str, str]]  # "seconds" is one of them
     outputs: Sequence[Path]
     n_rows: int
-    notes: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    filled: Mapping[Hashable, int] | None = None  # cells, by column
+    notes: Sequence[str]
+    warnings: Sequence[str]
+    filled: Mapping[Hashable, int]  # cells, by column
 
     @classmethod
     def of(cls, done: Any, outputs: Sequence[Path], more: Sequence[str] = ()) -> Self:
@@ -259,11 +237,10 @@ class Summary:
     def as_json(self) -> str:
         """Return it for programs."""
         facts = dict(self.facts)
-        seconds = float(facts.pop("seconds"))
-        filled = {str(name): count for name, count in (self.filled or {}).items()}
+        filled = {str(name): count for name, count in self.filled.items()}
         document = {
             "version": __version__,
-            "seconds": seconds,
+            "seconds": float(facts.pop("seconds")),
             "n_rows": self.n_rows,
             "n_filled": sum(filled.values()),
             "filled": filled,

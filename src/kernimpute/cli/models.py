@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from kernimpute.cli.files import (
     check_new_file,
     check_own_files,
     check_storable,
-    check_stream_output,
     is_table_name,
     missing_by_column,
     open_table,
@@ -103,17 +102,8 @@ def model_path(path: Path) -> Path:
     return path if path.suffix else path.with_name(f"{path.name}.skops")
 
 
-def write_model(model: Model, path: Path) -> None:
-    """Write a model in the format of skops; the file is there whole, or not at all."""
-    parts: dict[str, Any] = {part.name: getattr(model, part.name) for part in fields(model)}
-    parts |= {"decimals": dict(model.decimals), "version": version("kernimpute")}
-    if model.predictor is None:
-        del parts["predictor"]
-    save({_KEY: MODEL_FORMAT, **parts}, path)
-
-
 def read_model(path: Path, *, trust: bool) -> Model:
-    """Return the model in a file of `write_model`, or around a saved `KernelImputer`."""
+    """Return the model in a file of `kernimpute fit`, or around a saved `KernelImputer`."""
     bare = Path(f"{path}.skops")
     if not path.exists() and bare.exists():
         path = bare
@@ -133,12 +123,17 @@ def read_model(path: Path, *, trust: bool) -> Model:
                 f"{version('kernimpute')} reads. Got format {number!r}, written by kernimpute "
                 f"{parts.get('version')}: fit again, or install that version."
             )
-    if not _is_fitted_to_names(parts.get("imputer")):
+    imputer = parts.get("imputer")
+    if not (
+        isinstance(imputer, KernelImputer)
+        and hasattr(imputer, "feature_names_in_")
+        and isinstance(getattr(imputer, "_code", None), TableCode)
+    ):
         raise RefusedError(
             f"{path} must hold a model of `kernimpute fit`, or a KernelImputer that was fitted to "
             f"a table with names of columns. Got {type(loaded).__name__}."
         )
-    if parts["imputer"] is not loaded:
+    if imputer is not loaded:
         return Model(**parts)
     given = loaded.missing_values
     by_name = given if isinstance(given, dict) else {"": given}
@@ -149,14 +144,6 @@ def read_model(path: Path, *, trust: bool) -> Model:
         if isinstance(one, (str, int, float)) and one == one
     ]
     return Model(loaded, missing_values=tuple(texts))
-
-
-def _is_fitted_to_names(imputer: object) -> bool:
-    return (
-        isinstance(imputer, KernelImputer)
-        and hasattr(imputer, "feature_names_in_")
-        and isinstance(getattr(imputer, "_code", None), TableCode)
-    )
 
 
 # ------------------------------------------------------------------------- fit
@@ -182,15 +169,13 @@ def fit_model(
     values, roles = read_with_roles(file, target, read_as, columns, reading)
     # Without guidance the imputer has no use for the task, and says so.
     given |= {"task": task if is_guided or not predict else "auto", **roles}
+    start, predictor = time.perf_counter(), None
     with Progress(quiet=how.quiet) as progress, refusals():
         progress.hint(len(values.frame), given)
         fitted = fit_table(values.frame, target, **given, callback=progress.callback)
-        start = time.perf_counter()
-        predictor = None
         if predict:
             task = "classification" if target in roles["categorical"] else task
             predictor = _fit_predictor(file, values.frame, fitted, task, given)
-        seconds = time.perf_counter() - start
     model = Model(
         fitted.imputer,
         target=target,
@@ -204,21 +189,17 @@ def fit_model(
             for name, digits in values.decimals.items()
             if name in fitted.roles.features and digits is not None
         },
+        version=version("kernimpute"),
         predictor=predictor,
     )
     facts = dict(fitted.facts)
     if predictor is not None:
-        facts["label"] = f"{target} ({_task_text(predictor)})"
-        facts |= {"seconds": f"{float(facts['seconds']) + seconds:.2f}"}
-    done = Summary(
-        facts=[*facts.items()],
-        outputs=[path],
-        n_rows=len(values.frame),
-        notes=[*values.notes, *fitted.notes],
-        warnings=[*values.cautions, *fitted.warnings, *progress.warnings_but(TableWarning)],
-    )
-    write_model(model, path)
-    return done
+        facts["label"] = _label_text(model)
+    facts["seconds"] = f"{time.perf_counter() - start:.2f}"
+    cautions = [*values.cautions, *fitted.warnings, *progress.warnings_but(TableWarning)]
+    notes = [*values.notes, *fitted.notes]
+    save({_KEY: MODEL_FORMAT} | {name: v for name, v in vars(model).items() if v is not None}, path)
+    return Summary([*facts.items()], [path], len(values.frame), notes, cautions, {})
 
 
 def _fit_predictor(
@@ -231,36 +212,33 @@ def _fit_predictor(
     features = pd.DataFrame({name: whole_as_integers(rows[name]) for name in fitted.roles.features})
     chosen = {name: method[name] for name in ("reference", "random_state") if name in method}
     chosen["categorical_features"] = [*fitted.roles.categorical] or "from_dtype"
-    if labels.numbers is not None:
-        regressor = KernelImputationRegressor(**chosen)
-        regressor.fit(features, labels.numbers)
-        return regressor
-    y = labels.values
-    if isinstance(file.cells, TextTable):
+    is_class = labels.numbers is None
+    y = labels.values if labels.numbers is None else labels.numbers
+    if is_class and isinstance(file.cells, TextTable):
         # Classes are called as the table spells them, such as +1 or 1.0.
         texts = [text.strip() for text in file.cells.cells(file.names.index(target))]
         spelled = dict(zip(y.tolist(), np.array(texts)[labelled].tolist(), strict=True))
         y = np.array([spelled[value] for value in y.tolist()])
-    classifier = KernelImputationClassifier(**chosen)
-    classifier.fit(features, y)
-    return classifier
+    predictor = (KernelImputationClassifier if is_class else KernelImputationRegressor)(**chosen)
+    predictor.fit(features, y)
+    return predictor
 
 
-def _task_text(predictor: Predictor) -> str:
-    """Return what a predictor predicts."""
-    if isinstance(predictor, KernelImputationRegressor):
-        return "regression"
-    return f"classification, {predictor.classes_.size} classes"
+def _label_text(model: Model) -> str:
+    """Return what the predictor of a model predicts."""
+    if isinstance(model.predictor, KernelImputationRegressor):
+        return f"{model.target} (regression)"
+    assert model.predictor is not None
+    return f"{model.target} (classification, {model.predictor.classes_.size} classes)"
 
 
 # ------------------------------------------------------------------------- predict and apply
 
 
-def use_model(
-    path: Path, new: Path, output: Path, use: Use, form: Format, how: Output, *, predict: bool
-) -> Summary:
+def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
     """Fill new rows by a model, or write the label that it predicts beside them."""
     # 1. What can't be done is refused before the work.
+    path, new, output = use.model, use.new, use.output
     model = read_model(path, trust=use.trust)
     if predict and model.predictor is None:
         raise RefusedError(
@@ -278,12 +256,10 @@ def use_model(
         [*model.keep_values],
     )
     file = None
-    if streams(new, output):
-        check_stream_output(new, output, force=how.force)
-    else:
+    if not streams(new, output):
         extension = table_extension(output)
         file = open_table(new, reading)
-        check_new_file(output, force=how.force)
+    check_new_file(output, force=how.force, is_folder=new.is_dir())
     read = [new, path, Path(f"{path}.skops")]
     check_own_files(read, [output], {"JSON": how.json}, force=how.force)
     with refusals(OSError):
@@ -337,8 +313,7 @@ def use_model(
     facts = {"table": size_text(found.n_rows, len(kept)), "model": f"{path}{by}"}
     notes = [] if predict else ignored_note(found.empty)
     if predict:
-        assert model.predictor is not None
-        facts["label"] = f"{model.target} ({_task_text(model.predictor)})"
+        facts["label"] = _label_text(model)
         facts["added"] = ", ".join(added)
     else:
         n_filled = sum(found.filled.values())

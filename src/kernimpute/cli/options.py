@@ -48,7 +48,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             values[name] = group(**{part.name: values.pop(part.name) for part in fields(group)})
         command(**values)
 
-    run.__doc__ = command.__doc__
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
@@ -56,23 +56,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 # ------------------------------------------------------------------------- checks
 
 
-def _must_be(
-    what: str, is_right: Callable[[float], bool]
-) -> Callable[[float | None], float | None]:
-    """Return a check of a number for the parser."""
+def _check(is_right: Callable[[Any], bool], problem: str) -> Callable[[Any], Any]:
+    """Return a check of a value for the parser."""
 
-    def checked(value: float | None) -> float | None:
+    def checked(value: Any) -> Any:
         if value is not None and not is_right(value):
-            raise typer.BadParameter(f"{value:g} is not {what}.")
+            shown = repr(value) if isinstance(value, str) else f"{value:g}"
+            raise typer.BadParameter(f"{shown} is {problem}.")
         return value
 
     return checked
-
-
-def _jobs(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("0 is no number of jobs: 1 or more, or -1 for all cores.")
-    return value
 
 
 def _kernel(name: str | None) -> str | None:
@@ -90,12 +83,6 @@ def _delimiter(value: str | None) -> str | None:
     return character
 
 
-def _decimal(value: str | None) -> str | None:
-    if value not in (None, ".", ","):
-        raise typer.BadParameter(f"{value!r} is not '.' or ','.")
-    return value
-
-
 def _encoding(value: str | None) -> str | None:
     try:
         "".encode(value or "utf-8")
@@ -104,7 +91,7 @@ def _encoding(value: str | None) -> str | None:
     return value
 
 
-_is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.inf)
+_is_positive = _check(lambda value: 0.0 < value < math.inf, "not a positive number")
 
 
 # ------------------------------------------------------------------------- files
@@ -115,20 +102,6 @@ Table = Annotated[
         metavar="TABLE",
         help="The table: .csv, .tsv, .jsonl (also .gz, .zst), .xlsx, .parquet or .feather; - for "
         "standard input; a folder of .parquet for impute only.",
-    ),
-]
-Model = Annotated[
-    Path,
-    typer.Argument(
-        help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
-        metavar="MODEL",
-    ),
-]
-NewRows = Annotated[
-    Path,
-    typer.Argument(
-        metavar="NEW",
-        help="The rows: a table file as for `fit`, - for standard input, or a folder of .parquet.",
     ),
 ]
 NewTable = Annotated[
@@ -199,7 +172,9 @@ class Format:
         callback=_delimiter,
     )
     decimal: str | None = option(
-        "Decimal mark: . or ,; by default a point.", metavar="MARK", callback=_decimal
+        "Decimal mark: . or ,; by default a point.",
+        metavar="MARK",
+        callback=_check(lambda mark: mark in (".", ","), "not '.' or ','"),
     )
     encoding: str | None = option(
         "Encoding of a text file, such as latin-1; by default UTF-8, or UTF-16 by its mark.",
@@ -256,11 +231,11 @@ class Method:
         "Pull towards the reference, up to inf. By default 16 C / (observed share), for a "
         "quantity 256 C / (observed share); for other guidance than direct the norm of the "
         "coefficients.",
-        callback=_must_be("a positive number", lambda value: value > 0.0),
+        callback=_check(lambda value: value > 0.0, "not a positive number"),
     )
     tol: float | None = option(
         "Stop where the gap (direct: the slope) is below this; by default the guidance's own.",
-        callback=_must_be("a number of at least 0", lambda value: 0.0 <= value < math.inf),
+        callback=_check(lambda value: 0.0 <= value < math.inf, "not a number of at least 0"),
     )
     max_iter: int | None = option(
         "Stop after so many rounds; by default the guidance's own number.", min=1
@@ -270,14 +245,14 @@ class Method:
     )
     max_memory: float | None = option(
         "Share of the free memory that may be taken; by default 0.75.",
-        callback=_must_be("a share in (0, 1]", lambda value: 0.0 < value <= 1.0),
+        callback=_check(lambda value: 0.0 < value <= 1.0, "not a share in (0, 1]"),
     )
     n_jobs: int | None = option(
         "With --subset-size, subsets at the same time; for impute with --scheduler local, its"
         " worker processes. -1: one a core.",
         "--jobs",
         "--n-jobs",
-        callback=_jobs,
+        callback=_check(bool, "no number of jobs: 1 or more, or -1 for all cores"),
     )
 
     def given(self) -> dict[str, Any]:
@@ -305,8 +280,32 @@ class Beside:
 
 @dataclass(frozen=True)
 class Use:
-    """How a model is used."""
+    """Which model is used, and how."""
 
+    model: Path = field(
+        metadata={
+            "option": typer.Argument(
+                metavar="MODEL",
+                help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+            )
+        }
+    )
+    new: Path = field(
+        metadata={
+            "option": typer.Argument(
+                metavar="NEW",
+                help="The rows: a table file as for `fit`, - for standard input, or a folder of "
+                ".parquet.",
+            )
+        }
+    )
+    output: Path = option(
+        "The table to write; - for CSV on standard output.",
+        "--output",
+        "-o",
+        default=...,
+        metavar="OUT",
+    )
     unknown: UnknownName = option(
         "Categories that the model does not know: keep and not use, or refuse.",
         default=UnknownName.KEEP,

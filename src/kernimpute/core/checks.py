@@ -27,11 +27,7 @@ SMALLEST_SUBSET = 10
 
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
-    """Return the sentence that refuses a parameter, and shows what was got.
-
-    >>> refusal("Gaussian", "gamma", "a float in (0, inf)", -1.0)
-    "The 'gamma' parameter of Gaussian must be a float in (0, inf). Got -1.0 instead."
-    """
+    """Return the sentence that refuses a parameter, and shows what was got."""
     return refusal_in_words(owner, name, must_be, repr(got))
 
 
@@ -225,11 +221,7 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
 
 
 def infer_task(labels: NDArray[np.generic]) -> Task:
-    """Return what labels are taken for: text and booleans for classes; see `task_of_numbers`.
-
-    >>> infer_task(np.array([1.0, 2.0, 2.0])), infer_task(np.array([0.5, 2.0, 2.0]))
-    ('classification', 'regression')
-    """
+    """Return what labels are taken for: text and booleans for classes; see `task_of_numbers`."""
     is_number = labels.dtype.kind in "iuf"
     return task_of_numbers(labels.astype(float)) if is_number else "classification"
 

@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,18 +81,6 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             os.replace(former, final)
         shutil.rmtree(former, ignore_errors=True)
         _temporary.discard(temporary)
-
-
-@contextlib.contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Give a folder for the time of the block."""
-    folder = Path(tempfile.mkdtemp())
-    _temporary.add(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        _temporary.discard(folder)
 
 
 # --------------------------------------------------------------- a process that ends in the middle

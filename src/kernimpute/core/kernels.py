@@ -208,8 +208,7 @@ class Kernel(ABC):
         """Return the sums over the features observed in both rows; None is all observed."""
         columns = self.numeric(X.shape[1])
         left = _known_cells(X, observed, columns)
-        # One and the same array, because the product with its own transpose is symmetric to the
-        # last bit.
+        # One and the same array: the product with its own transpose is symmetric to the last bit.
         right = left if X is Z else _known_cells(Z, observed_Z, columns)
         sums = self._numeric_sums(*left, *right)
         for column in self.categorical:
@@ -256,12 +255,10 @@ class _ExponentialKernel(Kernel):
     is_exponential: ClassVar[bool] = True
 
     def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``exp(-gamma s)``."""
         values = np.asarray(np.multiply(sums, -self.gamma))
         return np.asarray(np.exp(values, out=values))
 
     def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return ``-gamma exp(-gamma s)``."""
         return -self.gamma * self.link(sums)
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
@@ -350,17 +347,15 @@ class _ProductKernel(Kernel):
     is_euclidean: ClassVar[bool] = True
 
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return ``x z``."""
         return np.asarray(x * z)
 
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return ``z``."""
         return np.array(np.broadcast_to(z, np.broadcast_shapes(np.shape(x), np.shape(z))))
 
     def _numeric_sums(
         self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
-        """Return the sums as one product, because unobserved cells hold 0."""
+        # Unobserved cells hold 0.
         return np.asarray(X @ Z.T)
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
@@ -374,15 +369,12 @@ class _ShiftedKernel(Kernel):
     offset: float = 1.0
 
     def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``s + offset``."""
         return sums + self.offset
 
     def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return 1."""
         return np.ones_like(sums)
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``K - offset``."""
         return np.asarray(K, dtype=float) - self.offset
 
 

@@ -80,7 +80,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     The kernel ridge is chosen by leave-one-out errors in closed form [1]_, the penalty of the
     logistic regression in five folds, and trees judge rows out of bag. Their log probabilities are
     added with weights that these held-out predictions decide; few rows leave the weights equal.
-    Beyond 1,000 rows the kernel ridge is chosen on a sample and fitted by Nystroem's features.
+    Skewed columns are coded by normal scores, which end at the training range. Beyond 1,000 rows
+    the kernel ridge is chosen on a sample and fitted by Nystroem's features.
 
     With "svm" more than two classes share one filling and have a machine each, one against the
     rest. Without any gap this is scikit-learn's `SVC` on columns scaled to [0, 1], and

@@ -31,7 +31,7 @@ from kernimpute.core.checks import (
     plain_labels,
 )
 from kernimpute.core.dual import make_dual
-from kernimpute.core.kernels import Kernel
+from kernimpute.core.kernels import Kernel, row_blocks
 from kernimpute.core.rows import number_of_machines
 from kernimpute.core.status import Callback, Status, Trace, overall
 from kernimpute.methods.impute import ImputationResult, impute
@@ -43,8 +43,6 @@ LARGEST_TARGET = 1e300
 """Predictions of larger targets could overflow."""
 MOST_KEPT = 10
 """Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
-CHUNK_CELLS = 2**22
-"""Kernel values stored at a time when new rows are predicted."""
 
 
 # ------------------------------------------------------------------------------------ labels
@@ -234,11 +232,9 @@ class Machine:
     def decision(self, Z: FloatArray) -> FloatArray:
         """Return the decision values of complete rows, of shape (n_rows, n_problems)."""
         values = np.tile(self.intercept, (Z.shape[0], 1))
-        size = max(1, CHUNK_CELLS // max(1, self.support.shape[0]))
-        if self.support.shape[0]:
-            for first in range(0, Z.shape[0], size):
-                chunk = slice(first, first + size)
-                values[chunk] += self.kernel(Z[chunk], self.support) @ self.dual_coef
+        if len(self.support):
+            for rows in row_blocks(len(Z), len(self.support)):
+                values[rows] += self.kernel(Z[rows], self.support) @ self.dual_coef
         return values
 
 

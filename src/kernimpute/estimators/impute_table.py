@@ -299,7 +299,7 @@ def impute_table(
         table=written,
         target=target,
         task=fitted.task,
-        observed=fitted.observed[:, ~table.columns.isin(roles.dropped)],
+        observed=fitted.observed[:, [name in kept for name in table.columns]],
         filled=MappingProxyType(filled),
         n_unlabelled=n_unlabelled,
         imputer=imputer,

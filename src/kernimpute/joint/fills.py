@@ -126,11 +126,6 @@ class JointReference:
     remainder: Remainder
     notes: tuple[str, ...]
 
-    @property
-    def has_target(self) -> bool:
-        """Whether a quantity as label is a column of the normal."""
-        return bool(self.normal.means.shape[1] > self.used.size)
-
     def fill(
         self, X: FloatArray, classes: IntArray | None = None, target: FloatArray | None = None
     ) -> FloatArray:
@@ -167,7 +162,12 @@ class JointReference:
                 gappy = np.flatnonzero(np.isnan(own[:, columns[0]]))
                 filled = self._from_standard(self._filled(Z[gappy], None))
                 shares = np.clip(filled[:, columns], 0.0, 1.0)
-                own[np.ix_(gappy, columns)] = _drawn_category(shares, generator)
+                if columns.size == 1:
+                    own[gappy, columns] = (generator.random(shares.shape) < shares)[:, 0]
+                else:
+                    # Where all are clipped to 0, all are equally likely.
+                    chosen = drawn_classes(shares + 1e-12, generator)
+                    own[np.ix_(gappy, columns)] = np.eye(columns.size)[chosen]
                 places = np.flatnonzero(np.isin(self.used, columns))
                 Z[np.ix_(gappy, places)] = self._to_standard(own[gappy])[:, places]
             gaps = np.isnan(own)
@@ -186,7 +186,7 @@ class JointReference:
         for first in range(0, len(X), size):
             rows = slice(first, first + size)
             Z = self._to_standard(X[rows])
-            if self.has_target:
+            if self.normal.means.shape[1] > self.used.size:
                 own = np.full(len(Z), np.nan) if target is None else target[rows]
                 Z = np.column_stack([Z, own])
             posterior = None
@@ -207,14 +207,6 @@ class JointReference:
         own = np.zeros((len(Z), self.centre.size))
         own[:, self.used] = Z[:, : self.used.size]
         return np.asarray(self.centre + self.scale * own)
-
-
-def _drawn_category(shares: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Return indicators (n_rows, n_indicators) of categories drawn by their shares."""
-    if shares.shape[1] == 1:
-        return np.asarray(generator.random(shares.shape) < shares, dtype=np.float64)
-    # Where all are clipped to 0, all are equally likely.
-    return np.asarray(np.eye(shares.shape[1])[drawn_classes(shares + 1e-12, generator)])
 
 
 # ---------------------------------------------------------------------------------------- fitting

@@ -56,6 +56,10 @@ class GapGroup(NamedTuple):
         return self.rows[:, None], self.gaps[self.pattern]
 
 
+Expected = tuple[list[FloatArray], FloatArray, Any]
+"""The fills by each class, the classes' probabilities, and what else the law knows of rows."""
+
+
 class Conditional(NamedTuple):
     """What the model says of incomplete rows."""
 
@@ -98,13 +102,8 @@ class Law(ABC):
     shares: FloatArray  # (n_classes,), sum 1
 
     @abstractmethod
-    def expect(
-        self, Z: FloatArray, posterior: FloatArray | None = None
-    ) -> tuple[list[FloatArray], FloatArray, Any]:
-        """Return the fills by each class, the classes' probabilities, and what else is known.
-
-        A given posterior (n_rows, n_classes) says the classes; None has them from the rows.
-        """
+    def expect(self, Z: FloatArray, posterior: FloatArray | None = None) -> Expected:
+        """Return what is expected; a posterior (n_rows, n_classes) says the classes if given."""
 
     @abstractmethod
     def variances(self, Z: FloatArray, details: Any) -> FloatArray:
@@ -149,9 +148,7 @@ class Normal(Law):
 
     covariance: FloatArray  # (n_columns, n_columns)
 
-    def expect(
-        self, Z: FloatArray, posterior: FloatArray | None = None
-    ) -> tuple[list[FloatArray], FloatArray, list[tuple[GapGroup, FloatArray]]]:
+    def expect(self, Z: FloatArray, posterior: FloatArray | None = None) -> Expected:
         """Return what `Law.expect` does, and the covariances of each group's patterns of gaps."""
         missing = np.isnan(Z)
         precision = np.asarray(np.linalg.inv(self.covariance))
@@ -224,9 +221,7 @@ class Factors(Law):
     loadings: FloatArray  # (n_columns, n_factors): W
     noise: FloatArray  # (n_columns,): d
 
-    def expect(
-        self, Z: FloatArray, posterior: FloatArray | None = None
-    ) -> tuple[list[FloatArray], FloatArray, tuple[list[FloatArray], FloatArray]]:
+    def expect(self, Z: FloatArray, posterior: FloatArray | None = None) -> Expected:
         """Return what `Law.expect` does, and the factors' means for each class and covariances."""
         observed = ~np.isnan(Z)
         n_factors = self.loadings.shape[1]

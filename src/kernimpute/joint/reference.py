@@ -1,7 +1,4 @@
-"""Reference imputations and kernels that `anchored` and `direct` are anchored at; new rows.
-
-With an infinite weight on the anchor, both are exactly the support vector machine on the reference.
-"""
+"""Reference imputations and kernels that `anchored` and `direct` are anchored at; new rows."""
 
 from __future__ import annotations
 
@@ -10,14 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import (
-    check_sample_weight,
-    codes_and_weights,
-    observed_cells,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Gaussian, Kernel
 
 N_COMPLETIONS = 8
@@ -72,14 +63,14 @@ def reference_table(
     TypeError, ValueError
         If the reference is none of these, leaves gaps, or has another shape or another code.
     """
-    observed = observed_cells(X)
+    observed = checks.observed_cells(X)
     numeric = kernel.numeric(X.shape[1])
     if isinstance(reference, str | None):
         if reference in (None, "mean"):
-            weights = check_sample_weight(owner, sample_weight, X.shape[0])
+            weights = checks.check_sample_weight(owner, sample_weight, X.shape[0])
             return np.where(observed, X, typical_row(X, kernel, weights))
         must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
-        raise ValueError(refusal(owner, "reference", must_be, reference))
+        raise ValueError(checks.refusal(owner, "reference", must_be, reference))
     given: object = reference
     # A DataFrame has a method `transform` too.
     if isinstance(reference, FittedImputer) and not hasattr(reference, "__array__"):
@@ -88,17 +79,17 @@ def reference_table(
         table = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
         must_be = "None, 'mean', a completed table of numbers or a fitted imputer"
-        raise TypeError(refusal(owner, "reference", must_be, reference)) from error
+        raise TypeError(checks.refusal(owner, "reference", must_be, reference)) from error
     if table.shape != X.shape or np.isnan(table).any():
         must_be = f"a completed table of shape {X.shape}"
         got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
-        raise ValueError(refusal_in_words(owner, "reference", must_be, got))
+        raise ValueError(checks.refusal_in_words(owner, "reference", must_be, got))
     table = np.where(observed, X, np.where(numeric, np.clip(table, 0.0, 1.0), table))
     for column in kernel.categorical:
         codes = np.unique(X[observed[:, column], column])
         if not np.isin(table[:, column], codes).all():
             must_be = f"a table whose column {column} holds only observed codes"
-            raise ValueError(refusal(owner, "reference", must_be, "another code"))
+            raise ValueError(checks.refusal(owner, "reference", must_be, "another code"))
     return table
 
 
@@ -110,7 +101,7 @@ def typical_row(X: FloatArray, kernel: Kernel, weights: FloatArray) -> FloatArra
         known = ~np.isnan(X[:, column])
         cells, shares = X[known, column], weights[known]
         if not is_number:
-            codes, counts = codes_and_weights(cells, shares)
+            codes, counts = checks.codes_and_weights(cells, shares)
             values.append(codes[counts.argmax()])
         else:
             values.append(np.average(cells, weights=shares) if shares.any() else 0.5)
@@ -124,15 +115,14 @@ def reference_kernel(
     owner: str = "reference_kernel",
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the kernel matrix that a reference stands for, which lies between the bounds.
+    """Return the kernel matrix of a reference, whose parameters are those of `reference_table`.
 
-    "expected" stands for `expected_kernel`; anything else for the kernel of `reference_table`,
-    whose parameters the others are.
+    It lies between the bounds. "expected" stands for `expected_kernel`.
     """
     if isinstance(reference, str) and reference == "expected":
         if not kernel.is_exponential:
             must_be = "'mean', a table or an imputer for a kernel that is no exponential"
-            raise ValueError(refusal(owner, "reference", must_be, reference))
+            raise ValueError(checks.refusal(owner, "reference", must_be, reference))
         return expected_kernel(X, kernel, sample_weight)
     table = reference_table(X, kernel, reference, owner, sample_weight)
     return kernel(table, table)
@@ -162,9 +152,9 @@ def expected_kernel(
     ndarray of shape (n_samples, n_samples)
         The expected kernel matrix.
     """
-    weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
+    weights = checks.check_sample_weight("expected_kernel", sample_weight, X.shape[0])
     expected = np.ones((X.shape[0], X.shape[0]))
-    for column, known in enumerate(observed_cells(X).T):
+    for column, known in enumerate(checks.observed_cells(X).T):
         is_number = column not in kernel.categorical
         cells, draws, shares = X[known, column], X[known, column], weights[known]
         if not shares.any():
@@ -195,7 +185,7 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
     unknown. `anchored` mixes it into a matrix that is not quite positive semidefinite.
     """
     generator = np.random.default_rng(0)
-    observed = observed_cells(X)
+    observed = checks.observed_cells(X)
     mean = np.zeros((X.shape[0], X.shape[0]))
     for _ in range(N_COMPLETIONS):
         drawn = generator.random(X.shape)
@@ -224,12 +214,6 @@ def fill_from_similar(
     The distance, a sum of feature terms, is over the cells that the new row has, and share is their
     share of the features: the fewer cells there are to compare, the less the comparison decides. A
     row does not depend on the other new rows, to the last bit.
-
-    >>> train = np.array([[0.0, 0.1], [0.1, 0.2], [1.0, 0.9]])
-    >>> new = np.array([[0.05, np.nan], [np.nan, np.nan]])
-    >>> fill_from_similar(new, train, Gaussian()).round(2)
-    array([[0.05, 0.15],
-           [0.37, 0.4 ]])
     """
     counts = np.ones(X_train.shape[0]) if sample_weight is None else sample_weight
     # Scaled by a power of 2: no sum overflows, and equal frequencies stay equal to the last bit.

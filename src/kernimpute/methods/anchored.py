@@ -11,7 +11,6 @@ and every run returns the gap between two bounds of its value. `docs/equations.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +102,7 @@ def stage_one(
     if problem.ridge:
         is_psd = rows.kernel.is_positive_semidefinite
         converged = Status.RAISED if is_psd else Status.NOT_PSD
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
 
     def result(K: FloatArray, b: FloatArray, gap: float, status: Status) -> LearnedKernel:
         intercept = dual.intercept(K, b)
@@ -124,14 +123,28 @@ def stage_one(
         # 2) The coefficients; the bound that counts is the largest so far.
         b, value, caution = proximal_step(problem, K, b, Z, caution)
         bound = max(bound, value)
-        # 3) The certificate, where one is due, and the stop rule.
-        if np.isfinite(K).all() and math.isfinite(bound):
-            rise = bound - before[2] if t > 1 else 0.0
-            best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
+        # 3) The certificate. One that would end the run is tried at the first three rounds and
+        #    where a power of 1.25 is passed, but not while the bound still rises by more than the
+        #    gap wanted; any better one at the powers of 2 from the eighth round on.
+        smallest = math.inf if best is None else best.value
+        is_due = t <= 3 or math.floor(math.log(t, 1.25)) > math.floor(math.log(t - 1, 1.25))
+        to_end = is_due and (t == 1 or not bound - before[2] > stop.tol * abs(bound))
+        to_keep = t >= 8 and t & (t - 1) == 0
+        is_open = best is None or relative_gap(smallest, bound) > stop.tol
+        is_finite = np.isfinite(K).all() and math.isfinite(bound)
+        if is_finite and is_open and (to_keep or to_end):
+            enough = math.inf if to_keep else stop.tol
+            best = certify(problem, K, b, smallest, bound, enough) or best
+        # 4) The stop rule.
         gap = math.nan if best is None else relative_gap(best.value, bound)
-        changes = {"kernel": (K, before[0]), "dual": (b, before[1])}
-        watched = math.inf if best is None else gap
-        status = rounds.end(bound, watched=watched, gap=gap, inner_iterations=1, changes=changes)
+        status = rounds.end(
+            bound,
+            stop.tol,
+            watched=math.inf if best is None else gap,
+            gap=gap,
+            inner_iterations=1,
+            changes={"kernel": (K, before[0]), "dual": (b, before[1])},
+        )
         if status is Status.DIVERGED:
             _, b, bound = before
         if status is not None:
@@ -139,7 +152,7 @@ def stage_one(
     if bound == -math.inf:
         Z = np.zeros_like(anchor)
         bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
-    # 4) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
+    # 5) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
     #    Any coefficients bound the anchor's value from below: near the saddle those at hand
     #    show that the anchor is no better, and spare its machine.
     if best is None or best.value > dual.value(anchor, best.dual_coef):
@@ -245,11 +258,9 @@ def proximal_step(
 def proximal_machine(dual: Dual, K: FloatArray, now: FloatArray, weight: float) -> FloatArray:
     """Return the maximiser of D(b; K) - weight ||b - now||^2 / 2, or nearly so."""
     raised = K + weight * np.eye(len(K))
-    targets = dual.targets + weight * now
+    targets, limits = dual.targets + weight * now, (MACHINE_TOL, MACHINE_ROUNDS)
     columns = [
-        solve_dual(
-            raised, y, lower, upper, dual.epsilon, b, tol=MACHINE_TOL, max_rounds=MACHINE_ROUNDS
-        ).point
+        solve_dual(raised, y, lower, upper, dual.epsilon, b, *limits).point
         for y, lower, upper, b in zip(targets.T, dual.lower.T, dual.upper.T, now.T, strict=True)
     ]
     return np.stack(columns, axis=1)
@@ -260,43 +271,15 @@ def relative_gap(value: float, bound: float) -> float:
     return max((value - bound) / max(abs(value), 1e-12), 0.0)
 
 
-def _improve(
-    problem: Problem,
-    best: Certificate | None,
-    K: FloatArray,
-    b: FloatArray,
-    bound: float,
-    rise: float,
-    t: int,
-    tol: float,
+def certify(
+    problem: Problem, K: FloatArray, b: FloatArray, smallest: float, bound: float, enough: float
 ) -> Certificate | None:
-    """Return the better of the best certificate so far and one at K, if this is worth its cost.
-
-    One that would end the run is tried at the first three rounds and where a power of 1.25 is
-    passed; any better one at the powers of 2 from the eighth round on, for a run that stops early.
-    """
-    smallest = math.inf if best is None else best.value
-    to_keep = t >= 8 and t & (t - 1) == 0
-    is_due = t <= 3 or math.floor(math.log(t, 1.25)) > math.floor(math.log(t - 1, 1.25))
-    # While the bound still rises by more than the gap wanted, no certificate can end the run.
-    to_end = is_due and not rise > tol * abs(bound)
+    """Return a certificate near a K of the box, if its value is the smallest and its gap enough."""
 
     def is_wanted(value: float) -> bool:
-        return value < smallest and (to_keep or relative_gap(value, bound) <= tol)
+        return value < smallest and relative_gap(value, bound) <= enough
 
-    if (best is None or relative_gap(smallest, bound) > tol) and (to_keep or to_end):
-        return certify(problem, K, b, is_wanted) or best
-    return best
-
-
-def certify(
-    problem: Problem, K: FloatArray, b: FloatArray, is_wanted: Callable[[float], bool]
-) -> Certificate | None:
-    """Return a certificate near a K of the box, or None where its value is not wanted.
-
-    Any feasible b gives a first look at the value, before K is repaired, which raises it as a rule,
-    and a machine is solved. `is_wanted` must accept every value below one that it accepts.
-    """
+    # Any b gives a first look at the value before K is repaired, which raises it as a rule.
     feasible: FloatArray | None = symmetrise(K)
     if not _is_psd(K):
         if not is_wanted(problem.value(K, b)):

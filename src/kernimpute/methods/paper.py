@@ -83,15 +83,12 @@ class LearnedKernel:
 
 
 class StageOneRounds(Rounds):
-    """The rounds of Stage I so far, and its stop rule."""
-
-    def __init__(self, tol: float, callback: Callback | None) -> None:
-        super().__init__("Stage I", callback)
-        self._tol = tol
+    """The rounds of Stage I so far."""
 
     def end(
         self,
         objective: float,
+        tol: float,
         *,
         watched: float | None = None,
         is_regular: bool = True,
@@ -100,8 +97,7 @@ class StageOneRounds(Rounds):
     ) -> Status | None:
         """Record a round, and return how the run ends; None where it goes on.
 
-        `changes` are the new and the old value of each variable. The stop rule watches the largest
-        relative change unless another quantity is given.
+        The stop rule watches the largest relative of the `changes`, (new, old), unless told what.
         """
         is_regular = is_regular and math.isfinite(objective)
         is_regular = is_regular and all(np.isfinite(new).all() for new, _ in changes.values())
@@ -114,7 +110,7 @@ class StageOneRounds(Rounds):
         )
         if not is_regular:
             return Status.DIVERGED
-        if (max(norms.values()) if watched is None else watched) <= self._tol:
+        if (max(norms.values()) if watched is None else watched) <= tol:
             return Status.CONVERGED
         return Status.INTERRUPTED if asked_to_stop else None
 
@@ -198,8 +194,8 @@ def stage_one(
     K, step_1 = K_o, Adjusted(A)
     # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
-    moments = AdamMoments.zeros(b)
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    moments = AdamMoments()
+    rounds, status = StageOneRounds("Stage I", callback), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
         # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
@@ -221,6 +217,7 @@ def stage_one(
         #    that diverged is undone.
         status = rounds.end(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
+            stop.tol,
             inner_iterations=step_1.n_iter + 1,
             note=step_1.note,
             changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),
@@ -229,9 +226,8 @@ def stage_one(
             A, E, b, K = before
         if status is not None:
             break
-    # Line 9: K = K_o * K_Delta, without the perturbation. A round's Step 1 is inexact, so the last
-    # adjustment is projected to the end and then put between the bounds to the last bit. The
-    # coefficients and the intercept belong to the perturbed kernel.
+    # Line 9: K = K_o * K_Delta, without the perturbation, to which the machine belongs. A round's
+    # Step 1 is inexact, so the last adjustment is projected to the end and clipped.
     exact = project_box_psd(A, lower, upper, tol=1e-8, max_iter=1000)
     learned = K_o * np.clip(exact.point, lower, upper)
     status = status or Status.MAX_ITER
@@ -262,11 +258,7 @@ def adjustment_bounds(
 def project_exactly(
     closed_form: FloatArray, lower: FloatArray, upper: FloatArray, last: Adjusted
 ) -> Adjusted:
-    """Project on box and cone (appendix B's P_1), as far as `PROJECTIONS` iterations carry it.
-
-    The next round goes on from the multiplier, and the rounds move ever less, so that in the
-    limit the projection is exact.
-    """
+    """Project on box and cone (appendix B's P_1), exactly in the limit: rounds move ever less."""
     found = project_box_psd(closed_form, lower, upper, last.exact, 1e-6, PROJECTIONS)
     return Adjusted(found.point, last.program, found.multiplier, found.n_iter)
 
@@ -305,13 +297,9 @@ def adjust_eigenvalues(
 def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
     """Whether the entries with lower = upper already decide against the eigenvalue program.
 
-    Each of them is an equation, linear in d. Two cases are decided at once:
-
-    - Two complete rows i and j fix all four of their entries at 1. Then
-      sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates the two rows is 0;
-      generically these are all.
-    - An exact diagonal gives n independent equations. Their one solution is generically d = 1,
-      the identity matrix.
+    Each of them is an equation, linear in d. Where two complete rows i and j fix all four of their
+    entries at 1, sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates them is
+    0. An exact diagonal gives n independent equations, with generically the one solution d = 1.
     """
     n, pinned = lower.shape[0], lower == upper
     together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
@@ -333,10 +321,8 @@ def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
 
 
 def _centred(dual: Dual, point: FloatArray) -> FloatArray:
-    """Clip, then subtract the mean: the paper's Step 3, which may leave the box, by up to the mean.
-
-    Rows of weight 0 stay at 0.
-    """
+    """Clip, then subtract the mean: the paper's Step 3, which may leave the box by the mean."""
+    # Rows of weight 0 stay at 0.
     room = dual.lower < dual.upper
     clipped = np.clip(point, dual.lower, dual.upper)
     return np.where(room, clipped - clipped.sum(axis=0) / room.sum(axis=0), 0.0)

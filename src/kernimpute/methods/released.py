@@ -61,15 +61,14 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn the adjustment of the observed kernel by the released recursion.
 
-    It stops where the coefficients' step is short enough, from the third round on. Steps
-    1 and 2 divide the projected product by the other two factors, so that neither A nor E ends in
-    its own set. Where K_o is far from positive semidefinite (gamma of 1 or more on a few hundred
-    rows) A and E run away in opposite directions; the run then ends with the last regular round.
+    It stops where the coefficients' step is short enough, from the third round on. Where K_o is far
+    from positive semidefinite (gamma of 1 or more on a few hundred rows) A and E run away in
+    opposite directions; the run then ends with the last regular round.
     """
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
     for t in range(1, stop.max_iter + 1):
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
@@ -77,6 +76,7 @@ def stage_one(
         limits = ((A, OVERFLOW), (K_o * A, RUNAWAY), (E, RUNAWAY))
         status = rounds.end(
             penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
+            stop.tol,
             watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
             is_regular=all(np.abs(M).max() <= limit for M, limit in limits),
             inner_iterations=2,
@@ -109,7 +109,7 @@ def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
 def start(dual: Dual, K_o: FloatArray) -> Factors:
     """Return ``A = E = 11'`` and C / 2, which is feasible only for balanced labels."""
     ones, b = np.ones_like(K_o), 0.5 * (dual.lower + dual.upper)
-    return Factors(ones, ones, b, tuple(AdamMoments.zeros(like) for like in (ones, ones, b)))
+    return Factors(ones, ones, b, (AdamMoments(),) * 3)
 
 
 def next_round(
@@ -136,10 +136,7 @@ def next_round(
 
 
 def _project_product(K: FloatArray) -> FloatArray:
-    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1 and floor the entries.
-
-    The last two steps leave the cone slightly.
-    """
+    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1, floor the entries."""
     projected = project_psd(K)
     scaled = projected / np.mean(np.diagonal(projected))
     np.fill_diagonal(scaled, 1.0)
@@ -170,10 +167,9 @@ def stage_two(
 ) -> RecoveredFeatures:
     """Recover the missing cells from squared distances, by one Adam step a row and sweep.
 
-    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order,
-    each given the newest values of all others, and are then clipped to [0, 1]. The sweeps start at
-    1/2 and stop where the objective changes by less than `LEAST_CHANGE`. A target that is not
-    finite, or whose squares are not, leaves the start.
+    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order
+    from 1/2, each given the newest values of all others, and are clipped to [0, 1]. A target that
+    is not finite, or whose squares are not, leaves the start.
     """
     observed = observed_cells(X)
     filled = np.where(observed, X, 0.5)
