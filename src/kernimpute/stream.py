@@ -337,9 +337,8 @@ def impute_dask(
     used = [name for name in names if name == target or name in roles.features]
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
-        sample = sample.sample(
-            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
-        )
+        seed = seed_of(imputer.random_state)
+        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=seed)
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
