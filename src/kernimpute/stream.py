@@ -337,8 +337,9 @@ def impute_dask(
     used = [name for name in names if name == target or name in roles.features]
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
-        seed = seed_of(imputer.random_state)
-        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=seed)
+        sample = sample.sample(
+            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
+        )
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
@@ -465,32 +466,12 @@ class BlockWriter:
     """What makes the output of a block of rows, wherever that is done."""
 
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
-<<<<<<< HEAD
-        """Return a block of rows with its gaps filled, and what was found in it."""
-        names = [column.name for column in self.imputer._code.columns]
-        rows = fill_rows(self.imputer, frames.as_frame(block.select(names)))
-        empty = {name: pc.is_null(block[name], nan_is_null=True) for name in self.ignored}
-        found = Found(
-            n_rows=block.num_rows,
-            n_far=rows.n_far,
-            filled=Counter(rows.counts),
-            empty=Counter({name: pc.sum(cells).as_py() for name, cells in empty.items()}),
-            unknown={each[0]: each for each in rows.unknown},
-        )
-        if self.target is not None:
-            label = frames.as_frame(block.select([self.target]))
-            observed = observed_in_table(label, self.imputer._markers())
-            found.n_unlabelled = int((~observed).sum())
-        written = [name for name in rows.cells if name in self.kept]
-        return frames.with_filled_columns(block.select(self.kept), rows.table, written), found
-=======
         """Return what is written for a block of rows, and what was found in it."""
         raise NotImplementedError
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Return the columns that are written for a file without rows."""
         raise NotImplementedError
->>>>>>> compare
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
@@ -498,14 +479,8 @@ class BlockWriter:
         filled = map(self.fill, frames.blocks(file, batch_rows))
         # The first block decides the type of a column of nulls.
         begun = [*itertools.islice(filled, 1)]
-<<<<<<< HEAD
-        as_read = file.schema_arrow.empty_table().select(self.kept)
-        schema = begun[0][0].schema if begun else as_read.schema
-        with pq.ParquetWriter(output, schema, compression=frames.compression(file)) as writer:
-=======
         schema = begun[0][0].schema if begun else self.schema(file.schema_arrow)
-        with pq.ParquetWriter(output, schema, compression=compression(file)) as writer:
->>>>>>> compare
+        with pq.ParquetWriter(output, schema, compression=frames.compression(file)) as writer:
             for table, found in itertools.chain(begun, filled):
                 writer.write_table(table.cast(schema))
                 yield found
@@ -520,10 +495,6 @@ class BlockWriter:
         return total
 
 
-<<<<<<< HEAD
-def _write(
-    table: frames.ParquetSource,
-=======
 @dataclass(frozen=True)
 class Filler(BlockWriter):
     """What fills a block of rows."""
@@ -536,16 +507,15 @@ class Filler(BlockWriter):
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
-        frame = as_frame(block.select(names))
-        rows = fill_rows(self.imputer, frame)
+        rows = fill_rows(self.imputer, frames.as_frame(block.select(names)))
         empty = {name: pc.is_null(block[name], nan_is_null=True) for name in self.ignored}
         found = Found.of(rows, {name: pc.sum(cells).as_py() for name, cells in empty.items()})
         if self.target is not None:
-            label = as_frame(block.select([self.target]))
+            label = frames.as_frame(block.select([self.target]))
             observed = observed_in_table(label, self.imputer._markers())
             found.n_unlabelled = int((~observed).sum())
         written = [name for name in rows.cells if name in self.kept]
-        return with_filled_columns(block.select(self.kept), rows.table, written), found
+        return frames.with_filled_columns(block.select(self.kept), rows.table, written), found
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Return the columns of a file without rows."""
@@ -553,8 +523,7 @@ class Filler(BlockWriter):
 
 
 def write_blocks(
-    table: ParquetSource,
->>>>>>> compare
+    table: frames.ParquetSource,
     output: Path,
     filler: BlockWriter,
     batch_rows: int,
