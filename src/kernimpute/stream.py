@@ -337,8 +337,9 @@ def impute_dask(
     used = [name for name in names if name == target or name in roles.features]
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
-        seed = seed_of(imputer.random_state)
-        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=seed)
+        sample = sample.sample(
+            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
+        )
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
