@@ -159,14 +159,14 @@ def test_a_larger_table_is_what_the_imputer_of_the_sample_makes_of_it(paths):
 
 def test_memory_does_not_grow_with_the_rows(paths, monkeypatch):
     sizes, allocated = [], []
-    fill = stream_module._Filler.fill
+    fill = stream_module.Filler.fill
 
     def recorded(self, block):
         sizes.append(block.num_rows)
         allocated.append(pa.total_allocated_bytes())
         return fill(self, block)
 
-    monkeypatch.setattr(stream_module._Filler, "fill", recorded)
+    monkeypatch.setattr(stream_module.Filler, "fill", recorded)
     source = written(numeric_table(100_000), paths[0], rows=700)
     n_bytes = source.nbytes
     del source

@@ -13,7 +13,8 @@ import time
 PATIENCE = 1.0
 """Seconds after an interrupt in which the program may end by itself."""
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-_MESSAGE = "kernimpute: interrupted; no output was written."
+_INTERRUPTED = "kernimpute: interrupted; "
+_NO_OUTPUT = "no output was written."
 
 
 def main() -> int:
@@ -34,25 +35,34 @@ def main() -> int:
         if not ended and not (files and files.is_putting_in_place()):
             raise KeyboardInterrupt
 
-    for each in _INTERRUPTS:
-        # `nohup`, and shells in the background, ignore some.
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, interrupt)
-    # The helpers that count Python's semaphores would tell of those of a process that left.
-    sys.warnoptions.append("ignore:resource_tracker")
-    wakened, waker = os.pipe()
-    if sys.platform != "win32":
-        os.set_blocking(waker, False)
-    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
     try:
+        for each in _INTERRUPTS:
+            # `nohup`, and shells in the background, ignore some.
+            if signal.getsignal(each) is not signal.SIG_IGN:
+                signal.signal(each, interrupt)
+        # The helpers that count Python's semaphores would tell of those of a process that left.
+        sys.warnoptions.append("ignore:resource_tracker")
+        wakened, waker = os.pipe()
+        if sys.platform != "win32":
+            os.set_blocking(waker, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        threading.Thread(target=_watch, args=(wakened, ended), daemon=True).start()
         from kernimpute.cli import run
 
         code = run()
     except KeyboardInterrupt:
-        print(_MESSAGE, file=sys.stderr)
+        print(f"{_INTERRUPTED}{_NO_OUTPUT}", file=sys.stderr)
         code = 130
     ended.append(128 + received[0] if received and code == 130 else code)
+    if received:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        # Python's own end would wait for workers, and may be by SIGINT, whatever the code is.
+        _leave(ended[0])
+    # The output is in place: nothing is left to interrupt, but Python would end by the signal.
+    for each in _INTERRUPTS:
+        signal.signal(each, signal.SIG_IGN)
     # Otherwise Python spends a third of a second at its end on visiting every object.
     gc.freeze()
     return ended[0]
@@ -65,15 +75,20 @@ def _watch(wakened: int, ended: list[int]) -> None:
     """
     (number,) = os.read(wakened, 1)
     time.sleep(PATIENCE)
-    if files := sys.modules.get("kernimpute.core.files"):
-        files.leave_nothing()
+    files = sys.modules.get("kernimpute.core.files")
+    said = files.leave_nothing() if files else None
+    if not ended and sys.__stderr__ is not None:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{_INTERRUPTED}{said or _NO_OUTPUT}\n".encode())
+    _leave(ended[0] if ended else 128 + number)
+
+
+def _leave(code: int) -> None:
+    """End the process and its workers at once."""
     if processes := sys.modules.get("multiprocessing.process"):
         for worker in processes.active_children():
             worker.kill()
-    if not ended and sys.__stderr__ is not None:
-        with contextlib.suppress(OSError):
-            os.write(2, f"{_MESSAGE}\n".encode())
-    os._exit(ended[0] if ended else 128 + number)
+    os._exit(code)
 
 
 if __name__ == "__main__":

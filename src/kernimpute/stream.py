@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import signal
@@ -15,15 +16,17 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import resource_tracker
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
@@ -31,8 +34,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernimpute.core.checks import check_integer, refusal, refusal_in_words
 from kernimpute.core.files import replacing, replacing_folder
+from kernimpute.estimators._base import seed_of
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.estimators.impute_table import (
+    FilledRows,
     TableWarning,
     cautions_of_rows,
     fill_rows,
@@ -43,24 +48,16 @@ from kernimpute.estimators.impute_table import (
     share_of_cells,
     size_text,
 )
-from kernimpute.table.code import Unknown
+from kernimpute.table import frames
+from kernimpute.table.code import Unknown, table_labels
 from kernimpute.table.columns import (
     GapValues,
     TableError,
     check_column_names,
+    column_roles,
     listed,
     observed_in_table,
 )
-from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import (
-    BLOCK_ROWS,
-    ParquetSource,
-    blocks,
-    compression,
-    count_empty,
-    opened,
-)
-from kernimpute.table.roles import ColumnRoles, column_roles, table_labels
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 
@@ -68,10 +65,6 @@ SAMPLE_ROWS = 20_000
 """Rows that are fitted at the most, by default."""
 PATIENCE = 10
 """Seconds in which a scheduler of Dask's must answer, and have a worker."""
-_FIRST_ROWS = 20
-"""Rows added to the sample for a column that is observed in none of its rows."""
-_MOST_KEPT = 1000
-"""Unknown categories of a column that are kept for its warning."""
 
 Progress = Callable[[int, int], object]
 
@@ -125,7 +118,7 @@ def impute_parquet(
     missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     max_fit_rows: int = SAMPLE_ROWS,
-    batch_rows: int = BLOCK_ROWS,
+    batch_rows: int = frames.BLOCK_ROWS,
     scheduler: str | None = None,
     force: bool = False,
     callback: Progress | None = None,
@@ -138,11 +131,11 @@ def impute_parquet(
     Parameters
     ----------
     source : str or Path
-        A Parquet file, or a folder of such files with the same columns, which count in the order
-        of their names; those that begin with a dot or an underscore do not.
+        A Parquet file, or a folder of such files with the same columns, in the order of their
+        names; those that begin with a dot or an underscore do not count.
     output : str or Path
-        What to write: a file for a file; for a folder, a folder with a file of the same name for
-        each. Rows, columns and types are those of the source.
+        The file to write; for a folder, a folder with a file of the same name for each. Rows,
+        columns and types are those of the source.
     target : str or None, default=None
         Name of the label column, which is never filled.
     drop, ignore, categorical, missing_values, task
@@ -153,10 +146,10 @@ def impute_parquet(
     batch_rows : int, default=32_768
         Rows that are filled at once, in [1, inf).
     scheduler : str or None, default=None
-        None fills in this process. "local" starts `n_jobs` worker processes of Dask (a script that
-        does needs ``if __name__ == "__main__":``), and an address such as "tcp://host:8786" uses
-        the workers that run there, which must see source and output. Each file is a task, done
-        anew if its worker dies. Both need the extra ``dask``.
+        None fills in this process. With the extra ``dask``, "local" starts `n_jobs` worker
+        processes (a script needs ``if __name__ == "__main__":``), and an address such as
+        "tcp://host:8786" uses the workers there, which must see source and output. Each file is
+        a task, done anew if its worker dies.
     force : bool, default=False
         Whether an existing output may be replaced: a file, or a folder of Parquet files alone.
     callback : callable or None, default=None
@@ -171,13 +164,11 @@ def impute_parquet(
 
     Raises
     ------
-    TypeError, ValueError
-        If an option is out of its range.
+    TypeError, ValueError, TableError
+        If an option is out of its range, or the table cannot be imputed as it is.
     OSError, ImportError
         If the output exists, a file or folder doesn't, no scheduler or worker answers, or
         `scheduler` needs Dask and there is none.
-    TableError
-        If the table cannot be imputed as it is.
 
     Warns
     -----
@@ -191,36 +182,23 @@ def impute_parquet(
     For a column that the sample never observes, the first 20 rows that do are added. Memory is
     that of the sample, of its fit and of a few blocks, besides the label column where labels are
     used. The output is put in place when it is whole; an interrupt leaves nothing.
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile
-    >>> table = pd.DataFrame({"a": [0.0, 0.1, None, 1.0] * 5, "y": ["n", "n", "p", "p"] * 5})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table.to_parquet(f"{folder}/table.parquet")
-    ...     done = impute_parquet(f"{folder}/table.parquet", f"{folder}/filled.parquet")
-    >>> done.n_filled
-    5
     """
-    start = time.perf_counter()
-    owner = "impute_parquet"
+    start, owner = time.perf_counter(), "impute_parquet"
     # 1. What can't be done is refused before a row is read.
     check_integer(owner, "batch_rows", batch_rows, 1)
     imputer = _checked_imputer(owner, max_fit_rows, parameters)
-    table = ParquetSource(Path(source))
+    table = frames.ParquetSource(Path(source))
     place = checked_output(owner, output, table, force=force)
-    roles = _roles(table.names, table.index, target, drop, ignore, categorical)
+    roles = column_roles(table.names, target, drop, ignore, categorical, table.index)
     used = [name for name in table.names if name == target or name in roles.features]
     with _engine(owner, scheduler, imputer.n_jobs) as client:
         # 2. A sample is drawn in one pass, and fitted as a table.
-        labels = None
-        if table.n_rows <= max_fit_rows:
-            rows = np.arange(table.n_rows)
-        else:
+        rows, labels = np.arange(table.n_rows), None
+        if table.n_rows > max_fit_rows:
             if imputer._uses_labels and target is not None:
-                labels = table.take(np.arange(table.n_rows), [target])
-            seed = imputer._seed()
-            rows = _sampled(labels, table.n_rows, max_fit_rows, seed, missing_values, task)
+                labels = table.take(rows, [target])
+            generator = np.random.default_rng(seed_of(imputer.random_state))
+            rows = _sampled(labels, rows, max_fit_rows, generator, missing_values, task)
         sample = table.take(rows, used)
         more = _observing(table, sample, roles.features, labels, missing_values)
         if more.size:
@@ -230,10 +208,9 @@ def impute_parquet(
         fitted = fit_table(sample, target, categorical=codes, **parameters)
         # 3. The blocks are filled and written.
         kept = [name for name in table.names if name not in roles.dropped]
-        filler = _Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
-        found = _write(table, place, filler, batch_rows, client, callback)
-    facts, cautions = dict(fitted.facts), fitted.warnings
-    share = "all rows"
+        filler = Filler(fitted.imputer, kept, [*map(str, roles.ignored)], target)
+        found = write_blocks(table, place, filler, batch_rows, client, callback)
+    share, cautions = "all rows", fitted.warnings
     if len(rows) < table.n_rows:
         share = f"{len(rows)} rows, drawn at random"
         cautions = tuple(one.replace("no cell", "no cell of the sample") for one in cautions)
@@ -246,6 +223,7 @@ def impute_parquet(
     index = [name for name in table.index if name in roles.ignored]
     notes = [f"kept and not used, because it is the index: {name}" for name in index]
     notes += notes_of_filling(sample, fitted, found.filled, found.empty, found.n_unlabelled)
+    facts = dict(fitted.facts)
     label = {"label": facts["label"]} if target is not None else {}
     facts = {"table": "", **label, "fitted": share, "filled": "", "method": facts["method"]}
     return _imputation(place, filler, found, facts, notes, cautions, start)
@@ -257,7 +235,7 @@ def transform_parquet(
     output: str | Path,
     *,
     drop: Iterable[Hashable] = (),
-    batch_rows: int = BLOCK_ROWS,
+    batch_rows: int = frames.BLOCK_ROWS,
     scheduler: str | None = None,
     force: bool = False,
     callback: Progress | None = None,
@@ -288,15 +266,14 @@ def transform_parquet(
     TableWarning
         For each of the result's `warnings`.
     """
-    start = time.perf_counter()
-    owner = "transform_parquet"
+    start, owner = time.perf_counter(), "transform_parquet"
     check_is_fitted(imputer)
     for name in ("keep_empty_features", "add_indicator"):
         if getattr(imputer, name):
             must_be = f"False for {owner}, which writes the columns of the source"
             raise ValueError(refusal("KernelImputer", name, must_be, True))
     check_integer(owner, "batch_rows", batch_rows, 1)
-    table = ParquetSource(Path(source))
+    table = frames.ParquetSource(Path(source))
     place = checked_output(owner, output, table, force=force)
     dropped = check_column_names("drop", drop, table.names)
     known = [column.name for column in imputer._code.columns]
@@ -307,9 +284,9 @@ def transform_parquet(
             f"without {listed(lacking)}."
         )
     kept = [name for name in table.names if name not in dropped]
-    filler = _Filler(imputer, kept, [name for name in kept if name not in known])
+    filler = Filler(imputer, kept, [name for name in kept if name not in known])
     with _engine(owner, scheduler, imputer.n_jobs) as client:
-        found = _write(table, place, filler, batch_rows, client, callback)
+        found = write_blocks(table, place, filler, batch_rows, client, callback)
     notes = ignored_note(found.empty)
     return _imputation(place, filler, found, {"table": "", "filled": ""}, notes, (), start)
 
@@ -356,11 +333,13 @@ def impute_dask(
         raise TypeError(refusal_in_words("impute_dask", "frame", "a DataFrame of Dask", got))
     imputer = _checked_imputer("impute_dask", max_fit_rows, parameters)
     names = list(frame.columns)
-    roles = _roles(names, (), target, drop, ignore, categorical)
+    roles = column_roles(names, target, drop, ignore, categorical)
     used = [name for name in names if name == target or name in roles.features]
     sample, n_rows = frame[used], len(frame)
     if n_rows > max_fit_rows:
-        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=imputer._seed())
+        sample = sample.sample(
+            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
+        )
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
@@ -401,62 +380,46 @@ def _checked_imputer(owner: str, max_fit_rows: Any, parameters: dict[str, Any]) 
     return imputer
 
 
-def _roles(
-    names: Sequence[Hashable], index: Sequence[str], target: Hashable | None, *chosen: Any
-) -> ColumnRoles:
-    """Return the roles of columns by their names; the index that pandas wrote is ignored."""
-    table = pd.DataFrame(index=range(1), columns=list(names))
-    roles = column_roles(table, target, *chosen)
-    more = [name for name in index if name not in {target, *roles.dropped, *roles.ignored}]
-    return replace(
-        roles,
-        ignored=(*roles.ignored, *more),
-        features=tuple(name for name in roles.features if name not in more),
-    )
-
-
 def _sampled(
     labels: pd.DataFrame | None,
-    n_rows: int,
+    rows: NDArray[np.intp],
     most: int,
-    seed: int,
+    generator: np.random.Generator,
     missing_values: GapValues,
     task: str,
 ) -> NDArray[np.intp]:
     """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
-    generator = np.random.default_rng(seed)
     if labels is None:
-        return np.sort(generator.choice(n_rows, most, replace=False))
+        return np.sort(generator.choice(rows, most, replace=False))
     labelled = observed_in_table(labels, missing_values)[:, 0]
     codes = pd.factorize(table_labels(labels, labelled, task).values, sort=True)[0]
     order = generator.permutation(codes.size)
     order = order[np.argsort(codes[order], kind="stable")]
     spread = np.linspace(0, order.size - 1, min(most, order.size)).round().astype(np.intp)
-    return np.sort(np.flatnonzero(labelled)[order[spread]])
+    return np.sort(rows[labelled][order[spread]])
 
 
 def _observing(
-    table: ParquetSource,
+    table: frames.ParquetSource,
     sample: pd.DataFrame,
     names: Iterable[Hashable],
     labels: pd.DataFrame | None,
     missing_values: GapValues,
 ) -> NDArray[np.intp]:
-    """Return the first rows, labelled if labels are used, that observe what a sample does not."""
+    """Return the first 20 rows, labelled if labels are used, of each column a sample never sees."""
     n_seen = np.count_nonzero(observed_in_table(sample, missing_values), axis=0)
     lacking = [str(name) for name in sample.columns[n_seen == 0] if name in names]
-    counts, found, first = np.zeros(len(lacking), dtype=int), [np.empty(0, dtype=np.intp)], 0
-    files = table.files if lacking and len(sample) < table.n_rows else ()
-    for block in (one for file in files for one in blocks(opened(file), BLOCK_ROWS, lacking)):
-        observed = observed_in_table(as_frame(block.select(lacking)), missing_values)
+    counts, found = np.zeros(len(lacking), dtype=int), [np.empty(0, dtype=np.intp)]
+    for first, block in table.blocks(lacking) if len(sample) < table.n_rows else ():
+        if (counts >= 20).all():
+            break
+        observed = observed_in_table(frames.as_frame(block), missing_values)
         if labels is not None:
             own = labels.iloc[first : first + block.num_rows]
             observed &= observed_in_table(own, missing_values)
         ranks = counts + observed.cumsum(axis=0)
-        found.append(first + np.flatnonzero((observed & (ranks <= _FIRST_ROWS)).any(axis=1)))
-        counts, first = ranks[-1], first + block.num_rows
-        if (counts >= _FIRST_ROWS).all():
-            break
+        found.append(first + np.flatnonzero((observed & (ranks <= 20)).any(axis=1)))
+        counts = ranks[-1]
     return np.concatenate(found)
 
 
@@ -474,6 +437,17 @@ class Found:
     empty: Counter[Hashable] = field(default_factory=Counter)  # cells of ignored columns
     unknown: dict[Hashable, Unknown] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, rows: FilledRows, empty: Mapping[Hashable, int]) -> Found:
+        """Return what was found in rows that are filled, and the empty cells of the others."""
+        return cls(
+            n_rows=len(rows.table),
+            n_far=rows.n_far,
+            filled=Counter(rows.counts),
+            empty=Counter(empty),
+            unknown={each[0]: each for each in rows.unknown},
+        )
+
     def add(self, more: Found) -> None:
         """Add what was found in further rows."""
         self.n_rows += more.n_rows
@@ -483,57 +457,33 @@ class Found:
         self.empty.update(more.empty)
         for name, (_, categories, n_cells) in more.unknown.items():
             _, before, n_before = self.unknown.get(name, (name, (), 0))
-            both = tuple(dict.fromkeys([*before, *categories]))[:_MOST_KEPT]
-            self.unknown[name] = name, both, n_before + n_cells
+            both = dict.fromkeys([*before, *categories])
+            # Bounded, because an identifier has a category in each row.
+            self.unknown[name] = name, tuple(both)[:1000], n_before + n_cells
 
 
-@dataclass(frozen=True)
-class _Filler:
-    """What fills a block of rows, wherever that is done."""
-
-    imputer: KernelImputer
-    kept: list[str]  # the columns to write
-    ignored: list[str]  # columns of which empty cells are counted
-    target: str | None = None
+class BlockWriter:
+    """What makes the output of a block of rows, wherever that is done."""
 
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
-        """Return a block of rows with its gaps filled, and what was found in it."""
-        names = [column.name for column in self.imputer._code.columns]
-        frame = as_frame(block.select(names))
-        rows = fill_rows(self.imputer, frame)
-        found = Found(
-            n_rows=block.num_rows,
-            n_far=rows.n_far,
-            filled=Counter(rows.counts),
-            empty=Counter({name: count_empty(block[name]) for name in self.ignored}),
-            unknown={each[0]: each for each in rows.unknown},
-        )
-        if self.target is not None:
-            label = as_frame(block.select([self.target]))
-            observed = observed_in_table(label, self.imputer._markers())
-            found.n_unlabelled = int((~observed).sum())
-        written = [name for name in rows.cells if name in self.kept]
-        return with_filled_columns(block.select(self.kept), rows.table, written), found
+        """Return what is written for a block of rows, and what was found in it."""
+        raise NotImplementedError
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Return the columns that are written for a file without rows."""
+        raise NotImplementedError
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
-        file = opened(source)
-        schema = file.schema_arrow
-        schema = pa.schema([schema.field(name) for name in self.kept], schema.metadata)
-        with contextlib.ExitStack() as stack:
-            writer = None
-            for block in blocks(file, batch_rows):
-                filled, found = self.fill(block)
-                if writer is None:
-                    # The first block decides the type of a column of nulls.
-                    schema = filled.schema
-                    writer = stack.enter_context(
-                        pq.ParquetWriter(output, schema, compression=compression(file))
-                    )
-                writer.write_table(filled.cast(schema))
+        file = frames.opened(source)
+        filled = map(self.fill, frames.blocks(file, batch_rows))
+        # The first block decides the type of a column of nulls.
+        begun = [*itertools.islice(filled, 1)]
+        schema = begun[0][0].schema if begun else self.schema(file.schema_arrow)
+        with pq.ParquetWriter(output, schema, compression=frames.compression(file)) as writer:
+            for table, found in itertools.chain(begun, filled):
+                writer.write_table(table.cast(schema))
                 yield found
-            if writer is None:
-                stack.enter_context(pq.ParquetWriter(output, schema))
 
     def fill_whole_file(self, source: Path, output: Path, batch_rows: int) -> Found:
         """Fill a file, and return what was found in it: the task of a worker."""
@@ -545,10 +495,37 @@ class _Filler:
         return total
 
 
-def _write(
-    table: ParquetSource,
+@dataclass(frozen=True)
+class Filler(BlockWriter):
+    """What fills a block of rows."""
+
+    imputer: KernelImputer
+    kept: list[str]  # the columns to write
+    ignored: list[str]  # columns of which empty cells are counted
+    target: str | None = None
+
+    def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
+        """Return a block of rows with its gaps filled, and what was found in it."""
+        names = [column.name for column in self.imputer._code.columns]
+        rows = fill_rows(self.imputer, frames.as_frame(block.select(names)))
+        empty = {name: pc.is_null(block[name], nan_is_null=True) for name in self.ignored}
+        found = Found.of(rows, {name: pc.sum(cells).as_py() for name, cells in empty.items()})
+        if self.target is not None:
+            label = frames.as_frame(block.select([self.target]))
+            observed = observed_in_table(label, self.imputer._markers())
+            found.n_unlabelled = int((~observed).sum())
+        written = [name for name in rows.cells if name in self.kept]
+        return frames.with_filled_columns(block.select(self.kept), rows.table, written), found
+
+    def schema(self, source: pa.Schema) -> pa.Schema:
+        """Return the columns of a file without rows."""
+        return source.empty_table().select(self.kept).schema
+
+
+def write_blocks(
+    table: frames.ParquetSource,
     output: Path,
-    filler: _Filler,
+    filler: BlockWriter,
     batch_rows: int,
     client: Any,
     callback: Progress | None,
@@ -566,15 +543,13 @@ def _write(
             pairs = zip(table.files, places, strict=True)
             found = (one for pair in pairs for one in filler.fill_file(*pair, batch_rows))
         else:
-            tasks = client.map(
-                filler.fill_whole_file,
-                [file.absolute() for file in table.files],
-                [place.absolute() for place in places],
-                batch_rows=batch_rows,
-                pure=False,
-            )
+            from distributed import as_completed
+
+            sides = [[path.absolute() for path in side] for side in (table.files, places)]
+            fill = partial(filler.fill_whole_file, batch_rows=batch_rows)
+            tasks = client.map(fill, *sides, pure=False)
             stack.enter_context(client.as_current())
-            found = (task.result() for task in import_distributed().as_completed(tasks))
+            found = (task.result() for task in as_completed(tasks))
         for one in found:
             total.add(one)
             if callback is not None:
@@ -584,7 +559,7 @@ def _write(
 
 def _imputation(
     output: Path,
-    filler: _Filler,
+    filler: Filler,
     found: Found,
     facts: dict[str, str],
     notes: Sequence[str],
@@ -592,57 +567,48 @@ def _imputation(
     start: float,
 ) -> ParquetImputation:
     """Return what was written and how it came about, with its warnings."""
-    n_columns = len(filler.kept)
-    seconds = time.perf_counter() - start
+    n_columns, seconds = len(filler.kept), time.perf_counter() - start
+    filled: dict[Hashable, int] = {n: found.filled[n] for n in filler.kept if found.filled[n]}
     facts |= {
         "table": size_text(found.n_rows, n_columns),
-        "filled": share_of_cells(sum(found.filled.values()), found.n_rows * n_columns),
+        "filled": share_of_cells(found.filled.total(), found.n_rows * n_columns),
         "seconds": f"{seconds:.2f}",
     }
     of_rows = cautions_of_rows([*found.unknown.values()], found.n_far)
     cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
-    filled: dict[Hashable, int] = {
-        name: found.filled[name] for name in filler.kept if found.filled[name]
-    }
     return ParquetImputation(
-        output=output,
-        n_rows=found.n_rows,
-        n_columns=n_columns,
-        filled=MappingProxyType(filled),
-        imputer=filler.imputer,
-        facts=tuple(facts.items()),
-        notes=tuple(notes),
-        warnings=cautions,
-        seconds=seconds,
+        output,
+        found.n_rows,
+        n_columns,
+        MappingProxyType(filled),
+        filler.imputer,
+        tuple(facts.items()),
+        tuple(notes),
+        cautions,
+        seconds,
     )
 
 
 # ------------------------------------------------------------------------------ Dask
 
 
-def import_distributed() -> ModuleType:
-    """Return Dask's distributed, or name the extra that installs it."""
+@contextlib.contextmanager
+def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[Any]:
+    """Yield a client of Dask's, or None where no scheduler is asked for."""
+    if scheduler is None:
+        yield None
+        return
+    if not isinstance(scheduler, str) or (scheduler != "local" and "://" not in scheduler):
+        must_be = "None, 'local' or an address such as 'tcp://host:8786'"
+        raise ValueError(refusal(owner, "scheduler", must_be, scheduler))
     try:
         import distributed
     except ImportError as error:
         raise ImportError(
             "Dask is not installed. It comes with the extra 'dask': pip install 'kernimpute[dask]'."
         ) from error
-    return distributed
-
-
-@contextlib.contextmanager
-def _engine(owner: str, scheduler: str | None, n_jobs: int | None) -> Iterator[Any]:
-    """Yield a client of Dask's, or None where no scheduler is asked for."""
-    must_be = "None, 'local' or an address such as 'tcp://host:8786'"
-    if scheduler is None:
-        yield None
-        return
-    if not isinstance(scheduler, str) or (scheduler != "local" and "://" not in scheduler):
-        raise ValueError(refusal(owner, "scheduler", must_be, scheduler))
-    distributed = import_distributed()
     with contextlib.ExitStack() as stack:
         address: Any = scheduler
         if scheduler == "local":
@@ -682,7 +648,7 @@ def _interrupts_blocked() -> Iterator[None]:
 # ------------------------------------------------------------------------------ the files
 
 
-def checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
+def checked_output(owner: str, output: Any, table: frames.ParquetSource, *, force: bool) -> Path:
     """Return where to write, or refuse a place where nothing can be written."""
     if not isinstance(output, (str, os.PathLike)):
         raise TypeError(refusal(owner, "output", "a str or a Path", output))
@@ -694,24 +660,14 @@ def checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool
     if place.exists() and not force:
         raise FileExistsError(f"{place} exists: give another name, or force to replace it.")
     if place.exists() and place.is_dir() != table.is_folder:
-        kinds = ("folder", "file") if table.is_folder else ("file", "folder")
-        raise ValueError(
-            f"{place}: the output must be a {kinds[0]}, as the source. Got a {kinds[1]}."
-        )
-    final, own = place.resolve(), table.path.resolve()
-    if own in (final, *final.parents) or final in own.parents:
+        own, got = ("folder", "file") if table.is_folder else ("file", "folder")
+        raise ValueError(f"{place}: the output must be a {own}, as the source. Got a {got}.")
+    final, source = place.resolve(), table.path.resolve()
+    if source in (final, *final.parents) or final in source.parents:
         raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
     for file in sorted(place.iterdir()) if place.is_dir() else ():
-        if not _is_parquet(file):
+        if not file.is_file() or pa.OSFile(str(file)).read(4) != b"PAR1":
             raise ValueError(
                 f"{place}: only a folder of Parquet files is replaced. Got {file.name!r} in it."
             )
     return place
-
-
-def _is_parquet(path: Path) -> bool:
-    """Return whether a path is a file that begins as Parquet does."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"

@@ -198,8 +198,12 @@ RUNS = {
 @pytest.mark.parametrize("command", RUNS)
 def test_a_summary_for_programs_says_what_the_one_for_people_says(program, fitted, command):
     text = program(command, *RUNS[command])[1]
-    code, out, err = program(command, *RUNS[command], "--force", "--json", "-q")
+    code, out, err = program(command, *RUNS[command], "--force", "--json", "-")
     said = json.loads(out, parse_constant=pytest.fail)
+    out = program(command, *RUNS[command], "--force", "--json", "s.json")[1]
+    assert "wrote s.json" in out
+    written = json.loads((fitted / "s.json").read_text())
+    assert {**written, "seconds": 0, "facts": 0} == {**said, "seconds": 0, "facts": 0}
     assert (code, said["warnings"]) == (
         0,
         [line.removeprefix("warning: ") for line in err.splitlines()],
@@ -226,6 +230,10 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE, "--report", "old.csv"], "old.csv exists"),
         ([*HERE, "--report", "o.csv"], "o.csv: the report must be a file of its own"),
         ([*HERE, "--draws", "1", "--mask", "o.1.csv"], "o.1.csv: the mask must be a file of its"),
+        ([*HERE[:4], "-", "--json", "-"], "standard output: the JSON must be a file of its own."),
+        ([*HERE, "--json", "old.csv"], "old.csv exists: give another name, or --force"),
+        ([*HERE, "--draws", "1", "--json", "o.1.csv"], "o.1.csv: the JSON must be a file of its"),
+        (["fit", *HERE[:4], "m", "--json", "m.skops"], "m.skops: the JSON must be a file of its"),
         ([*HERE, "--mask", "m.txt"], "m.txt: the extension must be one of"),
         ([*HERE, "--draws", "1", "--reference", "mean"], "--draws must be 0 unless --reference"),
         (["t.csv", "-t", "Y", "-o", "o.csv"], "--target: there is no column 'Y'. Did you mean"),
@@ -234,7 +242,7 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE, "--drop", "id", "--ignore", "id"], "both in --drop and in --ignore"),
         (["gaps.csv", "-t", "b", "-o", "o.csv", *GUIDE], "label column 'b' must hold labels. Got"),
         (["absent.csv", "-o", "o.csv", *GUIDE], "--guidance needs --target, the label column."),
-        ([*HERE, *GUIDE, "--task", "regression"], "before decimals, or use --task classification."),
+        ([*HERE, *GUIDE, "--task", "regression"], "such as 'no': use --task classification."),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
         ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: a"),
         (

@@ -65,12 +65,16 @@ def test_python_reads_the_table_in_every_format(table, tmp_path, end):
     assert list(names["X"].columns) == [*"abc", "text"]
 
 
-def test_quietly_only_the_verdict_is_printed(table, capsys):
+def test_quietly_only_the_verdict_is_printed_or_the_json(table, capsys):
     assert compare(table, "--quiet", "--groups", "visit") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    (said,) = capsys.readouterr().out.splitlines()
+    assert compare(table, "--json", "-", "--groups", "visit") == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == said
 
 
-def test_an_interrupt_writes_what_is_finished_and_it_can_be_resumed(table, tmp_path, monkeypatch):
+def test_an_interrupt_writes_what_is_finished_and_it_can_be_resumed(
+    table, tmp_path, monkeypatch, capsys
+):
     whole, part = tmp_path / "whole.json", tmp_path / "part.json"
     assert compare(table, "--json", whole) == 0
     run_fold = verdict.run_fold
@@ -82,6 +86,10 @@ def test_an_interrupt_writes_what_is_finished_and_it_can_be_resumed(table, tmp_p
 
     monkeypatch.setattr(verdict, "run_fold", interrupted)
     assert compare(table, "--json", part) == 130
+    said = f"kernimpute: interrupted; 2 of 3 folds are finished: wrote {part}.\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert compare(table) == 130
+    assert "interrupted; the verdict is that of 2 of 3 folds." in capsys.readouterr().err
     document = json.loads(part.read_text())
     assert document["complete"] is False
     assert len(document["folds"]) == 2
@@ -97,7 +105,7 @@ def test_an_interrupt_writes_what_is_finished_and_it_can_be_resumed(table, tmp_p
     [
         (["--methods", "mean"], 1, "--methods must be made of 'means', "),
         (["--groups", "nobody"], 1, "--groups: there is no column 'nobody'"),
-        (["--json", "{table}"], 1, "must be files of their own"),
+        (["--json", "{table}"], 1, "table.csv: the JSON must be a file of its own"),
         (["--resume", "{table}"], 1, "--resume must be a file of Comparison.to_json"),
         (["--ignore", "label"], 1, "the label column 'label' is needed"),
         (["--folds", "1"], 2, "Invalid value for '--folds'"),

@@ -172,11 +172,11 @@ def test_what_is_to_be_done_before_leaving_is_done_first(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_putting", threading.Lock())
     with (
         files.replacing(tmp_path / "a") as (temporary,),
-        files.before_leaving(lambda: done.append(temporary.read_text())),
+        files.before_leaving(lambda: done.append(temporary.read_text()) or "wrote b."),
         files.before_leaving(lambda: 1 / 0),
     ):
         temporary.write_text("half")
-        files.leave_nothing()
+        assert files.leave_nothing() == "wrote b."
         assert (done, [*tmp_path.iterdir()]) == (["half"], [])
         files._putting.release()
         temporary.write_text("whole")

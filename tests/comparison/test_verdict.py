@@ -158,7 +158,7 @@ def test_labels_by_name_gaps_in_labels_rare_classes_and_identifiers_are_named():
     for words in (
         "rows without a label are left out: 5",
         "classes of fewer than 10 rows are left out, with 3 rows: 'rare'",
-        "columns of text that mostly differ from row to row are left out: 'name'",
+        "columns of too many different texts are left out: 'name'",
         "columns without a value are left out: 'empty'",
     ):
         assert words in said

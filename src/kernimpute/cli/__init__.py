@@ -11,7 +11,7 @@ import typer
 from kernimpute import __version__
 from kernimpute.cli.commands import apply, fit, impute, predict
 from kernimpute.cli.compare import compare
-from kernimpute.cli.messages import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, report_error
+from kernimpute.cli.messages import EXIT_INTERRUPTED, EXIT_USAGE, report_error
 
 __all__ = ["app", "run"]
 
@@ -21,11 +21,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command("impute")(impute)
-app.command("compare")(compare)
-app.command("fit")(fit)
-app.command("predict")(predict)
-app.command("apply")(apply)
+for command in (impute, compare, fit, predict, apply):
+    app.command()(command)
 
 
 def _show_version(is_asked_for: bool) -> None:
@@ -48,7 +45,7 @@ def program(
 
     Exit codes: 0 done; 1 the table, the model, the output file or contradictory options are
     refused; 2 the command line cannot be read; 3 a fault of kernimpute; 130 interrupted, 143 by
-    SIGTERM. Every code but 0 leaves no output file.
+    SIGTERM. Every code but 0 leaves no output file, but an interrupted `compare` does.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -69,4 +66,4 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise KeyboardInterrupt
     except BaseException as error:
         return report_error(error)
-    return code if isinstance(code, int) else EXIT_OK
+    return code if isinstance(code, int) else 0

@@ -9,53 +9,34 @@ import hashlib
 import shlex
 import sys
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
 import typer
 
 from kernimpute.cli import options
 from kernimpute.cli.messages import Progress, RefusedError, Summary, print_done, refusals
 
-if TYPE_CHECKING:
-    from kernimpute.cli.files import Columns
-
 # ------------------------------------------------------------------------- impute
 
 
+@options.grouped
 def impute(
     table: options.Table,
-    output: options.FilledTable,
-    target: options.Target = None,
-    task: options.Task = options.TaskName.AUTO,
-    ignore: options.Ignore = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    missing_values: options.MissingValues = None,
-    keep_values: options.KeepValues = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    guidance: options.Guidance = None,
-    reference: options.Reference = None,
-    seed: options.Seed = None,
-    kernel: options.Kernel = None,
-    C: options.Penalty = None,
-    gamma: options.Gamma = None,
-    eta: options.Eta = None,
-    tol: options.Tol = None,
-    max_iter: options.MaxIter = None,
-    subset_size: options.SubsetSize = None,
-    max_memory: options.MaxMemory = None,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    report: options.Report = None,
-    mask: options.Mask = None,
-    draws: options.Draws = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    output: options.NewTable,
+    label: options.Label,
+    columns: options.Columns,
+    reading: options.Reading,
+    method: options.Method,
+    beside: options.Beside,
+    how: options.Output,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
+        ),
+    ] = None,
 ) -> None:
     """Fill the gaps of TABLE by what its columns know of each other, and write the result to OUT.
 
@@ -68,118 +49,75 @@ def impute(
 
     Example: `kernimpute impute patients.csv --target outcome -o filled.csv --ignore patient_id`
     """
-    if jobs is not None and subset_size is None and scheduler is None:
+    if method.n_jobs is not None and method.subset_size is None and scheduler is None:
         raise RefusedError("--jobs is for subsets and workers: give --subset-size or --scheduler.")
-    columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
-    stop = {"tol": tol, "max_iter": max_iter}
-    limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
-    chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
-    method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
-    texts = tuple(missing_values or ()), tuple(keep_values or ())
-    reading = options.Reading(delimiter, decimal, encoding, *texts)
-
-    from kernimpute.cli.files import streams
-
-    in_memory = {"--guidance": guidance, "--report": report, "--mask": mask, "--draws": draws}
-    needed = [option for option, value in in_memory.items() if value is not None]
-    if not needed and streams(table, output, scheduler):
-        method |= {"task": task.value, "scheduler": scheduler, "force": force}
-        done = _impute_stream(table, target, output, columns, reading, quiet, method)
-    elif scheduler is not None or table.is_dir():
-        what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
-        raise RefusedError(
-            f"{what} for Parquet that is written as Parquet, without {', '.join(in_memory)}."
-        )
-    else:
-        # A label that is not used is kept as it is, and never refused for what it holds.
-        read_as = "classification" if guidance is None else task.value
-        method |= {"task": task.value, "n_draws": draws or 0}
-        beside = {"report": report, "mask": mask}
-        done = _impute_in_memory(
-            table, target, output, columns, reading, read_as, method, beside, force, quiet
-        )
-    print_done(done, quiet=quiet, as_json=as_json)
-
-
-def _impute_in_memory(
-    table: Path,
-    target: str | None,
-    output: Path,
-    columns: Columns,
-    reading: options.Reading,
-    read_as: str,
-    method: dict[str, Any],
-    beside: dict[str, Path | None],
-    force: bool,
-    quiet: bool,
-) -> Summary:
-    """Fill a table that is read whole; write report and mask `beside` it, and its draws."""
-    import pyarrow as pa
+    _check_method(label, method)
 
     from kernimpute.cli.files import (
-        TableFile,
+        arrow_file,
         check_new_file,
+        check_own_files,
         check_storable,
         open_table,
         read_with_roles,
         replacing_outputs,
+        streams,
         table_extension,
         write_table,
     )
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
 
-    extension = table_extension(output)
-    report, mask = beside["report"], beside["mask"]
-    draws = [_numbered(output, extension, k + 1) for k in range(method["n_draws"])]
-    outputs = [output, *draws]
-    for what, path in beside.items():
-        if path is not None:
-            if path.absolute() in (table.absolute(), *(one.absolute() for one in outputs)):
-                raise RefusedError(f"{path}: the {what} must be a file of its own.")
-            outputs.append(path)
+    # 1. Large Parquet tables stream.
+    needs_memory = method.guidance or beside.report or beside.mask or beside.draws
+    if not needs_memory and streams(table, output, scheduler):
+        done = _impute_stream(table, output, label, columns, reading, method, scheduler, how)
+        print_done(done, how)
+        return
+    if scheduler is not None or table.is_dir():
+        what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
+        raise RefusedError(
+            f"{what} for Parquet that is written as Parquet, without --guidance, --report, --mask, "
+            "--draws."
+        )
+    # 2. Others are read whole, once it is clear that everything can be written.
+    extension, report, mask = table_extension(output), beside.report, beside.mask
+    n_draws = beside.draws or 0
+    tables = [output, *(_numbered(output, extension, k + 1) for k in range(n_draws))]
     if mask is not None:
         table_extension(mask)
     file = open_table(table, reading)
-    for path in outputs:
-        check_new_file(path, force=force)
-    values, roles = read_with_roles(file, target, read_as, columns, reading)
+    for path in tables:
+        check_new_file(path, force=how.force)
+    others = {"report": report, "mask": mask, "JSON": how.json}
+    check_own_files([table], tables, others, force=how.force)
+    # A label that is not used is kept as it is, and never refused for what it holds.
+    read_as = "classification" if method.guidance is None else label.task.value
+    values, roles = read_with_roles(file, label.target, read_as, columns, reading)
     check_storable(output, file, values.frame, roles["drop"])
-    with Progress(quiet=quiet) as progress, refusals():
-        progress.hint(len(values.frame), method)
-        imputation = impute_table(
-            values.frame, target, **roles, **method, callback=progress.callback
-        )
-    others = progress.warnings_but(TableWarning)
+    # 3. They are filled, and written with report, mask and draws.
+    given = {**roles, **method.given(), "task": label.task.value, "n_draws": n_draws}
+    with Progress(quiet=how.quiet) as progress, refusals():
+        progress.hint(len(values.frame), given)
+        imputation = impute_table(values.frame, label.target, callback=progress.callback, **given)
+    cautions = [*values.cautions, *imputation.warnings, *progress.warnings_but(TableWarning)]
     imputation = replace(
         imputation,
         notes=(*values.notes, *imputation.notes),
-        warnings=tuple(dict.fromkeys([*values.cautions, *imputation.warnings, *others])),
+        warnings=tuple(dict.fromkeys(cautions)),
     )
     cells = {name: imputation.filled_cells(name) for name in imputation.filled}
-    done = Summary(
-        facts=imputation.facts,
-        outputs=outputs,
-        n_rows=imputation.n_rows,
-        notes=imputation.notes,
-        warnings=imputation.warnings,
-        filled=imputation.filled,
-    )
+    outputs = [*tables, *(path for path in (report, mask) if path is not None)]
     with replacing_outputs(*outputs) as temporary:
         place = dict(zip(outputs, temporary, strict=True))
-        for path, filled in zip(
-            [output, *draws], [imputation.table, *imputation.draws], strict=True
-        ):
+        for path, filled in zip(tables, [imputation.table, *imputation.draws], strict=True):
             write_table(place[path], extension, file, filled, cells, values.decimals)
         if report is not None:
             write_report(place[report], imputation, source=file.source, **_origin(table))
         if mask is not None:
             frame = imputation.filled_cells().reset_index(drop=True)
-            whole = TableFile(
-                str(mask), ".parquet", pa.Table.from_pandas(frame, preserve_index=False)
-            )
-            write_table(place[mask], table_extension(mask), whole, frame, {}, {})
-    return done
+            write_table(place[mask], table_extension(mask), arrow_file(mask, frame), frame)
+    print_done(Summary.of(imputation, outputs), how)
 
 
 def _numbered(path: Path, extension: str, number: int) -> Path:
@@ -196,82 +134,72 @@ def _origin(table: Path) -> dict[str, str]:
     if not table.is_file():  # Standard input.
         return {"command": command}
     with table.open("rb") as file:
-        data_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"command": command, "data_sha256": data_sha256}
+        return {"command": command, "data_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def _impute_stream(
     table: Path,
-    target: str | None,
     output: Path,
-    columns: Columns,
+    label: options.Label,
+    columns: options.Columns,
     reading: options.Reading,
-    quiet: bool,
-    method: dict[str, Any],
+    method: options.Method,
+    scheduler: str | None,
+    how: options.Output,
 ) -> Summary:
     """Fill a Parquet file, or a folder of such, block by block."""
-    from kernimpute.cli.files import check_stream_output, codes, column_roles, missing_by_column
+    from kernimpute.cli.files import (
+        check_new_file,
+        check_own_files,
+        codes,
+        column_roles,
+        missing_by_column,
+    )
     from kernimpute.estimators.impute_table import TableWarning
     from kernimpute.stream import impute_parquet
-    from kernimpute.table.parquet import ParquetSource
+    from kernimpute.table.frames import ParquetSource
 
-    check_stream_output(table, output, force=method["force"])
-    with Progress(quiet=quiet) as progress, refusals(ImportError, OSError):
+    check_new_file(output, force=how.force, is_folder=table.is_dir())
+    check_own_files([table], [output], {"JSON": how.json}, force=how.force)
+    with Progress(quiet=how.quiet) as progress, refusals(ImportError, OSError):
         source = ParquetSource(table)
         markers = missing_by_column(reading.missing_values, source.names)
-        roles = column_roles(source.names, target, columns)
+        roles = column_roles(source.names, label.target, columns)
         if roles.pop("auto"):
-            roles["categorical"] += codes(source.first(), target, roles, markers)
+            roles["categorical"] += codes(source.first(), label.target, roles, markers)
         done = impute_parquet(
             table,
             output,
-            target,
+            label.target,
             missing_values=markers,
+            scheduler=scheduler,
+            force=how.force,
             callback=progress.rows,
-            **roles | method,
+            **{**roles, **method.given(), "task": label.task.value},
         )
-    return Summary(
-        facts=done.facts,
-        outputs=[output],
-        n_rows=done.n_rows,
-        notes=done.notes,
-        warnings=[*done.warnings, *progress.warnings_but(TableWarning)],
-        filled=done.filled,
-    )
+    return Summary.of(done, [output], progress.warnings_but(TableWarning))
 
 
 # ------------------------------------------------------------------------- fit
 
 
+@options.grouped
 def fit(
     table: options.Table,
     output: options.NewModel,
-    target: options.Target = None,
-    task: options.Task = options.TaskName.AUTO,
-    ignore: options.Ignore = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    missing_values: options.MissingValues = None,
-    keep_values: options.KeepValues = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    guidance: options.Guidance = None,
-    reference: options.Reference = None,
-    seed: options.Seed = None,
-    kernel: options.Kernel = None,
-    C: options.Penalty = None,
-    gamma: options.Gamma = None,
-    eta: options.Eta = None,
-    tol: options.Tol = None,
-    max_iter: options.MaxIter = None,
-    subset_size: options.SubsetSize = None,
-    max_memory: options.MaxMemory = None,
-    jobs: options.Jobs = None,
-    predict: options.Predict = False,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    label: options.Label,
+    columns: options.Columns,
+    reading: options.Reading,
+    method: options.Method,
+    how: options.Output,
+    predict: Annotated[
+        bool,
+        typer.Option(
+            "--predict",
+            help="Also learn to predict the label, for `kernimpute predict`; --task says what it "
+            "is.",
+        ),
+    ] = False,
 ) -> None:
     """Learn from TABLE how to fill tables of its kind, and keep that in the file MODEL.
 
@@ -281,39 +209,34 @@ def fit(
 
     Example: `kernimpute fit patients.csv --target outcome -o patients.skops --ignore patient_id`
     """
-    if predict and target is None:
+    if predict and label.target is None:
         raise RefusedError("--predict needs --target, the label column.")
-    stop = {"tol": tol, "max_iter": max_iter}
-    limits = {"subset_size": subset_size, "n_jobs": jobs, "max_memory": max_memory}
-    chosen = {"guidance": guidance, "reference": reference, "random_state": seed}
-    method = _method(target, kernel, gamma, **chosen, C=C, eta=eta, **stop, **limits)
-    columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
+    _check_method(label, method)
 
     from kernimpute.cli.models import fit_model
 
-    texts = tuple(missing_values or ()), tuple(keep_values or ())
-    reading = options.Reading(delimiter, decimal, encoding, *texts)
-    given = (table, output, target, task.value, columns, reading, method)
-    done = fit_model(*given, predict=predict, force=force, quiet=quiet)
-    print_done(done, quiet=quiet, as_json=as_json)
+    print_done(fit_model(table, output, label, columns, reading, method, predict, how), how)
 
 
-# ------------------------------------------------------------------------- predict
+def _check_method(label: options.Label, method: options.Method) -> None:
+    """Refuse options of the method that do not go together, before the library is imported."""
+    from kernimpute.core.kernels import make_kernel
+
+    if method.guidance is not None and label.target is None:
+        raise RefusedError("--guidance needs --target, the label column.")
+    try:
+        if method.gamma is not None:
+            make_kernel(method.kernel or "gaussian", method.gamma)
+    except ValueError as error:
+        problem = f"the {method.kernel} kernel has no gamma."
+        raise typer.BadParameter(problem, param_hint="--gamma") from error
 
 
-def predict(
-    model: options.Model,
-    new: options.NewRows,
-    output: options.PredictedTable,
-    unknown: options.Unknown = options.UnknownName.KEEP,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    trust: options.Trust = False,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
-) -> None:
+# ------------------------------------------------------------------------- predict and apply
+
+
+@options.grouped
+def predict(use: options.Use, form: options.Format, how: options.Output) -> None:
     """Write the label that a MODEL of `kernimpute fit --predict` predicts beside the rows of NEW.
 
     The column `predicted_LABEL` holds the class or the quantity, `probability_LABEL_CLASS` the
@@ -321,29 +244,13 @@ def predict(
 
     Example: `kernimpute predict patients.skops new_patients.csv -o predicted.csv`
     """
-    from kernimpute.cli.models import predict_by_model
+    from kernimpute.cli.models import use_model
 
-    reading = options.Reading(delimiter, decimal, encoding)
-    done = predict_by_model(model, new, output, reading, unknown.value, trust, force, quiet)
-    print_done(done, quiet=quiet, as_json=as_json)
+    print_done(use_model(use, form, how, predict=True), how)
 
 
-# ------------------------------------------------------------------------- apply
-
-
-def apply(
-    model: options.Model,
-    new: options.NewRows,
-    output: options.FilledTable,
-    unknown: options.Unknown = options.UnknownName.KEEP,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    trust: options.Trust = False,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
-) -> None:
+@options.grouped
+def apply(use: options.Use, form: options.Format, how: options.Output) -> None:
     """Fill the gaps of NEW by a MODEL of `kernimpute fit`, and write the result to OUT.
 
     Each row is filled on its own, without its label: a label column is left as it is. NEW must
@@ -352,35 +259,6 @@ def apply(
 
     Example: `kernimpute apply patients.skops new_patients.csv -o filled.csv`
     """
-    from kernimpute.cli.models import apply_model
+    from kernimpute.cli.models import use_model
 
-    reading = options.Reading(delimiter, decimal, encoding)
-    done = apply_model(model, new, output, reading, unknown.value, trust, force, quiet)
-    print_done(done, quiet=quiet, as_json=as_json)
-
-
-# ------------------------------------------------------------------------- what they share
-
-
-def _method(
-    target: str | None, kernel: str | None, gamma: float | None, **given: object
-) -> dict[str, Any]:
-    """Return the parameters of the method that are given; the library has the defaults."""
-    from kernimpute.core.kernels import make_kernel
-
-    if given["guidance"] is not None and target is None:
-        raise RefusedError("--guidance needs --target, the label column.")
-    try:
-        if gamma is not None:
-            make_kernel(kernel or "gaussian", gamma)
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"the {kernel} kernel has no gamma.", param_hint="--gamma"
-        ) from error
-    parameters = {"kernel": kernel, "gamma": gamma, **given}
-    # Names of choices are text to the library, and to its messages.
-    return {
-        name: str(value) if isinstance(value, StrEnum) else value
-        for name, value in parameters.items()
-        if value is not None
-    }
+    print_done(use_model(use, form, how, predict=False), how)

@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,120 +17,92 @@ import typer
 
 from kernimpute.cli import options
 from kernimpute.cli.messages import (
-    EXIT_INTERRUPTED,
     Progress,
     RefusedError,
+    StoppedError,
+    aligned,
     in_options,
     print_or_ignore,
     refusals,
 )
+from kernimpute.cli.options import option
 
 if TYPE_CHECKING:
     from kernimpute.comparison.verdict import Comparison
 
-Label = Annotated[
-    str,
-    typer.Option("--target", "-t", metavar="COLUMN", help="The label column.", show_default=False),
-]
-Task = Annotated[
-    options.TaskName, typer.Option(help="What the label is; auto decides by its values.")
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
+
+@dataclass(frozen=True)
+class Design:
+    """How candidates are compared: parameters of `kernimpute.compare`, by their names there."""
+
+    task: options.TaskName = option(
+        "What the label is; auto decides by its values.", default=options.TaskName.AUTO
+    )
+    methods: list[str] = option(
+        "Compare these only: means, means+indicators, knn, iterative, joint, joint+indicators, "
+        "guided; linear, svm, boosting; unfilled, kernimpute, catboost, lightgbm. Repeatable; also "
+        "a,b,c. By default all that are installed.",
+        default=[],
         metavar="NAME",
-        help="Compare these only: means, means+indicators, knn, iterative, joint, "
-        "joint+indicators, guided; linear, svm, boosting; unfilled, kernimpute, catboost, "
-        "lightgbm. Repeatable; also a,b,c. By default all that are installed.",
-    ),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(
+    )
+    groups: str | None = option(
+        "Rows with the same value here are never parted, such as the visits of a patient.",
         metavar="COLUMN",
-        help="Rows with the same value here are never parted, such as the visits of a patient.",
-    ),
-]
-Json = Annotated[
-    Path | None,
-    typer.Option(metavar="OUT.json", help="Write everything as JSON, after every fold anew."),
-]
-Markdown = Annotated[
-    Path | None, typer.Option(metavar="OUT.md", help="Write verdict and scores as Markdown.")
-]
-Resume = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.json", help="Keep the finished folds of a --json file."),
-]
+    )
+    folds: int = option("Folds of the cross-validation.", default=5, min=2)
+    repeats: int = option("Times that it is repeated.", default=3, min=1)
+    margin: float = option(
+        "Differences up to this (log loss, or R²) do not matter.", default=0.01, min=0.0
+    )
+    permuted: bool = option(
+        "Also check that permuted labels stay chance.", "--permuted-labels", default=False
+    )
+    max_rows: int = option("Of a larger table a random sample is compared.", default=5000, min=50)
+    time_limit: float | None = option("Stop with what is finished.", metavar="SECONDS", min=0.0)
+    n_jobs: int = option(
+        "Folds at the same time; -1: one a core.", "--jobs", "--n-jobs", default=-1
+    )
+    random_state: int = option("Seed of all that is random.", "--seed", default=0, min=0)
+    resume: Path | None = option("Keep the finished folds of a --json file.", metavar="FILE.json")
+    report: Path | None = option("Also write a report.", metavar="FILE.html")
+    markdown: Path | None = option("Write verdict and scores as Markdown.", metavar="OUT.md")
 
 
+@options.grouped
 def compare(
     table: options.Table,
-    target: Label,
-    task: Task = options.TaskName.AUTO,
-    methods: Methods = None,
-    groups: Groups = None,
-    ignore: options.Ignore = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    missing_values: options.MissingValues = None,
-    keep_values: options.KeepValues = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Times that it is repeated.")] = 3,
-    margin: Annotated[
-        float,
-        typer.Option(min=0.0, help="Differences up to this (log loss, or R²) do not matter."),
-    ] = 0.01,
-    permuted_labels: Annotated[
-        bool, typer.Option("--permuted-labels", help="Also check that permuted labels stay chance.")
-    ] = False,
-    max_rows: Annotated[
-        int, typer.Option(min=50, help="Of a larger table a random sample is compared.")
-    ] = 5000,
-    time_limit: Annotated[
-        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Stop with what is finished.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "--n-jobs", help="Folds at the same time; -1: one a core.")
-    ] = -1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0,
-    report: options.Report = None,
-    json: Json = None,
-    markdown: Markdown = None,
-    resume: Resume = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN", help="The label column.", show_default=False
+        ),
+    ],
+    columns: options.Columns,
+    reading: options.Reading,
+    design: Design,
+    how: options.Output,
 ) -> None:
     """Tell whether filling the gaps of TABLE helps to predict its label, and with what.
 
     Fillings, learners and learners that need no filling are compared by repeated cross-validation,
     in which everything is learnt inside the folds. The verdict is one sentence, with the command
-    or the Python that does it.
+    or the Python that does it. --json is written anew after every fold.
 
     Ctrl-C and --time-limit end with the folds that are finished.
 
     Example: `kernimpute compare patients.csv --target outcome --report report.html`
     """
-    from kernimpute.cli.files import check_new_file, open_table, read_with_roles
+    from kernimpute.cli.files import STANDARD, check_own_files, open_table, read_with_roles
     from kernimpute.comparison.verdict import compare as compare_candidates
     from kernimpute.core.files import before_leaving
 
-    asked = {"json": json, "markdown": markdown, "report": report}
-    outputs = {kind: path for kind, path in asked.items() if path is not None}
-    absolute = [path.absolute() for path in (table, *outputs.values())]
-    if len(set(absolute)) < len(absolute):
-        raise RefusedError("--json, --markdown and --report must be files of their own.")
-    reading = options.Reading(
-        delimiter, decimal, encoding, tuple(missing_values or ()), tuple(keep_values or ())
-    )
+    given = vars(design).copy()
+    asked = {"JSON": how.json, "Markdown": given.pop("markdown"), "report": given.pop("report")}
+    outputs = {path: what for what, path in asked.items() if path is not None}
     file = open_table(table, reading)
-    for path in outputs.values():
-        check_new_file(path, force=force or path == resume)
-    columns = {"drop": drop, "ignore": ignore, "categorical": categorical}
-    values, roles = read_with_roles(file, target, task.value, columns, reading)
+    check_own_files([table], [], asked, force=how.force, resumed=design.resume)
+    values, roles = read_with_roles(file, target, design.task.value, columns, reading)
+    groups = given.pop("groups")
     if groups is not None and groups not in values.frame.columns:
         raise RefusedError(f"--groups: there is no column {groups!r}.")
     unused = [*roles["drop"], *roles["ignore"], *([] if groups is None else [groups])]
@@ -138,69 +110,68 @@ def compare(
         raise RefusedError(f"--drop, --ignore, --groups: the label column {target!r} is needed.")
     unused = [*dict.fromkeys(unused)]
     features = values.frame.drop(columns=[target, *unused])
-    names = [part.strip() for name in methods or () for part in name.split(",")]
+    names = [part.strip() for name in given.pop("methods") for part in name.split(",")]
+    n_folds = design.folds * design.repeats
     prelude = _reading(table, target, unused, roles["categorical"], reading)
     latest: list[Comparison] = []
     start = time.perf_counter()
 
     def told(found: Comparison) -> Comparison:
         """Return a comparison that knows its table, its command and how to read the table."""
-        how = dict(found.recommendation)
-        how["command"] = _command(how, table, target)
-        if how["code"] is not None:
-            how["code"] = f"{prelude}\n{how['code']}model.fit(X, y)\n"
+        what = dict(found.recommendation)
+        what["command"] = _command(what, table, target)
+        if what["code"] is not None:
+            what["code"] = f"{prelude}\n{what['code']}model.fit(X, y)\n"
         settings = found.settings | {"command": shlex.join(["kernimpute", *sys.argv[1:]])}
         facts = {"target": target} | found.facts
-        return replace(found, recommendation=how, facts=facts, settings=settings)
+        return replace(found, recommendation=what, facts=facts, settings=settings)
 
     def after_fold(found: Comparison) -> None:
         latest.append(told(found))
-        done, of = len(found.folds), folds * repeats
-        left = (time.perf_counter() - start) / len(latest) * (of - done)
-        progress.show(f"fold {done} of {of}, about {left:.0f} s left")
-        if json is not None:
-            _write(latest[-1], {json: "json"})
+        done = len(found.folds)
+        left = (time.perf_counter() - start) / len(latest) * (n_folds - done)
+        progress.show(f"fold {done} of {n_folds}, about {left:.0f} s left")
+        if how.json is not None and how.json != STANDARD:
+            _write(latest[-1], {how.json: "JSON"})
 
-    def write() -> None:
-        if latest:
-            _write(latest[-1], {path: kind for kind, path in outputs.items()}, str(table))
+    def write() -> str | None:
+        """Write what is finished, and return what to say of it after an interrupt."""
+        if not (latest and outputs):
+            return None
+        _write(latest[-1], outputs, str(table))
+        names = ", ".join(map(str, outputs))
+        return f"{len(latest[-1].folds)} of {n_folds} folds are finished: wrote {names}."
 
-    with before_leaving(write), Progress(quiet=quiet) as progress, refusals(OSError):
+    is_interrupted = False
+    with before_leaving(write), Progress(quiet=how.quiet) as progress, refusals(OSError):
         try:
             found = compare_candidates(
                 features,
                 values.frame[target].rename(target),
                 groups=None if groups is None else values.frame[groups],
                 methods=names or None,
-                task=task.value,
                 categorical=[name for name in roles["categorical"] if name in features],
-                folds=folds,
-                repeats=repeats,
-                margin=margin,
-                permuted=permuted_labels,
-                max_rows=max_rows,
-                time_limit=time_limit,
-                resume=resume,
-                random_state=seed,
-                n_jobs=jobs,
                 callback=after_fold,
+                **{**given, "task": design.task.value},
             )
             latest.append(told(found))
         except KeyboardInterrupt:
             if not latest:
                 raise
-        write()
+            is_interrupted = True
+        written = write()
     found = latest[-1]
-    print_or_ignore(lambda: _print(found, values.cautions, [*outputs.values()], quiet=quiet))
-    if not found.complete and time_limit is None:
-        raise typer.Exit(EXIT_INTERRUPTED)
+    print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=how.quiet))
+    if is_interrupted:
+        said = written or f"the verdict is that of {len(found.folds)} of {n_folds} folds."
+        raise StoppedError(f"interrupted; {said}")
 
 
 def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> None:
     """Write a comparison to files, all or none."""
-    from kernimpute.core.files import replacing
+    from kernimpute.cli.files import replacing_outputs
 
-    with replacing(*outputs) as temporary:
+    with replacing_outputs(*outputs) as temporary:
         for path, kind in zip(temporary, outputs.values(), strict=True):
             if kind == "report":
                 from kernimpute.report import write_comparison_report
@@ -208,7 +179,7 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
                 how = found.settings["command"]
                 write_comparison_report(path, found.to_dict(), source=source, command=how)
             else:
-                text = found.to_json() if kind == "json" else found.to_markdown()
+                text = found.to_json() if kind == "JSON" else found.to_markdown()
                 path.write_text(text, encoding="utf-8")
 
 
@@ -218,14 +189,15 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
 def _print(
     found: Comparison, cautions: Sequence[str], outputs: Sequence[Path], *, quiet: bool
 ) -> None:
-    """Print warnings, facts, candidates, the verdict and what to do; quietly the verdict alone."""
+    """Print warnings, facts, candidates, verdict and what to do; quietly the verdict alone."""
     for caution in dict.fromkeys([*cautions, *found.cautions]):
         typer.echo("warning: " + " ".join(in_options(caution).split()), err=True)
+    if Path("-") in outputs:
+        return
     if not quiet:
-        facts = _facts(found)
-        width = max(len(name) for name, _ in facts)
-        lines = [f"{name:<{width}}  {text}" for name, text in facts]
-        typer.echo("\n".join([*lines, "", *_columns(found.cells()), ""]))
+        cells = found.cells()
+        scores = aligned(cells, left=(0, len(cells[0]) - 2))
+        typer.echo("\n".join([*aligned(_facts(found), left=(0, 1)), "", *scores, ""]))
     typer.echo(found.verdict)
     if quiet:
         return
@@ -239,24 +211,21 @@ def _print(
 
 def _facts(found: Comparison) -> list[tuple[str, str]]:
     """Return what one should know of the table before any candidate."""
-    facts = found.facts
+    facts, rows, p = found.facts, found.facts["rows"], found.facts["gaps_tell"]["p"]
     n_cells = facts["n_rows"] * facts["n_columns"]
     classes = ", ".join(f"{label} {n}" for label, n in list(facts["classes"].items())[:10])
     gappy = sorted(
         (one for one in facts["columns"] if one["n_gaps"]), key=lambda one: -one["share"]
     )
     most = ", ".join(f"{one['column']} {100 * one['share']:.0f} %" for one in gappy[:5])
-    rows = facts["rows"]
-    p = facts["gaps_tell"]["p"]
     telling = [one["column"] for one in gappy if one["p"] is not None and one["p"] < 0.05]
     lines = [
         ("table", f"{facts['n_rows']} rows, {facts['n_columns']} columns"),
-        ("label", f"{facts['target']} ({facts['task']}{': ' + classes if classes else ''})"),
+        ("label", f"{facts['target']} ({': '.join(filter(None, [facts['task'], classes]))})"),
         ("gaps", f"{facts['n_gaps']} of {n_cells} cells ({100 * facts['n_gaps'] / n_cells:.3g} %)"),
         (
             "by column",
-            f"{len(gappy)} of {facts['n_columns']} columns have gaps"
-            + (f": {most}" if most else ""),
+            f"{len(gappy)} of {facts['n_columns']} columns have gaps{': ' * bool(most)}{most}",
         ),
         (
             "by row",
@@ -266,29 +235,17 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
     if p is not None:
         says = "gaps tell of the label" if p < 0.01 else "no sign that gaps tell of the label"
         lines.append(("gaps and label", f"{says} (p = {p:.3f})"))
-    if telling:
-        lines.append(("", f"shares of gaps differ in {', '.join(telling[:8])}"))
-    for name, what in (("identifiers", "identifiers?"), ("disjoint_pairs", "disjoint rows")):
-        if facts[name]:
-            value = facts[name]
-            lines.append((what, ", ".join(value) if isinstance(value, list) else f"{value} pairs"))
-    if facts["n_copies"]:
-        lines.append(("copies", f"{facts['n_copies']} rows repeat another one"))
-    if facts["rare_categories"]:
-        lines.append(("rare categories", f"{len(facts['rare_categories'])} of fewer than 10 rows"))
+    for name, value in {
+        "": telling and f"shares of gaps differ in {', '.join(telling[:8])}",
+        "identifiers?": ", ".join(facts["identifiers"]),
+        "disjoint rows": facts["disjoint_pairs"] and f"{facts['disjoint_pairs']} pairs",
+        "copies": facts["n_copies"] and f"{facts['n_copies']} rows repeat another one",
+        "rare categories": facts["rare_categories"]
+        and f"{len(facts['rare_categories'])} of fewer than 10 rows",
+    }.items():
+        if value:
+            lines.append((name, value))
     return lines
-
-
-def _columns(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table as lines, its first column to the left."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            text.ljust(width) if place in (0, len(row) - 2) else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
 
 
 # ------------------------------------------------------------------------- what to do

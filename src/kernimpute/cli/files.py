@@ -10,11 +10,14 @@ import importlib.util
 import io
 import json
 import os
+import secrets
 import sys
+import tempfile
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ import pyarrow.parquet as pq
 
 from kernimpute import stream
 from kernimpute.cli.messages import RefusedError, refusals
-from kernimpute.cli.options import Reading
+from kernimpute.cli.options import Columns, Reading
 from kernimpute.cli.text import (
     LARGEST_INTEGER,
     TextStyle,
@@ -41,7 +44,7 @@ from kernimpute.cli.text import (
 )
 from kernimpute.core.arrays import BoolArray
 from kernimpute.core.checks import free_memory
-from kernimpute.core.files import replacing, temporary_folder
+from kernimpute.core.files import replacing
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import (
     Column,
@@ -53,8 +56,7 @@ from kernimpute.table.columns import (
     marker_values,
     observed_in_table,
 )
-from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import ParquetSource, index_names
+from kernimpute.table.frames import ParquetSource, as_frame, index_names, with_filled_columns
 
 STANDARD = Path("-")
 """Standard input where a table is read, and standard output where one is written, as CSV."""
@@ -70,12 +72,12 @@ _EXTENSIONS = (
 _ONE_OF = ".csv, .tsv, .jsonl (each also with .gz or .zst), .xlsx, .parquet, .feather"
 _MAGIC = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\x03\x04": ".xlsx", b"{": ".jsonl"}
 """How files of these kinds begin; standard input without such a beginning is CSV."""
-_PANDAS_READERS = {
-    **{".dta": "stata", ".sas7bdat": "sas", ".xpt": "sas", ".sav": "spss", ".json": "json"},
-    **{".pkl": "pickle", ".orc": "orc", ".h5": "hdf"},
-}
 _TO_PARQUET = "python -c \"import pandas; pandas.read_{}('{{0}}').to_parquet('{{1}}.parquet')\""
-_CONVERSIONS = {end: _TO_PARQUET.format(name) for end, name in _PANDAS_READERS.items()} | {
+_CONVERSIONS = {
+    **{f".{end}": _TO_PARQUET.format(end) for end in ("json", "orc")},
+    **{".dta": _TO_PARQUET.format("stata"), ".sav": _TO_PARQUET.format("spss")},
+    **dict.fromkeys((".sas7bdat", ".xpt"), _TO_PARQUET.format("sas")),
+    **{".pkl": _TO_PARQUET.format("pickle"), ".h5": _TO_PARQUET.format("hdf")},
     **dict.fromkeys((".xls", ".ods"), "soffice --headless --convert-to xlsx {0}"),
     **dict.fromkeys((".db", ".sqlite"), "sqlite3 -csv -header {0} 'SELECT * FROM t' > {1}.csv"),
     ".rds": "Rscript -e \"write.csv(readRDS('{0}'), '{1}.csv', row.names = FALSE)\"",
@@ -87,9 +89,6 @@ _TEXT_MEMORY = 30
 _COMPRESSION_RATIO = 10
 """Bytes of text that a compressed byte is taken for; only reading it tells the number."""
 _EXCEL_ROWS = 2**20
-
-Columns = dict[str, list[str] | None]
-"""The names that options give the roles of columns, as they are typed."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,11 @@ class TableFile:
         return tuple(
             self.cells.names if isinstance(self.cells, TextTable) else self.cells.column_names
         )
+
+
+def arrow_file(path: Path, frame: pd.DataFrame) -> TableFile:
+    """Return a table of Python's as one that was read."""
+    return TableFile(str(path), ".parquet", pa.Table.from_pandas(frame, preserve_index=False))
 
 
 def table_extension(path: Path) -> str:
@@ -145,25 +149,24 @@ def open_table(path: Path, reading: Reading) -> TableFile:
         raise RefusedError(
             f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
         )
-    source, data = str(path), b""
+    source = str(path)
     if path == STANDARD:
-        source, data = "standard input", sys.stdin.buffer.read() if sys.stdin else b""
-        data = _decompressed(data, source)
+        source = "standard input"
+        data = _decompressed(sys.stdin.buffer.read() if sys.stdin else b"", source)
         kind = next((kind for begin, kind in _MAGIC.items() if data.startswith(begin)), ".csv")
     else:
         is_other = reading.delimiter is not None and not is_table_name(path)
         kind = ".csv" if is_other else _kind_of(table_extension(path))
         if not path.exists():
             raise RefusedError(f"{path}: there is no such file.")
+        if kind in (*_DELIMITERS, ".jsonl"):
+            _check_memory(path)
+        data = _decompressed(path.read_bytes(), source, path.suffix.lower())
     if kind not in _DELIMITERS and (reading.delimiter or reading.encoding):
         raise RefusedError(f"{source}: --delimiter and --encoding are for .csv, .tsv and the like.")
     if kind in _ARROW_KINDS:
-        table = _arrow_table(io.BytesIO(data) if path == STANDARD else path, kind, source)
+        table = _arrow_table(io.BytesIO(data), kind, source)
         return TableFile(source, kind, table, tuple(index_names(table.schema)))
-    if path != STANDARD:
-        if kind != ".xlsx":
-            _check_memory(path)
-        data = _decompressed(path.read_bytes(), source, path.suffix.lower())
     decimal = reading.decimal or "."
     if kind == ".xlsx":
         return TableFile(source, kind, _sheet(data, source, decimal))
@@ -248,7 +251,7 @@ def _decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, str]:
     return text, used
 
 
-def _arrow_table(data: Path | io.BytesIO, kind: str, source: str) -> pa.Table:
+def _arrow_table(data: io.BytesIO, kind: str, source: str) -> pa.Table:
     """Return the table of a Parquet or Feather file."""
     try:
         if kind == ".parquet":
@@ -349,43 +352,55 @@ def check_excel(path: object) -> None:
 @contextlib.contextmanager
 def replacing_outputs(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Give a temporary file for each output, and put all in place if the block ends well."""
-    if STANDARD not in paths:
-        with replacing(*paths) as temporary:
-            yield temporary
-        return
-    with temporary_folder() as folder:
-        standard = folder / "standard_output"
+    standard = Path(tempfile.gettempdir(), f"kernimpute.{secrets.token_hex(8)}")
+    try:
         with replacing(*(standard if path == STANDARD else path for path in paths)) as temporary:
             yield temporary
         if standard.exists():
-            try:
-                sys.stdout.buffer.write(standard.read_bytes())
-                sys.stdout.buffer.flush()
-            except BrokenPipeError:
-                # Whoever read our output has left; else Python would try again when it exits.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.stdout.buffer.write(standard.read_bytes())
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left; else Python would try again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        standard.unlink(missing_ok=True)
 
 
-def check_new_file(path: Path, *, force: bool) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path == STANDARD:
+def check_new_file(path: Path, *, force: bool, is_folder: bool = False) -> None:
+    """Refuse a file or folder that cannot be written, before any work is done."""
+    if path == STANDARD and not is_folder:
         if sys.stdout is None:
             raise RefusedError("standard output is closed.")
         return
     folder = path.parent
     if not folder.is_dir():
         raise RefusedError(f"{path}: there is no directory {str(folder)!r}.")
-    if path.is_dir():
+    if path.is_dir() and not is_folder:
         raise RefusedError(f"{path} is a directory.")
-    check_replaceable(path, force=force)
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
     if not os.access(folder, os.W_OK):
         raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
 
 
-def check_replaceable(path: Path, *, force: bool) -> None:
-    """Refuse an output that exists and may not be replaced."""
-    if path.exists() and not force:
-        raise RefusedError(f"{path} exists: give another name, or --force to replace it.")
+def check_own_files(
+    read: Iterable[Path],
+    written: Iterable[Path],
+    beside: Mapping[str, Path | None],
+    *,
+    force: bool,
+    resumed: Path | None = None,
+) -> None:
+    """Refuse files to write `beside` others that are one of them, or cannot be written."""
+    taken = {path.absolute() for path in written}
+    taken |= {path.absolute() for path in read if path != STANDARD}
+    for what, path in beside.items():
+        if path is not None:
+            if path.absolute() in taken:
+                name = "standard output" if path == STANDARD else path
+                raise RefusedError(f"{name}: the {what} must be a file of its own.")
+            check_new_file(path, force=force or path == resumed)
+            taken.add(path.absolute())
 
 
 def check_storable(
@@ -398,28 +413,19 @@ def check_storable(
         if len(frame) >= _EXCEL_ROWS:
             raise RefusedError(f"{path}: a sheet has at most {_EXCEL_ROWS} rows: write CSV.")
     if isinstance(file.cells, TextTable):
-        if kind in _ARROW_KINDS:
-            _check_integers(frame.drop(columns=[*dropped]))
+        for name, column in frame.items() if kind in _ARROW_KINDS else ():
+            is_large = (is_number(value) and abs(value) > LARGEST_INTEGER for value in column)
+            if name not in dropped and column.dtype == object and any(is_large):
+                raise RefusedError(
+                    f"column {name!r} holds whole numbers beyond 64 bits, which Parquet cannot "
+                    "hold: write CSV, or ignore the column, which keeps it as text."
+                )
         return
-    if kind in _ARROW_KINDS:
-        return
-    for column in file.cells.schema:
+    for column in file.cells.schema if kind not in _ARROW_KINDS else ():
         if column.name not in dropped and pa.types.is_nested(column.type):
             raise RefusedError(
                 f"column {column.name!r} holds {column.type} values, which a text file cannot "
                 f"hold: drop it (--drop '{column.name}') or write Parquet."
-            )
-
-
-def _check_integers(frame: pd.DataFrame) -> None:
-    """Refuse whole numbers that Parquet cannot hold, because floats would not tell them apart."""
-    for name, column in frame.items():
-        if column.dtype == object and any(
-            is_number(value) and abs(value) > LARGEST_INTEGER for value in column
-        ):
-            raise RefusedError(
-                f"column {name!r} holds whole numbers beyond 64 bits, which Parquet cannot hold: "
-                "write CSV, or ignore the column, which keeps it as text."
             )
 
 
@@ -428,8 +434,8 @@ def write_table(
     extension: str,
     file: TableFile,
     filled: pd.DataFrame,
-    cells: Mapping[Hashable, BoolArray],
-    decimals: Mapping[str, int | None],
+    cells: Mapping[Hashable, BoolArray] = MappingProxyType({}),
+    decimals: Mapping[str, int | None] = MappingProxyType({}),
 ) -> None:
     """Write the filled rows of a file, without its dropped columns.
 
@@ -438,7 +444,12 @@ def write_table(
     """
     kind = _kind_of(extension)
     if kind in _ARROW_KINDS:
-        table = _filled_arrow(file, filled, cells)
+        if isinstance(file.cells, TextTable):
+            table = pa.Table.from_pandas(filled, preserve_index=False)
+        else:
+            # Columns without fills are as they came.
+            kept = file.cells.select(list(map(str, filled.columns)))
+            table = with_filled_columns(kept, filled, map(str, cells))
         if kind == ".parquet":
             pq.write_table(table, path)
         else:
@@ -545,42 +556,23 @@ def _excel(rows: Iterable[tuple[Any, ...]]) -> bytes:
     return data.getvalue()
 
 
-def _filled_arrow(file: TableFile, filled: pd.DataFrame, cells: Collection[Hashable]) -> pa.Table:
-    """Return the filled table for Parquet; columns without fills are as they came."""
-    if isinstance(file.cells, TextTable):
-        _check_integers(filled)
-        return pa.Table.from_pandas(filled, preserve_index=False)
-    kept = set(map(str, filled.columns))
-    table = file.cells.drop_columns([name for name in file.names if name not in kept])
-    return with_filled_columns(table, filled, map(str, cells))
-
-
 # ------------------------------------------------------------------------- by the options
 
 
 def streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
     """Return whether a table is filled block by block: Parquet to Parquet, and large."""
+    is_parquet = [path.name.lower().endswith(".parquet") for path in (table, output)]
     if table.is_dir():
+        if is_table_name(output) and not is_parquet[1]:
+            raise RefusedError(
+                f"{output}: a folder gives a folder of Parquet files; give it a name without an "
+                "extension."
+            )
         return True
-    if not (_is_parquet(table) and _is_parquet(output) and table.exists()):
+    if not (all(is_parquet) and table.exists()):
         return False
     with refusals():
         return scheduler is not None or ParquetSource(table).n_rows > stream.SAMPLE_ROWS
-
-
-def check_stream_output(table: Path, output: Path, *, force: bool) -> None:
-    """Refuse an output that exists, or that no folder can become."""
-    check_replaceable(output, force=force)
-    if table.is_dir() and is_table_name(output) and not _is_parquet(output):
-        raise RefusedError(
-            f"{output}: a folder gives a folder of Parquet files; give it a name without an "
-            "extension."
-        )
-
-
-def _is_parquet(path: Path) -> bool:
-    """Return whether a path is a Parquet file by its name."""
-    return path.name.lower().endswith(".parquet")
 
 
 def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> dict[str, Any]:
@@ -591,9 +583,9 @@ def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> 
     roles: dict[str, Any] = {"auto": False}
     with refusals():
         check_column_names("target", [] if target is None else [target], names)
-        for role, values in columns.items():
+        for role, values in vars(columns).items():
             chosen: list[str] = []
-            for value in values or ():
+            for value in values:
                 is_name = value in names
                 chosen += [value] if is_name else [part.strip() for part in value.split(",")]
             if role == "categorical" and "auto" in chosen and "auto" not in names:

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,25 +23,26 @@ import typer
 from kernimpute import __version__
 
 if TYPE_CHECKING:
+    from kernimpute.cli.options import Output
     from kernimpute.core.status import Record
 
-EXIT_OK = 0
-"""The output is written (also where the solver stopped early: a warning says so)."""
-EXIT_REFUSED = 1
-"""The input, its data or the output file is refused; nothing is written."""
-EXIT_USAGE = 2
-"""The command line itself is wrong: no such option, a value out of its range."""
-EXIT_FAULT = 3
-"""A fault of kernimpute; nothing is written."""
-EXIT_INTERRUPTED = 130
-"""Interrupted (Ctrl-C); nothing is written."""
+# docs/cli.md says what each code means.
+EXIT_REFUSED, EXIT_USAGE, EXIT_FAULT, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 # Typer bundles its own copy of click in some versions; all of them publish only this subclass.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+class StoppedError(Exception):
+    """An interrupt after which something is written; the message says what."""
+
+    code = EXIT_INTERRUPTED
+
+
 class RefusedError(Exception):
     """Something that a command cannot work with; the message says what, and what to do."""
+
+    code = EXIT_REFUSED
 
 
 @contextlib.contextmanager
@@ -60,14 +61,11 @@ def report_error(error: BaseException) -> int:
     """Print one line on stderr for an error, and return its exit code."""
     if isinstance(error, _UsageError):
         # Some versions of Typer check choices by a library that puts these words in front.
-        message = str(getattr(error, "format_message", error.__str__)()).replace(
-            "Value error, ", ""
-        )
-        context = getattr(error, "ctx", None)
-        path = "kernimpute" if context is None else context.command_path
-        return _ended(EXIT_USAGE, f"{message} (see {path} --help)")
-    if isinstance(error, RefusedError):
-        return _ended(EXIT_REFUSED, str(error))
+        text = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
+        path = getattr(getattr(error, "ctx", None), "command_path", "kernimpute")
+        return _ended(EXIT_USAGE, f"{text} (see {path} --help)")
+    if isinstance(error, (RefusedError, StoppedError)):
+        return _ended(error.code, str(error))
     if isinstance(error, MemoryError):
         return _ended(EXIT_REFUSED, str(error) or "not enough memory for a table of this size.")
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
@@ -75,7 +73,7 @@ def report_error(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         # Whoever read our output has left, and the output file is written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return 0
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return _ended(EXIT_REFUSED, f"{where}{error.strerror or error}.")
@@ -114,14 +112,13 @@ _OPTIONS = {
 _NAMED = re.compile(
     # "The 'eta' parameter of impute_table", "subset_size=500", "drop: the label", "in drop",
     # "(b) tol is below", "max_memory".
-    rf"The '(?P<parameter>{'|'.join(_OPTIONS)})' parameter of \w+"
-    rf"|\b(?P<assigned>{'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
-    rf"|^(?P<first>{'|'.join(_OPTIONS)})(?=: )"
-    r"|(?:(?<=\bin )|(?<=\bas ))(?P<listed>drop|ignore|categorical)\b"
-    r"|(?<=\) )(?P<cause>tol|eta)(?= is )"
-    rf"|(?<![\w'-])(?P<bare>{'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
+    rf"The '({'|'.join(_OPTIONS)})' parameter of \w+"
+    rf"|\b({'|'.join(_OPTIONS)})=(?P<value>'[^']*'|[\w.+-]*\w)?"
+    rf"|^({'|'.join(_OPTIONS)})(?=: )"
+    r"|(?:(?<=\bin )|(?<=\bas ))(drop|ignore|categorical)\b"
+    r"|(?<=\) )(tol|eta)(?= is )"
+    rf"|(?<![\w'-])({'|'.join(name for name in _OPTIONS if '_' in name)})\b(?!')"
 )
-_GROUPS = ("parameter", "assigned", "first", "listed", "cause", "bare")
 
 
 def in_options(message: str) -> str:
@@ -132,7 +129,7 @@ def in_options(message: str) -> str:
     """
 
     def option(match: re.Match[str]) -> str:
-        name = _OPTIONS[next(match[group] for group in _GROUPS if match[group])]
+        name = _OPTIONS[next(filter(None, match.groups()))]
         value = (match["value"] or "").strip("'")
         return name if value in ("", "True") else f"{name} {value}"
 
@@ -169,8 +166,16 @@ class Progress:
         self.show("")
 
     def callback(self, record: Record) -> bool:
-        """Show a round, and let the solver continue."""
-        self.show(progress_text(record))
+        """Show stage, round, objective and certificate, and let the solver continue."""
+        parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
+        if record.note == "compiling":
+            parts = [f"{record.stage}: {record.note}"]
+        if not math.isnan(record.objective):
+            parts.append(f"objective {record.objective:.6g}")
+        if not math.isnan(record.gap):
+            # The one-stage variant is certified by the slope that is left, not by a gap.
+            parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
+        self.show(", ".join(parts))
         return False
 
     def show(self, text: str) -> None:
@@ -202,26 +207,6 @@ class Progress:
         ]
 
 
-def progress_text(record: Record) -> str:
-    """Return stage, round, objective and certificate, as far as a round has them.
-
-    >>> from kernimpute.core.status import Record
-    >>> progress_text(Record(iteration=7, objective=12.5, gap=0.002, stage="Stage I"))
-    'Stage I: round 7, objective 12.5, gap 0.002'
-    >>> progress_text(Record(iteration=0, stage="Stage II", note="compiling"))
-    'Stage II: compiling'
-    """
-    if record.note == "compiling":
-        return f"{record.stage}: {record.note}"
-    parts = [f"{record.stage or 'solving'}: round {record.iteration}"]
-    if not math.isnan(record.objective):
-        parts.append(f"objective {record.objective:.6g}")
-    if not math.isnan(record.gap):
-        # The one-stage variant is certified by the slope that is left, not by a gap.
-        parts.append(f"{'slope' if record.stage == 'direct' else 'gap'} {record.gap:.2g}")
-    return ", ".join(parts)
-
-
 @dataclass(frozen=True)
 class Summary:
     """What a run did, in words and numbers."""
@@ -229,28 +214,33 @@ class Summary:
     facts: Sequence[tuple[str, str]]  # "seconds" is one of them
     outputs: Sequence[Path]
     n_rows: int
-    notes: Sequence[str] = ()
-    warnings: Sequence[str] = ()
-    filled: Mapping[Hashable, int] | None = None  # cells, by column
+    notes: Sequence[str]
+    warnings: Sequence[str]
+    filled: Mapping[Hashable, int]  # cells, by column
 
-    def as_text(self) -> str:
-        """Return it for people."""
-        width = max(len(name) for name, _ in self.facts)
-        lines = [f"{name:<{width}}  {text}" for name, text in self.facts]
+    @classmethod
+    def of(cls, done: Any, outputs: Sequence[Path], more: Sequence[str] = ()) -> Self:
+        """Return that of a `TableImputation` or `ParquetImputation`, with more warnings."""
+        cautions = [*done.warnings, *more]
+        return cls(done.facts, outputs, done.n_rows, done.notes, cautions, done.filled)
+
+    def as_text(self, *more: Path | None) -> str:
+        """Return it for people, who are told of further files too."""
+        lines = aligned(self.facts, left=(0, 1))
         if self.filled:
             lines.extend(["", *_columns(self.filled, self.n_rows), ""])
         lines.extend(f"note: {note}" for note in self.notes)
-        lines.extend(f"wrote {path}" for path in self.outputs if path != Path("-"))
+        written = (path for path in (*self.outputs, *more) if path not in (None, Path("-")))
+        lines.extend(f"wrote {path}" for path in written)
         return "\n".join(lines)
 
     def as_json(self) -> str:
         """Return it for programs."""
         facts = dict(self.facts)
-        seconds = float(facts.pop("seconds"))
-        filled = {str(name): count for name, count in (self.filled or {}).items()}
+        filled = {str(name): count for name, count in self.filled.items()}
         document = {
             "version": __version__,
-            "seconds": seconds,
+            "seconds": float(facts.pop("seconds")),
             "n_rows": self.n_rows,
             "n_filled": sum(filled.values()),
             "filled": filled,
@@ -259,11 +249,12 @@ class Summary:
             "warnings": [*self.warnings],
             "outputs": [*map(str, self.outputs)],
         }
-        return json.dumps(document, indent=2, allow_nan=False)
+        return dumps(document, indent=2, allow_nan=False)
 
 
-def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
+def print_done(done: Summary, how: Output) -> None:
     """Print warnings and summary; the output is written, so nothing of this may fail the run."""
+    from kernimpute.core.files import replacing
 
     def print_all() -> None:
         # A status tells which parameter to change.
@@ -275,10 +266,18 @@ def print_done(done: Summary, *, quiet: bool, as_json: bool = False) -> None:
         said = replace(done, facts=facts, notes=[*map(in_options, done.notes)], warnings=cautions)
         for caution in cautions:
             typer.echo(f"warning: {caution}", err=True)
-        if as_json or not quiet:
+        if how.json == Path("-"):
+            typer.echo(said.as_json())
+            return
+        if how.json is not None:
+            try:
+                with replacing(how.json) as (temporary,):
+                    temporary.write_text(f"{said.as_json()}\n", encoding="utf-8")
+            except OSError as error:
+                typer.echo(f"warning: {error.filename}: {error.strerror}", err=True)
+        if not how.quiet:
             # Standard output is for the table alone, where it is written there.
-            is_taken = Path("-") in done.outputs
-            typer.echo(said.as_json() if as_json else said.as_text(), err=is_taken)
+            typer.echo(said.as_text(how.json), err=Path("-") in done.outputs)
 
     print_or_ignore(print_all)
 
@@ -304,5 +303,16 @@ def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
     if len(filled) > _MOST_COLUMNS:
         rest = list(filled.values())[_MOST_COLUMNS:]
         rows.append((f"and {len(rest)} more columns", str(sum(rest)), ""))
-    width = max(len(name) for name, _, _ in rows)
-    return [f"{name:<{width}}  {count:>12}  {share:>12}".rstrip() for name, count, share in rows]
+    return aligned(rows, left=(0,))
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Return rows of cells as lines, all columns but the `left` ones aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            text.ljust(width) if place in left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

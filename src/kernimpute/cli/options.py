@@ -1,80 +1,71 @@
-"""The options that several commands have: their types, their checks and their help.
+"""The options of the commands: their types, their checks and their help, in groups.
 
 `--help` imports this: nothing here may import NumPy or what fills tables.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-
-class TaskName(StrEnum):
-    """What the label is."""
-
-    AUTO = "auto"
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
+TaskName = StrEnum("TaskName", ["AUTO", "CLASSIFICATION", "REGRESSION"])
+GuidanceName = StrEnum("GuidanceName", ["DIRECT", "ANCHORED", "PAPER", "APPENDIX", "RELEASED"])
+ReferenceName = StrEnum("ReferenceName", ["JOINT", "MEAN"])
+UnknownName = StrEnum("UnknownName", ["KEEP", "ERROR"])
 
 
-class GuidanceName(StrEnum):
-    """How labels guide the fills: the variants of the paper's method."""
-
-    DIRECT = "direct"
-    ANCHORED = "anchored"
-    PAPER = "paper"
-    APPENDIX = "appendix"
-    RELEASED = "released"
+def option(text: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """Return a dataclass's field for an option with a help text; a list is repeatable."""
+    metadata = {"option": typer.Option(default, *names, help=text, **more)}
+    if isinstance(default, list):
+        return field(default_factory=list, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
-class ReferenceName(StrEnum):
-    """What fills without guidance, and what guidance starts from."""
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with each parameter that is a dataclass spread out into its options."""
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for one in inspect.signature(command, eval_str=True).parameters.values():
+        one = one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        if not is_dataclass(one.annotation):
+            parameters.append(one)
+            continue
+        groups[one.name], types = one.annotation, get_type_hints(one.annotation)
+        for part in fields(one.annotation):
+            kind, default = types[part.name], part.metadata["option"]
+            parameters.append(one.replace(name=part.name, annotation=kind, default=default))
 
-    JOINT = "joint"
-    MEAN = "mean"
+    def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{part.name: values.pop(part.name) for part in fields(group)})
+        command(**values)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
-class UnknownName(StrEnum):
-    """What is done with a category that the model does not know."""
-
-    KEEP = "keep"
-    ERROR = "error"
+# ------------------------------------------------------------------------- checks
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How the cells of a table file are read; each text for all columns, or COLUMN=TEXT."""
+def _check(is_right: Callable[[Any], bool], problem: str) -> Callable[[Any], Any]:
+    """Return a check of a value for the parser."""
 
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    missing_values: tuple[str, ...] = ()
-    keep_values: tuple[str, ...] = ()
-
-
-def _must_be(
-    what: str, is_right: Callable[[float], bool]
-) -> Callable[[float | None], float | None]:
-    """Return a check of a number for the parser."""
-
-    def checked(value: float | None) -> float | None:
+    def checked(value: Any) -> Any:
         if value is not None and not is_right(value):
-            raise typer.BadParameter(f"{value:g} is not {what}.")
+            shown = repr(value) if isinstance(value, str) else f"{value:g}"
+            raise typer.BadParameter(f"{shown} is {problem}.")
         return value
 
     return checked
-
-
-def _jobs(value: int | None) -> int | None:
-    if value == 0:
-        raise typer.BadParameter("0 is no number of jobs: 1 or more, or -1 for all cores.")
-    return value
 
 
 def _kernel(name: str | None) -> str | None:
@@ -92,12 +83,6 @@ def _delimiter(value: str | None) -> str | None:
     return character
 
 
-def _decimal(value: str | None) -> str | None:
-    if value not in (None, ".", ","):
-        raise typer.BadParameter(f"{value!r} is not '.' or ','.")
-    return value
-
-
 def _encoding(value: str | None) -> str | None:
     try:
         "".encode(value or "utf-8")
@@ -106,7 +91,10 @@ def _encoding(value: str | None) -> str | None:
     return value
 
 
-_is_positive = _must_be("a positive number", lambda value: 0.0 < value < math.inf)
+_is_positive = _check(lambda value: 0.0 < value < math.inf, "not a positive number")
+
+
+# ------------------------------------------------------------------------- files
 
 Table = Annotated[
     Path,
@@ -116,31 +104,11 @@ Table = Annotated[
         "standard input; a folder of .parquet for impute only.",
     ),
 ]
-Model = Annotated[
-    Path,
-    typer.Argument(
-        help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
-        metavar="MODEL",
-    ),
-]
-NewRows = Annotated[
-    Path,
-    typer.Argument(
-        metavar="NEW",
-        help="The rows: a table file as for `fit`, - for standard input, or a folder of .parquet.",
-    ),
-]
-FilledTable = Annotated[
+NewTable = Annotated[
     Path,
     typer.Option(
-        "--output",
-        "-o",
-        metavar="OUT",
-        help="The filled table to write; - for CSV on standard output.",
+        "--output", "-o", metavar="OUT", help="The table to write; - for CSV on standard output."
     ),
-]
-PredictedTable = Annotated[
-    Path, typer.Option("--output", "-o", metavar="OUT", help="The rows with predictions to write.")
 ]
 NewModel = Annotated[
     Path,
@@ -151,205 +119,211 @@ NewModel = Annotated[
         help="The model to write; .skops is added to a bare name.",
     ),
 ]
-Report = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Also write a report.")]
-Mask = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Also write a table of the rows and columns of OUT: True where a cell was filled, "
-        "else False.",
-    ),
-]
-Draws = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="M",
-        help="Also write M tables whose gaps are drawn at random, beside OUT: out.1.csv, ...",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
+
+# ------------------------------------------------------------------------- groups
+
+
+@dataclass(frozen=True)
+class Label:
+    """The label column, and what it is."""
+
+    target: str | None = option(
+        "The label column: never filled, and used with --guidance only. By default every "
+        "column is filled and used.",
         "--target",
         "-t",
         metavar="COLUMN",
-        help="The label column: never filled, and used with --guidance only. By default every "
-        "column is filled and used.",
-    ),
-]
-Task = Annotated[
-    TaskName, typer.Option(help="What the label is, with --guidance; auto decides by its values.")
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
+    )
+    task: TaskName = option(
+        "What the label is, with --guidance; auto decides by its values.", default=TaskName.AUTO
+    )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are not used, and those of codes; as they are typed."""
+
+    ignore: list[str] = option(
+        "Keep this column as it is and do not use it (identifiers). Repeatable; also a,b,c.",
+        default=[],
         metavar="COLUMN",
-        help="Keep this column as it is and do not use it (identifiers). Repeatable; also a,b,c.",
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
+    )
+    drop: list[str] = option(
+        "Do not use this column, and leave it out of what is written. Repeatable; also a,b,c.",
+        default=[],
         metavar="COLUMN",
-        help="Do not use this column, and leave it out of what is written. Repeatable; also a,b,c.",
-    ),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="These numbers are codes. Repeatable; also a,b,c. auto: those of columns of at most "
+    )
+    categorical: list[str] = option(
+        "These numbers are codes. Repeatable; also a,b,c. auto: those of columns of at most "
         "ten whole numbers that each occur twice on average.",
-    ),
-]
-MissingValues = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TEXT",
-        help="A cell with this text is a gap, besides empty cells, NA, NaN and null; "
-        "COLUMN=TEXT: in one column. Repeatable.",
-    ),
-]
-KeepValues = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TEXT",
-        help="Cells of text columns with this text, such as NA, are no gaps; COLUMN=TEXT: in one "
-        "column. Repeatable.",
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
+        default=[],
+        metavar="COLUMN",
+    )
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the cells of a text file are written."""
+
+    delimiter: str | None = option(
+        "What separates the cells of a text file, such as ; or tab. By default what its "
+        "header does. With it the file may have any extension.",
         metavar="CHARACTER",
         callback=_delimiter,
-        help="What separates the cells of a text file, such as ; or tab. By default what its "
-        "header does. With it the file may have any extension.",
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MARK", callback=_decimal, help="Decimal mark: . or ,; by default a point."
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
+    )
+    decimal: str | None = option(
+        "Decimal mark: . or ,; by default a point.",
+        metavar="MARK",
+        callback=_check(lambda mark: mark in (".", ","), "not '.' or ','"),
+    )
+    encoding: str | None = option(
+        "Encoding of a text file, such as latin-1; by default UTF-8, or UTF-16 by its mark.",
         metavar="NAME",
         callback=_encoding,
-        help="Encoding of a text file, such as latin-1; by default UTF-8, or UTF-16 by its mark.",
-    ),
-]
-Guidance = Annotated[
-    GuidanceName | None,
-    typer.Option(
-        help="Let labels guide the fills of their rows, by a variant of the paper's method; by "
+    )
+
+
+@dataclass(frozen=True)
+class Reading(Format):
+    """How the cells of a table file are read; each text for all columns, or COLUMN=TEXT."""
+
+    missing_values: list[str] = option(
+        "A cell with this text is a gap, besides empty cells, NA, NaN and null; COLUMN=TEXT: "
+        "in one column. Repeatable.",
+        default=[],
+        metavar="TEXT",
+    )
+    keep_values: list[str] = option(
+        "Cells of text columns with this text, such as NA, are no gaps; COLUMN=TEXT: in one "
+        "column. Repeatable.",
+        default=[],
+        metavar="TEXT",
+    )
+
+
+@dataclass(frozen=True)
+class Method:
+    """Parameters of `KernelImputer`, by their names there; None leaves its own default."""
+
+    guidance: GuidanceName | None = option(
+        "Let labels guide the fills of their rows, by a variant of the paper's method; by "
         "default they do not. --task, and the options from --kernel to --max-memory, are for "
         "guidance and refused without it."
-    ),
-]
-Reference = Annotated[
-    ReferenceName | None,
-    typer.Option(
-        help="What fills gaps, and what guidance starts from: a joint normal of all columns, which "
-        "is the default, or column means."
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Seed of all that is random; by default 0.")
-]
-Kernel = Annotated[
-    str | None,
-    typer.Option(
+    )
+    reference: ReferenceName | None = option(
+        "What fills gaps, and what guidance starts from: a joint normal of all columns, which"
+        " is the default, or column means."
+    )
+    random_state: int | None = option("Seed of all that is random; by default 0.", "--seed", min=0)
+    kernel: str | None = option(
+        "A kernel of `kernimpute.kernels`, such as linear; by default gaussian.",
         metavar="NAME",
         callback=_kernel,
-        help="A kernel of `kernimpute.kernels`, such as linear; by default gaussian.",
-    ),
-]
-Penalty = Annotated[
-    float | None,
-    typer.Option("--C", callback=_is_positive, help="The penalty of the machine; by default 1."),
-]
-Gamma = Annotated[
-    float | None,
-    typer.Option(
+    )
+    C: float | None = option(
+        "The penalty of the machine; by default 1.", "--C", callback=_is_positive
+    )
+    gamma: float | None = option(
+        "The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
         callback=_is_positive,
-        help="The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
-    ),
-]
-Eta = Annotated[
-    float | None,
-    typer.Option(
-        callback=_must_be("a positive number", lambda value: value > 0.0),
-        help=(
-            "Pull towards the reference, up to inf. By default 16 C / (observed share), for a "
-            "quantity 256 C / (observed share); for other guidance than direct the norm of the "
-            "coefficients."
-        ),
-    ),
-]
-Tol = Annotated[
-    float | None,
-    typer.Option(
-        callback=_must_be("a number of at least 0", lambda value: 0.0 <= value < math.inf),
-        help="Stop where the gap (direct: the slope) is below this; by default the guidance's own.",
-    ),
-]
-MaxIter = Annotated[
-    int | None,
-    typer.Option(min=1, help="Stop after so many rounds; by default the guidance's own number."),
-]
-SubsetSize = Annotated[
-    int | None,
-    # As `core.checks.SMALLEST_SUBSET`.
-    typer.Option(min=10, help="Impute larger tables by subsets of at most so many rows."),
-]
-MaxMemory = Annotated[
-    float | None,
-    typer.Option(
-        callback=_must_be("a share in (0, 1]", lambda value: 0.0 < value <= 1.0),
-        help="Share of the free memory that may be taken; by default 0.75.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
+    )
+    eta: float | None = option(
+        "Pull towards the reference, up to inf. By default 16 C / (observed share), for a "
+        "quantity 256 C / (observed share); for other guidance than direct the norm of the "
+        "coefficients.",
+        callback=_check(lambda value: value > 0.0, "not a positive number"),
+    )
+    tol: float | None = option(
+        "Stop where the gap (direct: the slope) is below this; by default the guidance's own.",
+        callback=_check(lambda value: 0.0 <= value < math.inf, "not a number of at least 0"),
+    )
+    max_iter: int | None = option(
+        "Stop after so many rounds; by default the guidance's own number.", min=1
+    )
+    subset_size: int | None = option(
+        "Impute larger tables by subsets of at most so many rows.", min=10
+    )
+    max_memory: float | None = option(
+        "Share of the free memory that may be taken; by default 0.75.",
+        callback=_check(lambda value: 0.0 < value <= 1.0, "not a share in (0, 1]"),
+    )
+    n_jobs: int | None = option(
+        "With --subset-size, subsets at the same time; for impute with --scheduler local, its"
+        " worker processes. -1: one a core.",
         "--jobs",
         "--n-jobs",
-        callback=_jobs,
-        help="With --subset-size, subsets at the same time; for impute with --scheduler local, its "
-        "worker processes. -1: one a core.",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Fill the files of a Parquet folder on Dask's workers: local, or tcp://host:port.",
-    ),
-]
-Predict = Annotated[
-    bool,
-    typer.Option(
-        "--predict",
-        help="Also learn to predict the label, for `kernimpute predict`; --task says what it is.",
-    ),
-]
-Unknown = Annotated[
-    UnknownName,
-    typer.Option(help="Categories that the model does not know: keep and not use, or refuse."),
-]
-Trust = Annotated[
-    bool,
-    typer.Option(
+        callback=_check(bool, "no number of jobs: 1 or more, or -1 for all cores"),
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Return what is given; names of choices as text, because messages quote them."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: str(one) if isinstance(one, StrEnum) else one for name, one in given.items()}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What `impute` writes beside the filled table."""
+
+    report: Path | None = option("Also write a report.", metavar="FILE.html")
+    mask: Path | None = option(
+        "Also write a table of the rows and columns of OUT: True where a cell was filled, else "
+        "False.",
+        metavar="FILE",
+    )
+    draws: int | None = option(
+        "Also write M tables whose gaps are drawn at random, beside OUT: out.1.csv, ...",
+        metavar="M",
+        min=1,
+    )
+
+
+@dataclass(frozen=True)
+class Use:
+    """Which model is used, and how."""
+
+    model: Path = field(
+        metadata={
+            "option": typer.Argument(
+                metavar="MODEL",
+                help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+            )
+        }
+    )
+    new: Path = field(
+        metadata={
+            "option": typer.Argument(
+                metavar="NEW",
+                help="The rows: a table file as for `fit`, - for standard input, or a folder of "
+                ".parquet.",
+            )
+        }
+    )
+    output: Path = option(
+        "The table to write; - for CSV on standard output.",
+        "--output",
+        "-o",
+        default=...,
+        metavar="OUT",
+    )
+    unknown: UnknownName = option(
+        "Categories that the model does not know: keep and not use, or refuse.",
+        default=UnknownName.KEEP,
+    )
+    trust: bool = option(
+        "Open MODEL even if it holds types that kernimpute does not know, which can run code.",
         "--trust",
-        help="Open MODEL even if it holds types that kernimpute does not know, which can run code.",
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress, no summary; warnings stay.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Write the summary to standard output as JSON.")]
+        default=False,
+    )
+
+
+@dataclass(frozen=True)
+class Output:
+    """How files are written, and what is said of them."""
+
+    force: bool = option("Replace existing files.", "--force", default=False)
+    quiet: bool = option("No progress, no summary; warnings stay.", "--quiet", "-q", default=False)
+    json: Path | None = option(
+        "Also write the summary as JSON; - for standard output, in place of the text.",
+        metavar="FILE",
+    )

@@ -1,23 +1,7 @@
 """Text tables: the exact text of every cell, and the values that the cells stand for.
 
-A CSV or TSV is one, and so are a sheet and JSON lines, whose cells are read by their text too. A
-cell, without its outer blanks, is
-
-- a **gap**, as `kernimpute.table.columns` decides;
-- a **number**: digits with an optional sign, decimal point (or comma, if the user says so) and
-  exponent.
-
-A column holds
-
-- **codes**, which are categories, if the user says so, or if its numbers are whole and padded with
-  zeros (007): more than one in twenty of them, in two cells at least or in a column of equal width;
-- **numbers**, if more than half of its cells look like numbers. Then any other text is refused
-  with its line, a number with a comma (12,5 or 1,200) included;
-- **categories** otherwise.
-
-A filled number is written like its neighbours: whole numbers as such if every observed cell is
-one, otherwise with the decimals of the column's longest cell, and in full if the column uses
-exponents.
+A CSV or TSV is one, and so are a sheet and JSON lines, whose cells are read by their text too. What
+makes a cell a gap and a column one of numbers, codes or categories stands in docs/cli.md.
 """
 
 from __future__ import annotations
@@ -105,6 +89,10 @@ class TextTable:
     def cells(self, place: int) -> list[str]:
         """Return the text of a column's cells."""
         return [row[place] for row in self.rows]
+
+    def stripped(self, place: int) -> Texts:
+        """Return the text of a column's cells without outer blanks."""
+        return np.array([row[place].strip() for row in self.rows], dtype=object)
 
     def where(self, row: Any, name: str) -> str:
         """Return where a cell stands, for a message."""
@@ -282,19 +270,19 @@ def infer_values(
     cautions, notes, codes = list(table.cautions), list(table.notes), []
     markers = Markers(reading, table.names)
     for place, name in enumerate(table.names):
-        texts = _stripped(table.cells(place))
+        texts = table.stripped(place)
         if name in unused:
             columns[name] = _text_series(texts, texts == "")
             continue
         gaps = markers.gaps(name, texts, keep=False)
-        plain = _with_points(texts, table.style.decimal)
-        numbers = _as_numbers(plain)
+        plain, numbers = _read_numbers(texts, table.style.decimal)
         with_comma = np.array([bool(_COMMA_NUMBER.fullmatch(text)) for text in plain], dtype=bool)
         looks_numeric = ~gaps & (~np.isnan(numbers) | with_comma)
         n_present, n_numeric = int((~gaps).sum()), int(looks_numeric.sum())
         numeric = plain[looks_numeric]
         padded = [row for row, text in enumerate(plain) if _CODE.fullmatch(text) and not gaps[row]]
-        is_code = _are_codes(numeric, len(padded)) and all(map(_is_whole, numeric))
+        is_code = all(map(_is_whole, numeric)) and 20 * len(padded) > len(numeric)
+        is_code &= len(padded) > 1 or len(set(map(len, numeric))) == 1
         is_forced = name in categorical
         if is_forced or is_code or 2 * n_numeric <= n_present:
             if markers.kept[name]:
@@ -304,11 +292,14 @@ def infer_values(
                 codes.append(name)
             words = pd.unique(texts[gaps & (texts != "")]).tolist()
             said = f"taken for gaps in the text column {name!r}: {listed(words)}"
-            unnamed = [word for word in words if word not in markers.missing[name]]
-            code = _like_codes(unnamed, pd.unique(texts[~gaps]).tolist())
-            if code is not None:
-                remedy = f"--keep-values '{name}={code}' keeps it"
-                cautions.append(f"{said}, though {code!r} is like its other values: {remedy}")
+            # A marker of the width that all of several values have, as NA has beside DE.
+            values = pd.unique(texts[~gaps])
+            widths = set(map(len, values)) if len(values) > 2 else set()
+            unnamed = (word for word in words if word not in markers.missing[name])
+            like = [word for word in unnamed if word.isalpha() and {len(word)} == widths]
+            if like:
+                remedy = f"--keep-values '{name}={like[0]}' keeps it"
+                cautions.append(f"{said}, though {like[0]!r} is like its other values: {remedy}")
             elif words:
                 notes.append(said)
             if not is_forced:
@@ -338,7 +329,7 @@ def read_values_as(
     own_decimals: dict[str, int | None] = {}
     markers = Markers(reading, table.names)
     for place, name in enumerate(table.names):
-        texts = _stripped(table.cells(place))
+        texts = table.stripped(place)
         kind = kinds.get(name)
         if kind is None:
             columns[name] = _text_series(texts, texts == "")
@@ -350,8 +341,7 @@ def read_values_as(
             known_as = [named.get(text, text) for text in texts]
             columns[name], own_decimals[name] = _text_series(known_as, gaps), None
             continue
-        plain = _with_points(texts, table.style.decimal)
-        numbers = _as_numbers(plain)
+        plain, numbers = _read_numbers(texts, table.style.decimal)
         for row in np.flatnonzero(~gaps & ~np.isfinite(numbers))[:1]:
             raise RefusedError(
                 f"{table.where(row, name)}: {texts[row]!r} is not a finite number, and the column "
@@ -372,17 +362,13 @@ def read_values_as(
     return TextValues(pd.DataFrame(columns), own_decimals, table.notes, table.cautions)
 
 
-def _with_points(texts: Texts, decimal: str) -> Texts:
-    """Return numbers with decimal points, and points in them as commas, from such with commas."""
-    if decimal == ".":
-        return texts
-    return np.array([text.translate(_SWAPPED) for text in texts], dtype=object)
-
-
-def _as_numbers(texts: Texts) -> FloatArray:
-    """Return texts as floats, NaN where one is no number."""
+def _read_numbers(texts: Texts, decimal: str) -> tuple[Texts, FloatArray]:
+    """Return texts with decimal points, and as floats, NaN where one is no number."""
+    if decimal != ".":
+        # Points in them become commas, which no number has.
+        texts = np.array([text.translate(_SWAPPED) for text in texts], dtype=object)
     series = pd.Series(texts, dtype=object)
-    return np.asarray(pd.to_numeric(series, errors="coerce"), dtype=float)
+    return texts, np.asarray(pd.to_numeric(series, errors="coerce"), dtype=float)
 
 
 def spelled(value: Any, decimals: int | None, decimal: str = ".") -> str:
@@ -397,10 +383,6 @@ def spelled(value: Any, decimals: int | None, decimal: str = ".") -> str:
         return repr(float(value)).replace(".", decimal)
     # Adding 0 turns -0.0 into 0.0.
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}".replace(".", decimal)
-
-
-def _stripped(cells: Sequence[str]) -> Texts:
-    return np.array([cell.strip() for cell in cells], dtype=object)
 
 
 def _text_series(texts: Sequence[object] | Texts, gaps: BoolArray) -> pd.Series:
@@ -426,19 +408,6 @@ def _is_whole(text: str) -> bool:
 
 
 # ------------------------------------------------------------------------- possible mistakes
-
-
-def _are_codes(numbers: Texts, n_padded: int) -> bool:
-    """Return whether numbers, some of them with leading zeros, are codes if they are whole."""
-    return 20 * n_padded > len(numbers) and (n_padded > 1 or len(set(map(len, numbers))) == 1)
-
-
-def _like_codes(markers: Sequence[str], values: Sequence[str]) -> str | None:
-    """Return a gap marker of the width that all of several values have, as NA has beside DE."""
-    widths = set(map(len, values))
-    if len(values) < 3 or len(widths) > 1:
-        return None
-    return next((one for one in markers if one.isalpha() and len(one) in widths), None)
 
 
 def _doubts(name: str, present: Texts, n_numeric: int) -> Iterator[str]:

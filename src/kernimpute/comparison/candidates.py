@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -217,11 +218,8 @@ def make_learner(name: str, task: Task) -> Any:
 
 def _boosting(task: Task, seed: int, *, stops_early: bool) -> Any:
     """Return boosted trees, as many as a tenth of the rows says, or of few rows fifty."""
-    make = (
-        HistGradientBoostingClassifier
-        if task == "classification"
-        else HistGradientBoostingRegressor
-    )
+    is_classes = task == "classification"
+    make = HistGradientBoostingClassifier if is_classes else HistGradientBoostingRegressor
     if not stops_early:
         return make(early_stopping=False, learning_rate=0.05, max_iter=50)
     return make(early_stopping=True, learning_rate=0.05, max_iter=300, random_state=seed)
@@ -229,31 +227,21 @@ def _boosting(task: Task, seed: int, *, stops_early: bool) -> Any:
 
 def make_whole(name: str, task: Task, n_categories: int, seed: int) -> Any:
     """Return the estimator that takes a table with its gaps."""
-    is_classification = task == "classification"
+    is_classes = task == "classification"
     if name == "kernimpute":
-        return KernelImputationClassifier() if is_classification else KernelImputationRegressor()
+        return KernelImputationClassifier() if is_classes else KernelImputationRegressor()
+    package = import_module(name)
     if name == "lightgbm":
-        import lightgbm
-
-        kind = lightgbm.LGBMClassifier if is_classification else lightgbm.LGBMRegressor
+        kind = package.LGBMClassifier if is_classes else package.LGBMRegressor
         return kind(random_state=seed, n_jobs=1, verbose=-1)
-    import catboost
-
-    kind = catboost.CatBoostClassifier if is_classification else catboost.CatBoostRegressor
+    kind = package.CatBoostClassifier if is_classes else package.CatBoostRegressor
+    quiet = {"allow_writing_files": False, "thread_count": 1, "verbose": 0}
     # CatBoost takes gaps of numbers, and of categories those that have a name.
     named = SimpleImputer(strategy="constant", fill_value="missing")
+    categories = [("categories", named, make_column_selector(dtype_exclude="number"))]
     return make_pipeline(
-        ColumnTransformer(
-            [("categories", named, make_column_selector(dtype_exclude="number"))],
-            remainder="passthrough",
-        ),
-        kind(
-            cat_features=list(range(n_categories)),
-            allow_writing_files=False,
-            random_seed=seed,
-            thread_count=1,
-            verbose=0,
-        ),
+        ColumnTransformer(categories, remainder="passthrough"),
+        kind(cat_features=list(range(n_categories)), random_seed=seed, **quiet),
     )
 
 
@@ -288,14 +276,15 @@ def _call(value: Any, imports: dict[str, set[str]], depth: int) -> str:
         parts = [_call(step, imports, depth + 1) for step in _flat_steps(value)]
     elif hasattr(value, "get_params") or isinstance(value, make_column_selector):
         kind = type(value)
-        public = [part for part in kind.__module__.split(".") if not part.startswith("_")]
-        imports.setdefault(".".join(public[:2]), set()).add(kind.__name__)
+        imports.setdefault(kind.__module__.partition("._")[0], set()).add(kind.__name__)
         open_, close = f"{kind.__name__}(", ")"
-        parts = [
-            f"{name}={_call(own, imports, depth + 1)}"
-            for name, own, default in _parameters(value)
-            if own is not default and not (type(own) is type(default) and own == default)
-        ]
+        given = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
+        signature = inspect.signature(kind.__init__).parameters
+        for name, own in given.items():
+            # What some estimators take by keyword only, without a name, is None by default.
+            default = signature[name].default if name in signature else None
+            if own is not default and not (type(own) is type(default) and own == default):
+                parts.append(f"{name}={_call(own, imports, depth + 1)}")
     else:
         return repr(value)
     flat = open_ + ", ".join(parts) + close
@@ -312,12 +301,3 @@ def _flat_steps(pipeline: Pipeline) -> list[Any]:
         for _, step in pipeline.steps
         for inner in (_flat_steps(step) if isinstance(step, Pipeline) else [step])
     ]
-
-
-def _parameters(value: Any) -> list[tuple[str, Any, Any]]:
-    """Return name, value and default of each parameter."""
-    own = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
-    signature = inspect.signature(type(value).__init__).parameters
-    defaults = {name: parameter.default for name, parameter in signature.items()}
-    # Some estimators take further parameters by keyword only, without a default to compare with.
-    return [(name, own[name], defaults.get(name)) for name in own if own[name] is not None]

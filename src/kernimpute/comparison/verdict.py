@@ -28,8 +28,7 @@ import joblib
 import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
-from numpy.typing import ArrayLike
-from sklearn.model_selection import train_test_split
+from numpy.typing import ArrayLike, NDArray
 
 from kernimpute.comparison.candidates import (
     BASELINE,
@@ -60,17 +59,16 @@ from kernimpute.core.checks import (
     refusal_in_words,
 )
 from kernimpute.estimators.impute_table import TableWarning
-from kernimpute.table.code import learn_code
+from kernimpute.table.code import learn_code, table_labels
 from kernimpute.table.columns import TableError, counted, listed, observed_in_table
 from kernimpute.table.frames import check_in_memory, to_pandas
-from kernimpute.table.roles import table_labels
 
 GAPS_TELL = 0.01
 """Gaps tell of the label below this p-value."""
 FEWEST_OF_CLASS = 10
 """Rows of smaller classes are left out, because folds inside folds would lack them."""
 MOST_CATEGORIES = 254
-"""Categories of a column that are kept apart: boosted trees take no more."""
+"""Columns of more categories are left out: boosted trees take no more."""
 FEWEST_FOLDS = 2
 """Finished folds that a verdict needs."""
 _SAME = ("task", "folds", "repeats", "seed", "candidates", "permuted", "data_sha256", "versions")
@@ -268,8 +266,8 @@ def compare(
         Which fillings, learners and candidates without filling to compare: "means",
         "means+indicators", "knn", "iterative", "joint", "joint+indicators", "guided"; "linear"
         (logistic or ridge regression), "svm", "boosting"; "unfilled" (gradient boosting with its
-        own treatment of gaps), "kernimpute" (the own predictor), "catboost", "lightgbm". None
-        takes all that are installed. "means" with "linear" is always there.
+        own treatment of gaps), "kernimpute" (its predictor), "catboost", "lightgbm". None takes
+        all that are installed; "means" with "linear" is always there.
     candidates : mapping of str to estimator or None, default=None
         Further estimators or pipelines that take X with its gaps, by name. Classifiers need
         `predict_proba`.
@@ -284,14 +282,13 @@ def compare(
     margin : float, default=0.01
         Differences up to this do not matter in practice; in log loss, or in R² for a quantity.
     permuted : bool, default=False
-        Also score every candidate on permuted labels, which nothing can predict; a warning names
-        those that seem to. It doubles the time.
+        Also score on permuted labels; a warning names candidates that seem to predict them.
     max_rows : int, default=5000
         Of a larger table a random sample of so many rows is compared, and a warning says so.
     time_limit : float or None, default=None
         Seconds after which the comparison ends with the folds that are finished.
     resume : Comparison, str, Path or None, default=None
-        A comparison that did not end, or the file of its `Comparison.to_json`; its folds are kept.
+        A comparison that did not end, or a file of its `Comparison.to_json`; its folds are kept.
     random_state : int, default=0
         Seed of the folds and of the candidates.
     n_jobs : int, default=-1
@@ -320,12 +317,11 @@ def compare(
 
     Notes
     -----
-    Learners are compared on means first. Fillings are compared under the best of those that are
-    better than the linear one, else under the linear one. A difference counts where it is beyond
-    the margin and beyond chance: by the corrected resampled t-test [1]_, at level .05 after Holm's
-    correction for the number of comparisons of each question. Indicators are also recommended
-    where a permutation test finds that gaps tell of the label (p < .01) and the cross-validation
-    finds a gain beyond the margin. A tuned SVM and guidance are left out above 2,000 rows.
+    Learners are compared on means, then fillings under the best learner that beats the linear one.
+    A difference counts where it is beyond the margin and beyond chance: by the corrected resampled
+    t-test [1]_, at level .05 after Holm's correction for each of the two questions. Indicators
+    also count where a permutation test finds that gaps tell of the label (p < .01) and the gain is
+    beyond the margin. A tuned SVM and guidance are left out above 2,000 rows.
 
     References
     ----------
@@ -353,7 +349,7 @@ def compare(
         check_real("compare", "time_limit", time_limit, 0.0)
     # 1.
     data, cautions = _prepared(X, y, groups, task, categorical, missing_values)
-    data, more = _sampled(data, max_rows, folds, random_state)
+    data, more = _sampled(data, max_rows, random_state)
     cautions += more
     n_categories = sum(dtype.kind != "f" for dtype in data.table.dtypes)
     n_classes = np.unique(data.y).size if data.task == "classification" else 1
@@ -454,7 +450,8 @@ def _prepared(
     given = given[labelled].reset_index(drop=True)
     table, more = _plain_table(given, categorical, missing_values)
     values = read.values if read.numbers is None else read.numbers
-    kept = np.ones(len(values), dtype=bool)
+    own_groups = None if groups is None else pd.factorize(np.asarray(groups)[labelled])[0]
+    data = Data(table, given, values, read.task, own_groups)
     if read.task == "classification":
         classes, counts = np.unique(values, return_counts=True)
         rare = classes[counts < FEWEST_OF_CLASS]
@@ -464,19 +461,13 @@ def _prepared(
                 f"rows. Got {classes.size - rare.size}."
             )
         if rare.size:
-            kept = ~np.isin(values, rare)
+            kept = np.flatnonzero(~np.isin(values, rare))
+            data = _taken(data, kept)
             more.append(
                 f"classes of fewer than {FEWEST_OF_CLASS} rows are left out, with "
-                f"{counted(int((~kept).sum()), 'row')}: {listed(rare.tolist())}"
+                f"{counted(len(values) - len(kept), 'row')}: {listed(rare.tolist())}"
             )
-    own_groups = None if groups is None else pd.factorize(np.asarray(groups)[labelled])[0][kept]
-    return Data(
-        table[kept].reset_index(drop=True),
-        given[kept].reset_index(drop=True),
-        values[kept],
-        read.task,
-        own_groups,
-    ), cautions + more
+    return data, cautions + more
 
 
 def _plain_table(
@@ -486,7 +477,7 @@ def _plain_table(
     code = learn_code(given, categorical=[*categorical], missing_values=missing_values)
     observed = observed_in_table(given, missing_values)
     columns: dict[Hashable, Any] = {}
-    empty, identifiers, many = [], [], []
+    empty, various = [], []
     for place, column in enumerate(code.columns):
         series, seen = given.iloc[:, place], observed[:, place]
         if column.kind == "empty":
@@ -495,56 +486,43 @@ def _plain_table(
             numbers = np.full(len(given), np.nan)
             numbers[seen] = series[seen].to_numpy(dtype=float)
             columns[column.name] = numbers
+        elif len(column.values) > min(MOST_CATEGORIES, max(10, int(seen.sum()) // 2)):
+            various.append(column.name)
         else:
             texts = series[seen].astype(object).map(str)
-            counts = texts.value_counts()
-            if 2 * len(counts) > max(20, int(seen.sum())):
-                identifiers.append(column.name)
-                continue
-            if len(counts) > MOST_CATEGORIES:
-                many.append(column.name)
-                texts = texts.where(texts.isin(counts.index[:MOST_CATEGORIES]), "(other)")
             columns[column.name] = pd.Categorical(texts.reindex(range(len(given))))
     if not columns:
         raise TableError("The table must have a column to predict from. Got none.")
     cautions = list(code.cautions)
-    for names, what in (
-        (empty, "columns without a value are left out"),
-        (identifiers, "columns of text that mostly differ from row to row are left out"),
-        (many, f"rarer categories than the {MOST_CATEGORIES} most frequent are taken together in"),
-    ):
+    for names, what in ((empty, "without a value"), (various, "of too many different texts")):
         if names:
-            cautions.append(f"{what}: {listed(names, most=10)}")
+            cautions.append(f"columns {what} are left out: {listed(names, most=10)}")
     return pd.DataFrame(columns), cautions
 
 
-def _sampled(data: Data, max_rows: int, folds: int, seed: int) -> tuple[Data, list[str]]:
+def _sampled(data: Data, max_rows: int, seed: int) -> tuple[Data, list[str]]:
     """Return a random sample of a large table, of whole groups if there are any."""
     n_rows = len(data.y)
     if n_rows <= max_rows:
         return data, []
-    rng = np.random.default_rng(seed)
-    if data.groups is None:
-        stratify = data.y if data.task == "classification" else None
-        rows, _ = train_test_split(
-            np.arange(n_rows), train_size=max_rows, random_state=seed, stratify=stratify
-        )
-    else:
-        sizes = np.bincount(data.groups)
-        order = rng.permutation(sizes.size)
-        some = order[: max(folds, int((np.cumsum(sizes[order]) <= max_rows).sum()))]
-        rows = np.flatnonzero(np.isin(data.groups, some))
-    rows = np.sort(rows)
-    sample = replace(
+    groups = np.arange(n_rows) if data.groups is None else data.groups
+    order = np.random.default_rng(seed).permutation(groups.max() + 1)
+    fits = np.cumsum(np.bincount(groups)[order]) <= max_rows
+    rows = np.flatnonzero(np.isin(groups, order[fits]))
+    return _taken(data, rows), [
+        f"{len(rows)} of {n_rows} rows are compared, drawn at random: max_rows={max_rows}"
+    ]
+
+
+def _taken(data: Data, rows: NDArray[Any]) -> Data:
+    """Return some of the rows."""
+    return replace(
         data,
         table=data.table.iloc[rows].reset_index(drop=True),
         given=data.given.iloc[rows].reset_index(drop=True),
         y=data.y[rows],
         groups=None if data.groups is None else data.groups[rows],
     )
-    return sample, [
-        f"{len(rows)} of {n_rows} rows are compared, drawn at random: max_rows={max_rows}"
-    ]
 
 
 def _sha256(data: Data) -> str:

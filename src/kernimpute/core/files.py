@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _temporary: set[Path] = set()
 """Files and folders that are not in place yet."""
-_last_acts: list[Callable[[], object]] = []
+_last_acts: list[Callable[[], str | None]] = []
 _putting = threading.Lock()
 """Held while files are put in place."""
 
@@ -84,24 +83,12 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         _temporary.discard(temporary)
 
 
-@contextlib.contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Give a folder for the time of the block."""
-    folder = Path(tempfile.mkdtemp())
-    _temporary.add(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        _temporary.discard(folder)
-
-
 # --------------------------------------------------------------- a process that ends in the middle
 
 
 @contextlib.contextmanager
-def before_leaving(act: Callable[[], object]) -> Iterator[None]:
-    """Have something done before the process is ended inside of the block, in another thread."""
+def before_leaving(act: Callable[[], str | None]) -> Iterator[None]:
+    """Have something done, and told of, before another thread ends the process in the block."""
     _last_acts.append(act)
     try:
         yield
@@ -114,13 +101,15 @@ def is_putting_in_place() -> bool:
     return _putting.locked()
 
 
-def leave_nothing() -> None:
-    """Do the last acts and remove temporary files; the process must end at once after it."""
+def leave_nothing() -> str | None:
+    """Do the last acts, remove temporary files and return what to say; the process must end."""
+    said = None
     for act in [*_last_acts]:
         with contextlib.suppress(Exception):
-            act()
+            said = act() or said
     # Kept: nothing is put in place any more.
     _putting.acquire()
     for place in [*_temporary]:
         with contextlib.suppress(OSError):
             place.unlink() if place.is_file() else shutil.rmtree(place, ignore_errors=True)
+    return said

@@ -1,8 +1,4 @@
-"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults.
-
-An imputer's support vector machine only guides the filling, so it can be smoother than one that
-must predict: its kernel is wider and its C is smaller.
-"""
+"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults."""
 
 from __future__ import annotations
 
@@ -12,17 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import (
-    Task,
-    check_choice,
-    check_incomplete,
-    check_matrix,
-    check_sample_weight,
-    codes_and_weights,
-    observed_cells,
-    refusal,
-)
 from kernimpute.core.dual import Dual, make_dual
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, Laplacian, make_kernel
 
@@ -30,14 +17,10 @@ MAX_KERNEL = 1e100
 """Largest kernel value: sums of products with coefficients do not overflow."""
 N_QUANTILES = 101
 """`scaled_kernel` replaces a longer column by this many quantiles."""
-SMOOTH = 0.25
-"""Part of the scaled gamma that gamma="auto" takes in an imputer or a regressor."""
-SMOOTH_OF_MANY = 0.5
-"""The same in a classifier of more than two classes."""
-CLASSIFIER_C = 4.0
-"""C of a classifier; imputers and regressors have 1."""
-CLASSIFIER_ETA = 32.0
-"""Weight of a classifier's anchor, in units of C / (observed share), for each of its machines."""
+SMOOTH, SMOOTH_OF_MANY = 0.25, 0.5
+"""Part of the scaled gamma that gamma="auto" takes; the latter for more than two classes."""
+CLASSIFIER_C, CLASSIFIER_ETA = 4.0, 32.0
+"""C and anchor weight (in C / observed share, a machine) of a classifier; others have C = 1."""
 BLOCK_ROWS = 2**16
 """Rows that are counted at a time: X may be larger than the memory."""
 
@@ -57,35 +40,33 @@ def check_labelled_rows(
     X: ArrayLike,
     y: ArrayLike,
     kernel: Kernel | str,
-    *,
-    owner: str,
     C: float,
     task: str,
     epsilon: float,
     categorical: ArrayLike | None,
     sample_weight: ArrayLike | None = None,
+    *,
+    owner: str,
 ) -> LabelledRows:
     """Return rows, kernel and dual, or refuse what `owner` was given before any long work.
 
     The name of a kernel takes `scaled_kernel`; without `categorical` a kernel keeps its own.
     """
     if isinstance(kernel, str):
-        check_choice(owner, "kernel", kernel, KERNELS)
+        checks.check_choice(owner, "kernel", kernel, KERNELS)
     elif not isinstance(kernel, Kernel):
-        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
-    matrix = check_matrix(X, owner)
+        raise TypeError(checks.refusal(owner, "kernel", "a Kernel or the name of one", kernel))
+    matrix = checks.check_matrix(X, owner)
     n_features = matrix.shape[1]
     marked: Kernel = Gaussian() if isinstance(kernel, str) else kernel
     marked = marked.with_categorical(categorical, n_features)
-    table = check_incomplete(matrix, owner, marked.numeric(n_features))
-    weights = check_sample_weight(owner, sample_weight, table.shape[0])
+    table = checks.check_incomplete(matrix, owner, marked.numeric(n_features))
+    weights = checks.check_sample_weight(owner, sample_weight, table.shape[0])
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical, weights)
     _check_values(marked, n_features, owner)
-    dual = make_dual(
-        y, table.shape[0], C=C, task=task, epsilon=epsilon, sample_weight=weights, owner=owner
-    )
-    return LabelledRows(table, observed_cells(table), marked, dual, weights)
+    dual = make_dual(y, len(table), C, task, epsilon, weights, owner)
+    return LabelledRows(table, checks.observed_cells(table), marked, dual, weights)
 
 
 def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
@@ -98,10 +79,8 @@ def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
     except FloatingPointError:
         largest = np.inf
     if not largest <= MAX_KERNEL:
-        must_be = (
-            f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
-        )
-        raise ValueError(refusal(owner, "kernel", must_be, kernel))
+        limit = f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
+        raise ValueError(checks.refusal(owner, "kernel", limit, kernel))
 
 
 def scaled_kernel(
@@ -113,19 +92,16 @@ def scaled_kernel(
     """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
 
     A gaussian or laplacian kernel gets gamma = 2 / (expected distance of two rows whose columns
-    are independent). For the gaussian on numeric columns this is 1 over the sum of their variances.
-    It equals scikit-learn's "scale" where the columns have one mean, because "scale" also counts
-    the spread of the means. Other kernels keep their defaults.
-
-    The expected distance is that of all pairs of observed cells of positive weight. A column of
-    more than `N_QUANTILES` gives so many quantiles instead, which keeps the time linear in the
-    number of rows.
+    are independent): for the gaussian on numeric columns 1 over the sum of their variances, so
+    that unlike scikit-learn's "scale" the spread of the means does not count. Other kernels keep
+    their defaults. A column of more than `N_QUANTILES` observed cells of positive weight gives so
+    many quantiles instead, which keeps the time linear in the number of rows.
     """
     kernel = make_kernel(name, categorical=categorical)
     if not kernel.is_exponential:
         return kernel
     numeric = kernel.numeric(X.shape[1])
-    weights = check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
+    weights = checks.check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
     distance = 0.0
     for column, cells in enumerate(X.T):
         known = ~np.isnan(cells) & (weights > 0.0)
@@ -133,7 +109,7 @@ def scaled_kernel(
         if not values.size:
             continue
         if not numeric[column]:
-            values, copies = codes_and_weights(values, copies)
+            values, copies = checks.codes_and_weights(values, copies)
         elif values.size > N_QUANTILES:
             values, copies = _quantiles(values, copies), np.ones(N_QUANTILES)
         # Relative to the largest, so that no sum of weights overflows.
@@ -150,16 +126,12 @@ def scaled_kernel(
 
 
 def _quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return quantiles at the middles of equal shares of the weight.
-
-    They are Hazen's, in which a cell of weight w has the positions of w copies; a fraction of a
-    copy has one position, in the middle of its share.
-    """
+    """Return Hazen's quantiles, in which a cell of weight w has the positions of w copies."""
     midpoints = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     ends = np.cumsum(weights)
-    # The first and the last copy of a value stand half a copy inside its share.
+    # The first and the last copy of a value stand half a copy, or fraction, inside its share.
     inside = 0.5 * np.minimum(weights, 1.0)
     positions = np.stack([ends - weights + inside, ends - inside], axis=1).ravel()
     return np.asarray(np.interp(ends[-1] * midpoints, positions, np.repeat(values, 2)))
@@ -180,7 +152,7 @@ def default_kernel(
     return replace(kernel, gamma=part * kernel.gamma)
 
 
-def imputer_eta(task: Task) -> float:
+def imputer_eta(task: checks.Task) -> float:
     """Return the weight of an imputer's anchor, in units of C / (observed share), a machine."""
     return 16.0 if task == "classification" else 256.0
 
@@ -191,11 +163,8 @@ def number_of_machines(n_classes: int | None) -> int:
 
 
 def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -> float:
-    """Return the default eta of `direct`, factor C / (observed share); inf if nothing is observed.
-
-    A row counts in the observed share by its weight.
-    """
+    """Return `direct`'s default eta, factor C / (weighted observed share); inf if that is 0."""
     blocks = (X[first : first + BLOCK_ROWS] for first in range(0, X.shape[0], BLOCK_ROWS))
-    shares = np.concatenate([observed_cells(block).mean(axis=1) for block in blocks])
+    shares = np.concatenate([checks.observed_cells(block).mean(axis=1) for block in blocks])
     observed = float(weights @ shares) / float(weights.sum())
     return factor * C / observed if observed > 0.0 else math.inf

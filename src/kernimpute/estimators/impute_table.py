@@ -22,25 +22,28 @@ from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
+from kernimpute.table.code import (
+    EncodedTable,
+    Unknown,
+    codes_note,
+    left_as_found,
+    plain,
+    table_labels,
+    unknown_cells,
+)
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
+    ColumnRoles,
     GapValues,
     TableError,
     as_number,
+    check_table,
+    column_roles,
     counted,
     family_of,
     markers_of,
     observed_in_table,
-)
-from kernimpute.table.roles import (
-    ColumnRoles,
-    codes_note,
-    column_roles,
-    left_as_found,
-    plain,
-    table_labels,
 )
 
 Facts = tuple[tuple[str, str], ...]
@@ -344,7 +347,8 @@ def fit_table(
         must_be = f"the name of the label column for {user}={getattr(imputer, user)!r}"
         raise ValueError(refusal("impute_table", "target", must_be, target))
     # 1. The columns get their roles: label, features, ignored, dropped.
-    roles = column_roles(table, target, drop, ignore, categorical)
+    check_table(table)
+    roles = column_roles(list(table.columns), target, drop, ignore, categorical)
     at: dict[Hashable, int] = {name: place for place, name in enumerate(table.columns)}
     observed = observed_in_table(table, missing_values)
     labelled = np.ones(len(table), dtype=bool) if target is None else observed[:, at[target]]

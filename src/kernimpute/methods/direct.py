@@ -2,16 +2,13 @@
 
     min over missing cells of  J(X) = max over b of D(b; K(X)) + eta sum of w_i ||x_i - x_ref,i||^2
 
-K(X) is the ordinary kernel matrix of the completed rows. The weight w_i of row i, 1 by default,
-also multiplies the bounds of b_i. By the envelope theorem the gradient only needs the maximiser b,
-and only rows with b != 0 move each other. There is no Stage II because the features are the
-variable. J is not convex; the descent starts at the reference, and J never rises. A categorical
-cell that differs from its reference costs eta w_i.
+K(X) is the ordinary kernel matrix of the completed rows, and w_i the weight of row i. By the
+envelope theorem the gradient only needs the maximiser b, and only rows with b != 0 move each other.
+J is not convex; the descent starts at the reference, and J never rises. A categorical cell that
+differs from its reference costs eta w_i.
 
-A row of weight w counts as w copies of it that move together. The variables of the descent are the
-cells times the root of their row's weight: so its steps are those that it would take with the
-copies, and the anchor's curvature is the same in all variables. A row of weight 0 stays at its
-reference.
+A row of weight w counts as w copies of it that move together: the variables of the descent are the
+cells times the root of their row's weight. A row of weight 0 stays at its reference.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from kernimpute.core.checks import EPSILON
 from kernimpute.core.dual import coupling
 from kernimpute.core.kernels import row_blocks
 from kernimpute.core.rows import LabelledRows
-from kernimpute.core.status import Callback, Rounds, Status, StopRule, Trace
+from kernimpute.core.status import Callback, Record, Rounds, Status, StopRule, Trace
 
 Rows = NDArray[np.intp]
 
@@ -40,10 +37,9 @@ SOLVER_TOL = 1e-8
 """Tolerance of an exact machine, as in `Dual.solve`."""
 LEAST_GAIN = 1e-3
 """Gain that all changes of codes must promise, relative to J, to be tried."""
-FLAT_STEPS = 5
-FLAT_SHARE = 0.1
-"""J is flat once `FLAT_STEPS` steps lowered it by less than this share of tol^2 times its fall so
-far. The square is there because what is left to fall goes with the square of the slope."""
+FLAT_STEPS, FLAT_SHARE = 5, 0.1
+"""J is flat once so many steps lowered it by less than this share of tol^2 times its fall so far:
+what is left to fall goes with the square of the slope."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells have their turn."""
 
@@ -56,8 +52,6 @@ class DirectImputation:
     dual_coef: FloatArray  # (n_samples, n_problems)
     intercept: FloatArray
     status: Status
-    objective: float  # J at the end
-    gap: float  # the slope at the end, relative to that at the start
     trace: Trace
 
 
@@ -77,8 +71,7 @@ def impute_directly(
     3. Again, until step 2 changes nothing.
 
     The descent ends when the slope, the smallest norm of a convex combination of the latest
-    projected gradients, is at most tol times that at the start; or where J is flat. `max_iter`
-    counts descent steps. An infinite eta returns the reference.
+    projected gradients, is at most tol times that at the start; or where J is flat.
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
     weights = rows.sample_weight
@@ -87,7 +80,7 @@ def impute_directly(
         # Without a gap, or with an infinite anchor, the reference is the solution.
         objective = _Objective(rows, X_reference, 0.0, numeric, SOLVER_TOL)
         status = Status.NOTHING_MISSING if rows.observed.all() else settled
-        return _result(objective, objective(X_reference), status, 0.0, Trace())
+        return _result(objective, objective(X_reference), status, [])
     # A loose stop rule does not need exact machines on the way; the one returned is exact.
     solver_tol = max(SOLVER_TOL, min(1e-3, 1e-2 * stop.tol))
     twins = _same_rows(rows, X_reference)
@@ -101,9 +94,8 @@ def impute_directly(
         # 1. Numeric cells.
         status = Status.CONVERGED
         if log.gap > stop.tol:
-            budget = stop.max_iter - log.n_steps
-            if codes_are_open:
-                budget = min(budget, STEPS_BETWEEN_CODES)
+            most = STEPS_BETWEEN_CODES if codes_are_open else stop.max_iter
+            budget = min(stop.max_iter - log.n_steps, most)
             point, status = _descend(objective, point, stop.tol, budget, log)
         if status is Status.INTERRUPTED:
             break
@@ -111,31 +103,26 @@ def impute_directly(
         recoded = _recode(objective, point, is_open & ~numeric) if codes_are_open else None
         out_of_steps = log.n_steps >= stop.max_iter
         # 3. Again, until nothing changes.
-        if recoded is None:
-            if out_of_steps or status is not Status.MAX_ITER:
-                break
-            continue
-        if out_of_steps:
-            status = Status.MAX_ITER
+        if out_of_steps or (recoded is None and status is not Status.MAX_ITER):
+            status = status if recoded is None else Status.MAX_ITER
             break
-        point = recoded
-        # The gradients so far belong to other codes.
-        log.gradients.clear()
-        if log.write(point, 0.0, n_evaluations=1):
-            status = Status.INTERRUPTED
-    if status is Status.CONVERGED:
-        status = settled
-    return _result(objective, point, status, log.gap, Trace(tuple(log.records)))
+        if recoded is not None:
+            point = recoded
+            # The gradients so far belong to other codes.
+            log.gradients.clear()
+            if log.write(point, 0.0, n_evaluations=1):
+                status = Status.INTERRUPTED
+    status = settled if status is Status.CONVERGED else status
+    return _result(objective, point, status, log.records)
 
 
 def _result(
-    objective: _Objective, point: _Point, status: Status, gap: float, trace: Trace
+    objective: _Objective, point: _Point, status: Status, records: list[Record]
 ) -> DirectImputation:
     dual = objective.rows.dual
     K, _ = objective.machine_kernel(point.X)
     b = dual.solve(K, SOLVER_TOL, point.dual_coef)
-    intercept = dual.intercept(K, b)
-    return DirectImputation(point.X, b, intercept, status, point.objective, gap, trace)
+    return DirectImputation(point.X, b, dual.intercept(K, b), status, Trace(tuple(records)))
 
 
 # ------------------------------------------------------------------------------ the objective
@@ -225,9 +212,8 @@ class _Objective:
     def _share(self, X: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return coefficients that twins share in proportion to their weights.
 
-        On twins K is singular, and J bends in every direction that takes them apart. Of the many
-        best b, the shared one has a gradient that moves them together, like one row of their
-        weight.
+        On twins K is singular; of the many best b, the shared one has a gradient that moves them
+        together, like one row of their weight.
         """
         if self.twins is None:
             return dual_coef
@@ -319,9 +305,8 @@ class _Log(Rounds):
 def _smallest_combination(gradients: FloatArray) -> float:
     """Return the smallest norm of a convex combination of gradients, of shape (m, n_cells).
 
-    J is a maximum over b, and bends wherever a support vector comes or goes. At such a bend no
-    single gradient is small, but at the minimiser a convex combination of those around it is 0
-    (Goldstein's subdifferential).
+    J bends wherever a support vector comes or goes. There no single gradient is small, but at the
+    minimiser a convex combination of those around it is 0 (Goldstein's subdifferential).
     """
     triangle: FloatArray = np.asarray(np.linalg.qr(gradients.T, mode="r"))
     scale = float(np.abs(triangle).max(initial=0.0))
@@ -345,8 +330,7 @@ def _descend(
     unit = min(1.0, float(np.linalg.norm(log.projected_gradient(start)))) or 1.0
     latest = accepted = start
     first = evaluated = start.X[log.mask] * log.roots
-    n_evaluations = 0
-    is_interrupted = is_settled = False
+    n_evaluations, ended = 0, None
 
     def evaluate(variables: FloatArray) -> tuple[float, FloatArray]:
         nonlocal latest, evaluated, n_evaluations
@@ -358,13 +342,15 @@ def _descend(
         return latest.objective / unit, latest.gradient[log.mask] / log.roots / unit
 
     def accept(intermediate_result: OptimizeResult) -> None:
-        nonlocal accepted, n_evaluations, is_interrupted, is_settled
+        nonlocal accepted, n_evaluations, ended
         step = float(np.linalg.norm(latest.X - accepted.X))
         accepted = latest
-        is_interrupted = log.write(accepted, step, n_evaluations)
+        if log.write(accepted, step, n_evaluations):
+            ended = Status.INTERRUPTED
+        if log.gap <= tol or log.is_flat(tol):
+            ended = Status.CONVERGED
         n_evaluations = 0
-        is_settled = log.gap <= tol or log.is_flat(tol)
-        if is_interrupted or is_settled:
+        if ended:
             raise StopIteration
 
     found = minimize(
@@ -376,11 +362,7 @@ def _descend(
         callback=accept,
         options={"maxiter": budget, "ftol": 0.0, "gtol": 0.0},
     )
-    if is_settled:
-        return accepted, Status.CONVERGED
-    if is_interrupted:
-        return accepted, Status.INTERRUPTED
-    return accepted, Status.MAX_ITER if found.nit >= budget else Status.STALLED
+    return accepted, ended or (Status.MAX_ITER if found.nit >= budget else Status.STALLED)
 
 
 # ------------------------------------------------------------------------ 2. categorical cells
@@ -409,8 +391,7 @@ def _best_changes(
 ) -> tuple[FloatArray, Rows, FloatArray]:
     """Return the best change of one code in each row at the present coefficients.
 
-    The result has the gain of each row, 0 without a change, the column and the new code, each of
-    shape (n_samples,).
+    They are the gain of each row, 0 without a change, the column and the new code, (n_samples,).
     """
     rows, kernel, active = objective.rows, objective.rows.kernel, point.active
     gains, places = np.zeros(point.X.shape[0]), np.zeros(point.X.shape[0], dtype=np.intp)

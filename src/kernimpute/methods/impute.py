@@ -1,26 +1,15 @@
 """Start here: fill the gaps of labelled rows so that they become easier to classify.
 
-`impute` has five variants. `direct` moves the features themselves down the gradient of the support
-vector machine's dual. The four others have two stages: Stage I (`learn_kernel`) learns a kernel
-matrix jointly with the machine, Stage II recovers the features from it.
+The variant `direct` moves the features down the gradient of the support vector machine's dual. The
+others have two stages: Stage I (`learn_kernel`) learns a kernel matrix jointly with the machine,
+Stage II recovers the features from it. In Stage I's steps for adjustment, perturbation and machine,
 
-============  =====================  ==========================  ===============================
-variant       Stage I, Step 1        Step 2                      Step 3
-============  =====================  ==========================  ===============================
-``paper``     eigenvalue program,    closed form with rho,       Adam, clip and centre
-              else exact projection  projected on the cone
-``appendix``  exact projection on    the same                    Adam, exact projection
-              box and cone
-``released``  Adam, clip, product    Adam, Frobenius ball        Adam, exact projection; at the
-              projected                                          end an exact machine
-``anchored``  one step of the        none                        proximal step: an exact machine
-              cone's multiplier                                  of its own
-============  =====================  ==========================  ===============================
-
-`paper` is Algorithm 1 as printed, and `appendix` is what the paper's theorem is about. `released`
-equals the authors' code, Stage II included. `anchored` and `direct` are ours: `anchored` has the
-learned kernel itself as the variable, which makes the problem convex-concave, so that a gap
-certifies the learned kernel.
+- `paper` (Algorithm 1 as printed) solves the eigenvalue program, projects E's closed form, and
+  takes an Adam step, clipped and centred;
+- `appendix` (which the paper's theorem is about) projects exactly in all three;
+- `released` equals the authors' code: Adam steps in all three, and its own Stage II;
+- `anchored` has the kernel matrix itself as the variable, which makes the problem convex-concave,
+  so that a gap certifies the result.
 """
 
 from __future__ import annotations
@@ -32,14 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import (
-    check_choice,
-    check_integer,
-    check_real,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Gaussian, Kernel
 from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.core.status import Callback, Status, StopRule, Trace
@@ -64,12 +47,9 @@ STOP_RULES = {
 VARIANTS = tuple(STOP_RULES)
 """The names of the variants; the first is the default."""
 DIRECT_ETA = 16.0
-"""Default weight of `direct`'s anchor, in units of C. A row at its bound C pulls on a cell with C
-times the slope of the decision function, a few units across the range [0, 1]: at 16 C it starts
-by moving the cell about a tenth of that range. See ``benchmarks/README.md``."""
+"""Default weight of `direct`'s anchor, in units of C; see ``benchmarks/README.md``."""
 LARGEST = 1e40
-"""Largest bound of a coefficient in Stage I, and largest finite eta and rho; the smallest is its
-inverse. Their products with each other are squared on the way, and remain finite."""
+"""Largest bound of a coefficient, finite eta and rho in Stage I: their products can be squared."""
 FARTHEST = 1e100
 """Largest sum that Stage II is asked to fit."""
 
@@ -85,8 +65,8 @@ class ImputationResult:
     dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Signed coefficients; one column for each class where there are more than two.
     intercept : float or ndarray of shape (n_classes,)
-        Intercepts. For `direct` the decision function is ``kernel(Z, X) @ dual_coef + intercept``;
-        for the others the machine belongs to Stage I's kernel matrix, not to the rows recovered.
+        Of ``kernel(Z, X) @ dual_coef + intercept`` for `direct`; for the others the machine belongs
+        to Stage I's kernel matrix, not to the rows recovered.
     classes : ndarray of shape (n_classes,) or None
         The labels in ascending order; None for a regression.
     kernel : Kernel
@@ -95,10 +75,8 @@ class ImputationResult:
         How the run ended; of two stages, the first that did not meet its stop rule.
     trace : Trace
         One record for each round, Stage I before Stage II.
-    stage_one : LearnedKernel or None
-        Stage I's own result; None for `direct`.
-    stage_two : RecoveredFeatures or None
-        Stage II's own result; None for `direct`.
+    stage_one, stage_two : LearnedKernel, RecoveredFeatures or None
+        The stages' own results; None for `direct`.
     """
 
     X: FloatArray
@@ -136,21 +114,19 @@ def impute(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes. Rows
-        without any observed cell are allowed.
+        Rows with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
     y : array-like of shape (n_samples,)
         Labels of two or more classes, or targets; complete.
     variant : {"direct", "paper", "appendix", "released", "anchored"}, default="direct"
         The method; see `kernimpute.methods.impute`.
     kernel : Kernel, str or None, default=None
-        The kernel, or the name of one whose gamma is then fitted to the table; None is
-        "gaussian". See `kernimpute.core.rows.scaled_kernel`.
+        The kernel, or the name of one whose gamma is then fitted to the table by
+        `kernimpute.core.rows.scaled_kernel`; None is "gaussian".
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
-        Weight of the anchor, in (0, inf]; with inf, `direct` and `anchored` are the machine on
-        the reference. None is 16 C for `direct`, and the norm of the dual coefficients of the
-        machine on the reference for the others.
+        Weight of the anchor, in (0, inf]. None is 16 C for `direct`, and the norm of the dual
+        coefficients of the machine on the reference for the others.
     rho, radius : float or None, default=None
         Those of the perturbation, as in `learn_kernel`; `direct` and `anchored` have none.
     epsilon : float, default=0.1
@@ -164,16 +140,12 @@ def impute(
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
         `kernimpute.joint.reference`. "expected" is a kernel without a table, and not for `direct`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows, finite, nonnegative and not all 0; a weight w counts as w copies of
-        the row, None as ones. They enter the machine, a gamma fitted to the table, the means of
-        the reference and `direct`'s anchor. They do not enter the anchor of the other variants,
-        which weighs all pairs alike, nor Stage II. A row of weight 0 is filled (by `direct` with
-        its reference) and has no other effect; every class needs a row of positive weight.
+        Weights of the rows, finite, nonnegative and not all 0 in a class. A weight w counts as w
+        copies in the machine, a fitted gamma, the means of the reference and `direct`'s anchor;
+        other anchors and Stage II weigh all rows alike. A row of weight 0 is filled all the same.
     tol : float or None, default=None
-        The stop rule. For `direct` the norm of the projected gradient (the smallest convex
-        combination of the last ten) relative to that at the start (0.3), or five steps that bring
-        less than 0.1 tol^2 of the fall so far; for the others as in `learn_kernel`. None takes
-        the variant's default.
+        The stop rule. For `direct` the norm of the projected gradient relative to that at the
+        start (0.3); for the others as in `learn_kernel`. None takes the variant's default.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None
@@ -183,8 +155,7 @@ def impute(
     Returns
     -------
     ImputationResult
-        The completed rows, the machine, and how the run ended. This function never warns; look at
-        `ImputationResult.status`.
+        The completed rows, the machine, and how the run ended: this function never warns.
 
     Raises
     ------
@@ -200,34 +171,19 @@ def impute(
     >>> bool(np.isnan(result.X).any()), result.classes.tolist()
     (False, ['no', 'yes'])
     """
-    rows = check_labelled_rows(
-        X,
-        y,
-        "gaussian" if kernel is None else kernel,
-        owner="impute",
-        C=C,
-        task=task,
-        epsilon=epsilon,
-        categorical=categorical,
-        sample_weight=sample_weight,
-    )
-    check_choice("impute", "variant", variant, VARIANTS)
     options = _Options("impute", variant, eta, rho, radius, reference, tol, max_iter, callback)
-    stop = options.stop()
+    kernel = "gaussian" if kernel is None else kernel
+    rows = check_labelled_rows(
+        X, y, kernel, C, task, epsilon, categorical, sample_weight, owner="impute"
+    )
+    stop = options.stop(VARIANTS)
     if variant == "direct":
         start = reference_table(rows.X, rows.kernel, reference, "impute", rows.sample_weight)
         weight = DIRECT_ETA * rows.dual.C if eta is None else eta
         found = impute_directly(rows, start, eta=weight, stop=stop, callback=callback)
         machine = *rows.dual.shaped(found.dual_coef, found.intercept), rows.dual.classes
-        return ImputationResult(
-            found.X,
-            *machine,
-            rows.kernel,
-            found.status,
-            found.trace,
-            stage_one=None,
-            stage_two=None,
-        )
+        ended = found.status, found.trace
+        return ImputationResult(found.X, *machine, rows.kernel, *ended, None, None)
     one = _learn(rows, options, stop)
     # Stage II: cell by cell exactly, or by the released descent where there is one.
     if variant == "released" and isinstance(rows.kernel, Gaussian):
@@ -271,20 +227,16 @@ def learn_kernel(
 
     Parameters
     ----------
-    X, y, C, epsilon, task, categorical, sample_weight, callback
+    X, y, kernel, C, epsilon, task, categorical, sample_weight, max_iter, callback
         As in `impute`. More than two classes are learned one against the rest, with one kernel.
-    kernel : Kernel or str
-        The kernel, or the name of one whose gamma is then fitted to the table; see
-        `kernimpute.core.rows.scaled_kernel`.
     eta : float or None, default=None
-        Weight that holds the adjustment at its anchor, in (0, inf]. None takes the norm of the
-        dual coefficients of the support vector machine on the reference kernel, the paper's rule.
+        Weight that holds the adjustment at its anchor, in (0, inf]. None takes the paper's rule,
+        the norm of the machine's dual coefficients on the reference kernel.
     rho : float or None, default=None
-        Weight that holds the perturbation, in (0, inf], for `paper` and `appendix`. None takes
-        ``5 C / m`` with m the share of missing cells, the paper's rule.
+        Weight that holds the perturbation, in (0, inf], for `paper` and `appendix`. None takes the
+        paper's rule, ``5 C / m`` with m the share of missing cells.
     radius : float or None, default=None
-        Radius of the perturbation's ball, in [0, inf), for `released`. None takes ``0.2 N m``,
-        the released code's rule.
+        Radius of the perturbation's ball, in [0, inf), for `released`; None is its ``0.2 N m``.
     variant : {"anchored", "paper", "appendix", "released"}, default="anchored"
         The method; see `kernimpute.methods.impute`.
     reference : None, "mean", "expected", array-like or fitted imputer, default=None
@@ -294,8 +246,6 @@ def learn_kernel(
         The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
         `appendix` the largest relative step (1e-3), for `released` the norm of the step of the
         coefficients (1e-4). None takes the value in brackets.
-    max_iter : int or None, default=None
-        Rounds at the most; None takes the variant's default.
 
     Returns
     -------
@@ -306,32 +256,14 @@ def learn_kernel(
     ------
     TypeError, ValueError
         As `impute`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernimpute.kernels import Gaussian
-    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
-    >>> learned = learn_kernel(X, [0, 0, 1, 1], kernel=Gaussian(gamma=1.0))
-    >>> learned.status.name, bool(learned.gap <= 1e-3)
-    ('CONVERGED', True)
     """
-    rows = check_labelled_rows(
-        X,
-        y,
-        kernel,
-        owner="learn_kernel",
-        C=C,
-        task=task,
-        epsilon=epsilon,
-        categorical=categorical,
-        sample_weight=sample_weight,
-    )
-    check_choice("learn_kernel", "variant", variant, VARIANTS[1:])
     options = _Options(
         "learn_kernel", variant, eta, rho, radius, reference, tol, max_iter, callback
     )
-    return _learn(rows, options, options.stop())
+    rows = check_labelled_rows(
+        X, y, kernel, C, task, epsilon, categorical, sample_weight, owner="learn_kernel"
+    )
+    return _learn(rows, options, options.stop(VARIANTS[1:]))
 
 
 class _Options(NamedTuple):
@@ -347,16 +279,17 @@ class _Options(NamedTuple):
     max_iter: int | None
     callback: Callback | None
 
-    def stop(self) -> StopRule:
-        """Return the stop rule, or refuse weights, radius and stop rule outside their ranges."""
+    def stop(self, variants: tuple[str, ...]) -> StopRule:
+        """Return the stop rule, or refuse what of all this is outside its range."""
+        checks.check_choice(self.owner, "variant", self.variant, variants)
         for name, value in (("eta", self.eta), ("rho", self.rho)):
             if value is not None:
-                check_real(self.owner, name, value, 0.0, inf_included=True)
+                checks.check_real(self.owner, name, value, 0.0, inf_included=True)
         for name, value in (("radius", self.radius), ("tol", self.tol)):
             if value is not None:
-                check_real(self.owner, name, value, 0.0, low_included=True)
+                checks.check_real(self.owner, name, value, 0.0, low_included=True)
         if self.max_iter is not None:
-            check_integer(self.owner, "max_iter", self.max_iter, 0)
+            checks.check_integer(self.owner, "max_iter", self.max_iter, 0)
         default = STOP_RULES[self.variant]
         return StopRule(
             default.tol if self.tol is None else self.tol,
@@ -403,19 +336,19 @@ def _check_suits(rows: LabelledRows, options: _Options) -> None:
     for name, weight in (("eta", options.eta), ("rho", options.rho)):
         if weight is not None and not math.isinf(weight) and not 1 / LARGEST <= weight <= LARGEST:
             must_be = f"in [{1 / LARGEST:g}, {LARGEST:g}], or inf, for a variant of Stage I"
-            raise ValueError(refusal(owner, name, must_be, weight))
+            raise ValueError(checks.refusal(owner, name, must_be, weight))
     bound = float(np.maximum(rows.dual.upper, -rows.dual.lower).max())
     if bound > LARGEST:
         must_be = f"at most {LARGEST:g}, times the largest weight, for a variant of Stage I"
-        raise ValueError(refusal(owner, "C", must_be, bound))
+        raise ValueError(checks.refusal(owner, "C", must_be, bound))
     if variant == "released":
         if not kernel.is_distance or kernel.categorical:
             must_be = "gaussian or laplacian, without categorical columns, for variant='released'"
-            raise ValueError(refusal(owner, "kernel", must_be, kernel))
+            raise ValueError(checks.refusal(owner, "kernel", must_be, kernel))
         if options.eta is not None and math.isinf(options.eta):
             # Adam's step along an infinite gradient is undefined.
             must_be = "a float in (0, inf) for variant='released'"
-            raise ValueError(refusal(owner, "eta", must_be, options.eta))
+            raise ValueError(checks.refusal(owner, "eta", must_be, options.eta))
     elif variant == "anchored" or kernel.is_exponential:
         # `anchored` divides by nothing; the others take the ratio of exponentials from the sums.
         return
@@ -425,4 +358,4 @@ def _check_suits(rows: LabelledRows, options: _Options) -> None:
         remedy = "lower its gamma" if kernel.is_exponential else "raise its offset"
         must_be = f"one whose observed kernel is positive for every pair ({remedy})"
         got = f"{kernel!r}, which gives {K_observed[i, j]:g} for rows {i} and {j}"
-        raise ValueError(refusal_in_words(owner, "kernel", must_be, got))
+        raise ValueError(checks.refusal_in_words(owner, "kernel", must_be, got))

@@ -51,10 +51,10 @@ def write_report(
     command: str = "",
     data_sha256: str = "",
 ) -> None:
-    """Write the report on a filled table as one HTML file.
+    """Write the report on a filled table as one HTML file, which holds no rows.
 
-    It holds no rows. It holds names of columns, means and deviations, histograms, shares of
-    categories, and where in the table the gaps are.
+    It holds names of columns, means and deviations, histograms, shares of categories, and where
+    the gaps are.
 
     Parameters
     ----------
@@ -62,12 +62,9 @@ def write_report(
         The file; one that exists is replaced.
     imputation : TableImputation
         What `impute_table` returned.
-    source : str, default=""
-        Path of the table, as the user calls it.
-    command : str, default=""
-        The command line that filled it.
-    data_sha256 : str, default=""
-        SHA-256 of the file that held the table.
+    source, command, data_sha256 : str, default=""
+        Path of the table, as the user calls it; the command line that filled it; and SHA-256 of
+        the file that held the table.
     """
     columns = sorted(imputation.filled, key=lambda name: -imputation.filled[name])
     filled = [_filled(imputation, name, f"values-{k}") for k, name in enumerate(columns)]
@@ -87,13 +84,13 @@ def write_report(
 
 def _verdict_of_filling(imputation: TableImputation, n_constant: int, source: str) -> str:
     """Return how many cells were filled, the most important caution, and what to do next."""
-    n_filled, method = imputation.n_filled, method_text(imputation.imputer)
-    settings: Mapping[str, Any] = imputation.settings
-    by = {"joint normal": "from what the columns say of each other (joint normal)"}
+    n_filled, n_cells, imputer = imputation.n_filled, imputation.table.size, imputation.imputer
+    by = f"by {method_text(imputer)}"
+    if by == "by joint normal":
+        by = "from what the columns say of each other (joint normal)"
     first = (
-        f"{_number(n_filled)} of {_number(imputation.table.size)} cells "
-        f"({_percent(n_filled / imputation.table.size)}) in "
-        f"{counted(len(imputation.filled), 'column')} were filled {by.get(method, 'by ' + method)}."
+        f"{_number(n_filled)} of {_number(n_cells)} cells ({_percent(n_filled / n_cells)}) in "
+        f"{counted(len(imputation.filled), 'column')} were filled {by}."
     )
     caution = (
         "Filled cells spread less than the values that went missing: train a model on this table, "
@@ -101,7 +98,7 @@ def _verdict_of_filling(imputation: TableImputation, n_constant: int, source: st
     )
     if not n_filled:
         first, caution = "The table had no gap that can be filled: it is unchanged.", ""
-    elif imputation.imputer._uses_labels:
+    elif imputer._uses_labels:
         caution = (
             "The labels helped to fill their own rows, so a score measured on these rows is too "
             f"good: set the test rows aside before filling. {caution}"
@@ -111,6 +108,7 @@ def _verdict_of_filling(imputation: TableImputation, n_constant: int, source: st
             f"{_percent(n_constant / n_filled)} of the fills equal the mean or the most frequent "
             f"value of their column, so that they say nothing of their row. {caution}"
         )
+    settings: Mapping[str, Any] = imputation.settings
     target = "COLUMN" if imputation.target is None else str(imputation.target)
     words = ["kernimpute", "compare", source or "TABLE.csv", "--target", target]
     words += [f"--ignore={name}" for name in (*settings["ignore"], *settings["drop"])]
@@ -236,10 +234,9 @@ def _methods_of_filling(imputation: TableImputation) -> str:
 def write_comparison_report(
     path: Path | str, result: Mapping[str, Any], *, source: str = "", command: str = ""
 ) -> None:
-    """Write the report on a comparison of candidates as one HTML file.
+    """Write the report on a comparison of candidates as one HTML file, which holds no rows.
 
-    It holds no rows. It holds names of columns, shares of gaps, scores, and categories that few
-    rows have.
+    It holds names of columns, shares of gaps, scores, and categories that few rows have.
 
     Parameters
     ----------
@@ -247,10 +244,8 @@ def write_comparison_report(
         The file; one that exists is replaced.
     result : mapping of str to object
         What `Comparison.to_dict` returned, or its JSON.
-    source : str, default=""
-        Path of the table, as the user calls it.
-    command : str, default=""
-        The command line that compared.
+    source, command : str, default=""
+        Path of the table, as the user calls it; and the command line that compared.
     """
     settings, known = result["settings"], result["facts"]
     told = ("versions", "data_sha256", "candidates")
@@ -275,11 +270,12 @@ def _verdict_of_comparison(result: Mapping[str, Any]) -> str:
         '<p class="notice warning"><strong>Not complete.</strong> The comparison was stopped '
         "before every candidate had all its folds. The verdict may change.</p>"
     )
+    in_python = "<details><summary>What is recommended, in Python</summary>"
     return (
         f'<div class="verdict"><p>{_text(result["verdict"], 1000)}</p>'
         + ("" if result["complete"] else stopped)
         + (_code(command) if command else "")
-        + (_details("What is recommended, in Python", _code(program)) if program else "")
+        + (f"{in_python}{_code(program)}</details>" if program else "")
         + "</div>"
     )
 
@@ -395,8 +391,8 @@ def _facts_of_table(known: Mapping[str, Any]) -> str:
         "than in another they tell of the label, and indicators of gaps may help; p is that of the "
         f"difference.{_capped(len(gappy), 'columns with the most gaps')}"
         f"{_capped(len(classes), 'first classes', MOST_CATEGORIES)}"
-        f"</p>{_table('Gaps by column', columns)}"
-        + _details("The most frequent patterns of gaps", _table("Patterns of gaps", patterns))
+        f"</p>{_table('Gaps by column', columns)}<details><summary>The most frequent patterns of "
+        f"gaps</summary>{_table('Patterns of gaps', patterns)}</details>"
     )
 
 
@@ -499,11 +495,6 @@ def _messages(heading: str, lines: Sequence[str], kind: str = "notice") -> str:
     return f'<div class="{kind}"><strong>{heading}</strong><ul>{items}</ul></div>' if lines else ""
 
 
-def _details(summary: str, content: str) -> str:
-    """Return what a reader opens, and print shows."""
-    return f"<details><summary>{summary}</summary>{content}</details>"
-
-
 def _code(lines: str) -> str:
     """Return a command, which breaks between words, or a program, which scrolls by itself."""
     if "\n" in lines:
@@ -517,12 +508,10 @@ def _code(lines: str) -> str:
 
 def _short(value: object, width: int) -> str:
     """Return text of bounded width, in letters; a wide letter counts twice."""
-    written, so_far = str(value), 0
-    for place, letter in enumerate(written):
-        so_far += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        if so_far > width:
-            return written[: max(place - 1, 1)] + "…"
-    return written
+    written = str(value)
+    widths = np.cumsum([1 + (unicodedata.east_asian_width(one) in "WF") for one in written])
+    n_kept = int(np.searchsorted(widths, width, side="right"))
+    return written if n_kept == len(written) else written[: max(n_kept - 1, 1)] + "…"
 
 
 def _text(value: object, width: int = 80) -> str:

@@ -3,9 +3,8 @@
 `learn_code` reads a table into a `TableCode`, which holds ranges and categories and no rows.
 `TableCode.encode` turns rows into a matrix with one column for each column of the table that is
 neither constant nor empty: numbers in [0, 1], category codes 0, 1, …, NaN at the gaps.
-`EncodedTable.decode` writes a filled matrix back. It writes gaps only, and a column keeps its
-dtype, with two exceptions: a categorical dtype gets the categories that the code knows, and a
-dtype that cannot hold the fill (a float column of gaps only that needs text) gives way.
+`EncodedTable.decode` writes a filled matrix back, gaps only. A column keeps its dtype, but a
+categorical one gets the code's categories, and one that cannot hold the fill gives way.
 """
 
 from __future__ import annotations
@@ -23,7 +22,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import ObservedRange, observed_range
+from kernimpute.core.checks import (
+    ObservedRange,
+    Task,
+    classes_recur,
+    observed_range,
+    task_of_numbers,
+)
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
@@ -47,8 +52,6 @@ from kernimpute.table.frames import arrow_column
 
 Fills = NDArray[Any]
 """What is written into the gaps of a column, of shape (n_gaps,): numbers, or Python's objects."""
-IndicatorColumn = tuple[int, int | None]
-"""The position of a matrix's column, and the code that is indicated; None for numbers."""
 Unknown = tuple[Hashable, tuple[object, ...], int]
 """A column's name, the categories that its code does not know, and how many cells held them."""
 
@@ -88,10 +91,8 @@ class TableCode:
         """
         own = [column.name for column in self.columns]
         if list(frame.columns) != own:
-            raise TableError(
-                f"The rows must have the columns {listed(own)} in this order. "
-                f"Got {listed(frame.columns)}."
-            )
+            must_have = f"The rows must have the columns {listed(own)} in this order."
+            raise TableError(f"{must_have} Got {listed(frame.columns)}.")
         observed = observed_in_table(frame, missing_values)
         matrix = np.empty((len(frame), len(self.features)))
         features = iter(matrix.T)
@@ -117,65 +118,57 @@ class TableCode:
     # imputer, and a gap may then be filled softly, with frequencies.
 
     @property
-    def indicator_columns(self) -> tuple[IndicatorColumn, ...]:
-        """What each column of the indicator matrix holds; two categories share one indicator.
+    def indicator_columns(self) -> tuple[tuple[int, int | None], ...]:
+        """The column of the matrix, and the code or None for numbers, of each indicator column.
 
-        Of a column of many categories the most frequent ones have one, and the others none.
+        Two categories share one indicator. Of many the most frequent ones have one.
         """
-        columns: list[IndicatorColumn] = []
+        columns: list[tuple[int, int | None]] = []
         for position, column in enumerate(self.features):
+            codes: Iterable[int | None] = [None]
             if column.kind == "category":
-                n_categories = len(column.values)
-                first = 1 if n_categories == 2 else 0
-                codes = column.indicated or range(first, n_categories)
-                columns.extend((position, code) for code in codes)
-            else:
-                columns.append((position, None))
+                first = 1 if len(column.values) == 2 else 0
+                codes = column.indicated or range(first, len(column.values))
+            columns.extend((position, code) for code in codes)
         return tuple(columns)
 
     def to_indicators(self, matrix: FloatArray) -> FloatArray:
         """Return a matrix with indicators for its codes, of shape (n_rows, n_indicators)."""
-        indicators = np.empty((len(matrix), len(self.indicator_columns)))
-        for place, (position, code) in enumerate(self.indicator_columns):
-            values = matrix[:, position]
-            if code is not None:
-                values = np.where(np.isnan(values), np.nan, values == code)
-            indicators[:, place] = values
-        return indicators
+        places = np.array([place for place, _ in self.indicator_columns], dtype=np.intp)
+        codes = np.array([code for _, code in self.indicator_columns], dtype=float)
+        values = matrix[:, places]
+        return np.where(np.isnan(values) | np.isnan(codes), values, values == codes)
 
     def to_codes(
         self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
     ) -> FloatArray:
-        """Return a matrix with its gaps filled from filled indicators.
+        """Return a matrix filled from filled indicators: a gap takes the first of the largest.
 
-        A gap takes the category with the largest indicator, the first of equal ones. Given the
-        indicators before labels moved them, `reference`, it leaves the reference's category only
-        for one whose indicator gained on it by more than half the range: small moves are noise.
+        Given the indicators before labels moved them, `reference`, a gap leaves the reference's
+        category only for one whose indicator gained on it by more than half the range, because
+        small moves are noise.
         """
-        filled, features = matrix.copy(), self.features
-        places: dict[int, list[int]] = {}
-        for place, (position, _) in enumerate(self.indicator_columns):
-            places.setdefault(position, []).append(place)
-        for position, own in places.items():
-            gaps = np.isnan(matrix[:, position])
-            if features[position].kind != "category":
-                filled[gaps, position] = indicators[gaps, own[0]]
+        filled, owner = matrix.copy(), np.array([place for place, _ in self.indicator_columns])
+        for position, column in enumerate(self.features):
+            gaps, own = np.isnan(matrix[:, position]), np.flatnonzero(owner == position)
+            now = indicators[np.ix_(gaps, own)]
+            if column.kind != "category":
+                filled[gaps, position] = now[:, 0]
                 continue
-            now = _one_each(indicators[gaps][:, own])
+            now = _one_each(now)
             if reference is not None:
-                before = _one_each(reference[gaps][:, own])
+                before = _one_each(reference[np.ix_(gaps, own)])
                 largest = np.eye(before.shape[1])[before.argmax(axis=1)]
                 now = largest + 2.0 * (now - before)
-            codes = np.array(features[position].indicated or range(now.shape[1]))
+            codes = np.array(column.indicated or range(now.shape[1]))
             filled[gaps, position] = codes[now.argmax(axis=1)]
         return filled
 
 
 def _one_each(indicators: FloatArray) -> FloatArray:
     """Return one indicator for each category where two share one."""
-    if indicators.shape[1] > 1:
-        return indicators
-    return np.hstack([1.0 - indicators, indicators])
+    shared = indicators.shape[1] == 1
+    return np.hstack([1.0 - indicators, indicators]) if shared else indicators
 
 
 def learn_code(
@@ -194,9 +187,10 @@ def learn_code(
     integers, or the objects all are ("dtype"), or there and where few whole numbers recur ("few").
     """
     check_table(frame)
-    names, ranges = list(frame.columns), ranges or {}
-    as_category = set(check_column_names("categorical", categorical, names))
-    check_column_names("feature_range", ranges, names)
+    names, declared = list(frame.columns), {}
+    as_category = check_column_names("categorical", categorical, names)
+    for name in check_column_names("feature_range", ranges or {}, names):
+        declared[name] = checked_range((ranges or {})[name], "ranges", "learn_code")
     observed = observed_in_table(frame, missing_values)
     columns = [
         read_column(
@@ -204,15 +198,15 @@ def learn_code(
             observed[:, position],
             name,
             as_category=name in as_category,
-            bounds=checked_range(ranges[name], "ranges", "learn_code") if name in ranges else None,
+            bounds=declared.get(name),
             whole=whole,
         )
         for position, name in enumerate(names)
     ]
     ends = [
-        (0.0, 1.0)
+        [0.0, 1.0]
         if column.kind == "category"
-        else tuple(float(end - column.origin) for end in column.values)
+        else [float(end - column.origin) for end in column.values]
         for column in columns
         if column.in_matrix
     ]
@@ -221,53 +215,97 @@ def learn_code(
     return TableCode(tuple(columns), scale, cautions)
 
 
-def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
-    """Return a table with the matrix that stands for it, by a code learned from it.
-
-    >>> table = pd.DataFrame({"age": [20, 40, None], "pet": ["cat", None, "dog"]})
-    >>> encoded = encode_table(table)
-    >>> encoded.matrix
-    array([[ 0.,  0.],
-           [ 1., nan],
-           [nan,  1.]])
-    >>> encoded.decode(np.array([[0.0, 0.0], [1.0, 1.0], [0.26, 1.0]]))
-        age  pet
-    0  20.0  cat
-    1  40.0  dog
-    2  25.0  dog
-    """
-    return learn_code(frame, categorical=categorical).encode(frame)
-
-
 def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
     """Return the two ends of a declared range; refuse what is not a range."""
     try:
-        low, high = (float(end) for end in pair)
+        # Integers stay integers, because a float does not hold every one of 64 bits.
+        low, high = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
+        width = float(high) - float(low)
     except (TypeError, ValueError, OverflowError):
-        low = high = np.nan
-    if not low < high or not np.isfinite(high - low):
+        width = math.nan
+    if not 0.0 < width < math.inf:
         raise TableError(
             f"The {parameter!r} parameter of {owner} must hold pairs of finite numbers "
             f"low < high. Got {pair!r} instead."
         )
-    # Integers stay integers, because a float does not hold every one of 64 bits.
-    first, last = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
-    return first, last
+    return low, high
+
+
+# ---------------------------------------------------------------------- labels
+
+
+@dataclass(frozen=True)
+class TableLabels:
+    """The labels of the rows that have one, as the solver takes them."""
+
+    values: NDArray[np.generic]  # Classes; or numbers, centred, in standard deviations.
+    task: Task
+    cautions: tuple[str, ...]
+    numbers: FloatArray | None = None  # In their own unit; None for classes.
+
+
+def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
+    """Return the labels in a label column of shape (n_rows, 1); refuse what can guide nothing.
+
+    `labelled` of shape (n_rows,) is True where a row has a label. With task "auto" text, booleans
+    and categories are classes; for numbers see `core.checks.infer_task`.
+    """
+    name = column.columns[0]
+    n_labelled = int(labelled.sum())
+    if n_labelled == 0:
+        raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
+    rows = column[labelled]
+    labels = rows.iloc[:, 0]
+    try:
+        chosen: Task = "regression" if task == "regression" else "classification"
+        if task == "auto" and learn_code(rows).columns[0].kind in ("number", "whole"):
+            chosen = task_of_numbers(np.asarray(labels, dtype=float))
+        code = learn_code(rows, categorical=[name] if chosen == "classification" else ())
+        codes = code.encode(rows).matrix
+    except TableError as error:
+        # A label, such as a date, cannot be dropped or ignored, as a column may be.
+        refused = str(error).partition(" instead.")[0]
+        raise TableError(
+            f"{refused} instead. Turn this label into numbers, such as days, or into a "
+            "categorical column if its values are classes."
+        ) from error
+    classes = code.columns[0].values
+    example = plain(classes[0])
+    if not codes.shape[1]:
+        what = "two classes" if chosen == "classification" else "two values"
+        raise TableError(
+            f"The label column {name!r} must hold at least {what}. Got "
+            f"{example!r} in all {n_labelled} rows that have a label: a label with one class can "
+            "guide nothing."
+        )
+    if chosen == "regression":
+        if code.categorical[0]:
+            remedy = "use task='classification'"
+            if str(example)[:1].isdigit():
+                remedy = f"make numbers of them, with a point before decimals, or {remedy}"
+            raise TableError(
+                f"The label column {name!r} must hold numbers for regression. Got "
+                f"{labels.dtype} values such as {example!r}: {remedy}."
+            )
+        values = (codes[:, 0] - codes.mean()) / codes.std()
+        return TableLabels(values, chosen, code.cautions, labels.to_numpy(dtype=float))
+    if len(classes) == n_labelled > 2 or not classes_recur(len(classes), n_labelled):
+        raise TableError(
+            f"The label column {name!r} must hold classes that recur. Got {len(classes)} distinct "
+            f"values in {n_labelled} rows: is it an identifier, or a quantity (task='regression')?"
+        )
+    names = np.array(classes)
+    if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
+        # The solver takes fractions for a quantity and cannot sort objects, but it takes text.
+        names = np.array([str(name) for name in classes])
+    return TableLabels(names[codes[:, 0].astype(int)], chosen, code.cautions)
 
 
 # ---------------------------------------------------------------------- matrix to table
 
-_CONSTANTS: dict[Family, object] = {
-    "integer": 0,
-    "float": 0.0,
-    "boolean": False,
-    "text": "missing",
-    "object": "missing",
-    "category": "missing",
-}
+_CONSTANTS: dict[Family, object] = {"integer": 0, "float": 0.0, "boolean": False}
+_CONSTANTS |= {"text": "missing", "object": "missing", "category": "missing"}
 """What fills a column in which nothing was ever observed."""
-_MOST_SHOWN = 5
-"""Columns with unknown categories that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -284,21 +322,17 @@ class EncodedTable:
     def decode(self, X: FloatArray, *, fill_empty: bool = False) -> pd.DataFrame:
         """Return a copy of the rows with their gaps filled from a matrix of shape `matrix.shape`.
 
-        With `fill_empty` a column in which nothing was observed is filled too: with 0, False,
-        "missing" or the first category, by its dtype; a declared range that lacks 0 gives its
-        end next to 0.
+        With `fill_empty` a column in which nothing was observed gets 0, False, "missing" or the
+        first category, by its dtype; a declared range that lacks 0 gives its end next to 0.
         """
         if np.isnan(X[np.isnan(self.matrix)]).any():
             raise ValueError("A filled matrix must hold no NaN at a gap. Got NaN at one.")
         filled = self.frame.copy()
-        features = iter(zip(X.T, self.code.scale.minimum, self.code.scale.width, strict=True))
+        matrix = iter(self.code.scale.from_unit(X).T)
         for position, column in enumerate(self.code.columns):
             series = self.frame.iloc[:, position]
             gaps = ~self.observed[:, position]
-            values = None
-            if column.in_matrix:
-                shares, minimum, width = next(features)
-                values = ObservedRange(minimum, width).from_unit(shares[gaps])
+            values = next(matrix)[gaps] if column.in_matrix else None
             written = _filled(series, gaps, column, values, fill_empty)
             if written is not series:
                 filled.isetitem(position, written)  # type: ignore[arg-type]
@@ -306,20 +340,16 @@ class EncodedTable:
 
 
 def unknown_cells(unknown: Sequence[Unknown]) -> str:
-    """Return the cells whose categories a code does not know, counted and shown.
-
-    >>> unknown_cells([("town", ("Ulm", "Bonn"), 3)])
-    "3 cells of 1 column ('town': 'Ulm', 'Bonn' in 3 cells)"
-    """
+    """Return the cells whose categories a code does not know, counted and shown."""
+    most = 5
     shown = [
         f"{name!r}: {listed(categories)} in {counted(count, 'cell')}"
-        for name, categories, count in unknown[:_MOST_SHOWN]
+        for name, categories, count in unknown[:most]
     ]
-    if len(unknown) > _MOST_SHOWN:
-        shown.append(f"and {counted(len(unknown) - _MOST_SHOWN, 'more column')}")
-    n_cells = sum(count for *_, count in unknown)
-    columns = counted(len(unknown), "column")
-    return f"{counted(n_cells, 'cell')} of {columns} ({'; '.join(shown)})"
+    if len(unknown) > most:
+        shown.append(f"and {counted(len(unknown) - most, 'more column')}")
+    cells = counted(sum(count for *_, count in unknown), "cell")
+    return f"{cells} of {counted(len(unknown), 'column')} ({'; '.join(shown)})"
 
 
 def _filled(
@@ -380,11 +410,7 @@ def _fills(column: Column, values: FloatArray, dtype: Any) -> Fills:
         return np.clip(values, float(low), float(high))
     as_integers = to_integers or isinstance(low, Integral)
     # Between 5.2 and 5.4 lies no whole number: the two next to them are taken.
-    ends = [
-        int(low) if isinstance(low, Integral) else math.ceil(low),
-        int(high) if isinstance(high, Integral) else math.floor(high),
-    ]
-    smallest, largest = min(ends), max(ends)
+    smallest, largest = sorted([math.ceil(low), math.floor(high)])
     few = column.few
     if to_integers:
         info = _integer_info(dtype)
@@ -414,7 +440,9 @@ def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -
         has_numbers = family_of(series.dtype) == "integer" and _are_all(fills, is_number)
         series = series.astype("float64" if has_numbers else object)
     if isinstance(series.dtype, pd.CategoricalDtype):
-        series = _with_more_categories(series, fills.tolist())
+        known = series.cat.categories
+        lacking = [fill for fill in dict.fromkeys(fills.tolist()) if fill not in known]
+        series = series.cat.add_categories(lacking)
     # NumPy's own array, because pandas refuses sequences for objects.
     is_plain = isinstance(series.dtype, np.dtype)
     array: Any = series.to_numpy(copy=True) if is_plain else series.array.copy()
@@ -451,24 +479,17 @@ def _integer_info(dtype: Any) -> Any:
 
 
 def _with_categories(series: pd.Series, column: Column) -> pd.Series:
-    """Return a categorical column with the code's categories first, then its own others.
+    """Return a categorical column with the code's order and categories, and its own others.
 
     So all rows have one dtype, whether there is something to fill in them or not.
     """
-    if not column.levels:
-        # The code has no order to impose: what is lacking goes to the end.
-        return _with_more_categories(series, [*column.values] if column.categorical else [])
-    own, known = [*series.cat.categories], set(column.levels)
-    both = [*column.levels, *(value for value in own if value not in known)]
-    if both == own and bool(series.cat.ordered) == column.ordered:
+    own, is_ordered = series.cat.categories, bool(series.cat.ordered)
+    known = column.values if column.categorical else ()
+    both = [*dict.fromkeys([*column.levels, *own, *known])]
+    ordered = column.ordered if column.levels else is_ordered
+    if both == [*own] and ordered == is_ordered:
         return series
-    return series.cat.set_categories(both, ordered=column.ordered)
-
-
-def _with_more_categories(series: pd.Series, values: Iterable[object]) -> pd.Series:
-    """Return a categorical column with the values that its categories lack behind them."""
-    lacking = [value for value in dict.fromkeys(values) if value not in series.cat.categories]
-    return series.cat.add_categories(lacking) if lacking else series
+    return series.cat.set_categories(both, ordered=ordered)
 
 
 # ---------------------------------------------------------------------- what looks like a mistake
@@ -483,17 +504,21 @@ _QUANTITY = re.compile(
 )
 """A number with or without a unit and separators of thousands. Leading zeros would make it a code,
 and more digits behind the unit a date or a range."""
-_MOST_CHECKED = 1000
-"""Categories of a column that are searched for a unit."""
-_NUMBER_SHARE = 0.9
-"""Share of them that must be numbers; most of these must have the same unit."""
 
 
 def _cautions(
     columns: Sequence[Column], counts: Sequence[int], named: Collection[Hashable]
 ) -> tuple[str, ...]:
     """Return what looks like a mistake in columns of categories; `named` ones the caller chose."""
-    identifiers, quantities, texts, alike = [], [], [], []
+    found: dict[str, list[str]] = {
+        "so many categories look like an identifier, to be dropped or ignored": [],
+        "categories look like numbers with a unit, which are read as numbers where they stand "
+        "alone": [],
+        "text that spells numbers is taken for categories; make it numbers, or name it as "
+        "categorical": [],
+        "categories that differ only in letter case or blanks count as different": [],
+    }
+    identifiers, quantities, texts, alike = found.values()
     for column, n_observed in zip(columns, counts, strict=True):
         if column.kind != "category":
             continue
@@ -503,34 +528,23 @@ def _cautions(
         such = f"{column.name} ({n_categories} such as {column.values[0]!r})"
         if spelled == "with a unit":
             quantities.append(such)
-        is_text = column.family in ("text", "object") and column.name not in named
-        if spelled == "bare" and is_text:
+        if spelled == "bare" and column.family in ("text", "object") and column.name not in named:
             texts.append(such)
-            continue
-        if has_many and 2 * n_categories > n_observed:
+        elif has_many and 2 * n_categories > n_observed:
             identifiers.append(f"{column.name} ({n_categories} in {n_observed} observed cells)")
-            continue
-        folded: dict[str, list[str]] = {}
-        for value in column.values:
-            if isinstance(value, str):
-                folded.setdefault(value.strip().casefold(), []).append(value)
-        groups = ["/".join(group) for group in folded.values() if len(group) > 1]
-        if groups:
-            alike.append(f"{column.name} ({', '.join(groups)})")
-    found = {
-        "so many categories look like an identifier, to be dropped or ignored": identifiers,
-        "categories look like numbers with a unit, which are read as numbers where they stand "
-        "alone": quantities,
-        "text that spells numbers is taken for categories; make it numbers, or name it as "
-        "categorical": texts,
-        "categories that differ only in letter case or blanks count as different": alike,
-    }
+        else:
+            folded: dict[str, list[str]] = {}
+            for value in column.values:
+                if isinstance(value, str):
+                    folded.setdefault(value.strip().casefold(), []).append(value)
+            groups = ["/".join(group) for group in folded.values() if len(group) > 1]
+            alike += [f"{column.name} ({', '.join(groups)})"] if groups else []
     return tuple(f"{what}: {', '.join(names)}" for what, names in found.items() if names)
 
 
 def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "bare", None]:
     """Return which numbers nearly all categories are, most of them with the same unit, or most."""
-    sample = categories[:: -(-len(categories) // _MOST_CHECKED)]
+    sample = categories[:: -(-len(categories) // 1000)]
     read = [_QUANTITY.fullmatch(" ".join(str(value).split())) for value in sample]
     matches = [match for match in read if match]
     units = Counter(match["currency"] + match["unit"].casefold() for match in matches)
@@ -538,4 +552,24 @@ def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "ba
     if 2 * n_bare > len(sample):
         return "bare"
     have_unit = len(units) == 1 and units.total() > n_bare
-    return "with a unit" if have_unit and len(matches) >= _NUMBER_SHARE * len(sample) else None
+    return "with a unit" if have_unit and len(matches) >= 0.9 * len(sample) else None
+
+
+def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
+    """Return a caution that names the columns in which nothing can be learned, if there are any."""
+    where = "" if labelled.all() else " in the rows that have a label"
+    left = f"{'column' if len(names) == 1 else 'columns'} left as found"
+    because = f"because nothing is observed{where}: {', '.join(map(repr, names))}"
+    return [f"{left}, {because}"] if names else []
+
+
+def codes_note(names: Sequence[Hashable]) -> list[str]:
+    """Return a note on columns of few whole numbers, which may be codes."""
+    note = "columns of few whole numbers are filled with the nearest of these; name codes as "
+    note += "categorical if their order means nothing: "
+    return [note + ", ".join(map(str, names))] if names else []
+
+
+def plain(value: object) -> object:
+    """Return a NumPy scalar as Python's own, for messages."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,8 +1,7 @@
 """What the columns of a table hold: which cells are gaps, which kind of values, in which domain.
 
 A cell is a **gap** if it is None, NaN, NaT or NA, or one of the `missing_values` that the caller
-names. In a text file, where a cell is only text, the empty cell and `GAP_MARKERS` are gaps too.
-This module alone decides that; every reader and estimator asks it.
+names; in a text file the empty cell and `GAP_MARKERS` are gaps too. Only this module decides that.
 
 A column is of one **kind**, which the values of its observed cells decide:
 
@@ -31,13 +30,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from pandas.api.types import (
-    is_bool_dtype,
-    is_float_dtype,
-    is_integer_dtype,
-    is_object_dtype,
-    is_string_dtype,
-)
+from pandas.api import types
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import MOST_CLASSES
@@ -59,11 +52,7 @@ class TableTypeError(TableError, TypeError):
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "cell"), counted(2, "cell")
-    ('1 cell', '2 cells')
-    """
+    """Return a number with its noun."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
@@ -75,21 +64,15 @@ def listed(values: Collection[object] | pd.Index, most: int = 5) -> str:
 
 
 def the_column(name: Hashable) -> str:
-    """Return the start of a sentence about a column; a number is the place of a nameless one.
-
-    >>> the_column("age"), the_column(2)
-    ("The 'age' column of the table", "The table's column 2")
-    """
+    """Return the start of a sentence about a column; a number is the place of a nameless one."""
     if isinstance(name, Integral):
         return f"The table's column {name}"
     return f"The {name!r} column of the table"
 
 
 def _refused_values(name: Hashable, got: str, remedy: str = _REMEDY) -> str:
-    return (
-        f"{the_column(name)} must hold numbers, text, booleans or categories. "
-        f"Got {got} instead. {remedy}"
-    )
+    must_hold = f"{the_column(name)} must hold numbers, text, booleans or categories."
+    return f"{must_hold} Got {got} instead. {remedy}"
 
 
 # ---------------------------------------------------------------------- families of dtypes
@@ -98,27 +81,21 @@ Family = Literal["integer", "float", "boolean", "text", "object", "category", "o
 """What a dtype holds, whichever library made it; "other" is never coded."""
 
 
-def family_of(dtype: object) -> Family:
+def family_of(dtype: Any) -> Family:
     """Return the family of a dtype of pandas, NumPy or Arrow."""
-    if isinstance(dtype, pd.ArrowDtype):
-        if pa.types.is_dictionary(dtype.pyarrow_dtype):
-            return "category"
-        if pa.types.is_null(dtype.pyarrow_dtype):
-            return "float"
-        if pa.types.is_string_view(dtype.pyarrow_dtype):
-            return "text"
-    if isinstance(dtype, pd.CategoricalDtype):
-        return "category"
-    if isinstance(dtype, pd.SparseDtype):
-        return "other"
-    tests: tuple[tuple[Family, Any], ...] = (
-        ("boolean", is_bool_dtype),
-        ("integer", is_integer_dtype),
-        ("float", is_float_dtype),
-        ("object", is_object_dtype),
-        ("text", is_string_dtype),
-    )
-    return next((family for family, is_it in tests if is_it(dtype)), "other")
+    arrow = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else pa.int8()
+    if pa.types.is_string_view(arrow):  # pandas knows no views of text.
+        return "text"
+    tests: dict[Family, bool] = {
+        "other": isinstance(dtype, pd.SparseDtype),
+        "category": isinstance(dtype, pd.CategoricalDtype) or pa.types.is_dictionary(arrow),
+        "boolean": types.is_bool_dtype(dtype),
+        "integer": types.is_integer_dtype(dtype),
+        "float": types.is_float_dtype(dtype) or pa.types.is_null(arrow),
+        "object": types.is_object_dtype(dtype),
+        "text": types.is_string_dtype(dtype),
+    }
+    return next((family for family, is_it in tests.items() if is_it), "other")
 
 
 def plain_series(series: pd.Series) -> pd.Series:
@@ -147,20 +124,15 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def as_number(text: str) -> float | None:
-    """Return the finite number that a text spells, or None.
-
-    >>> [as_number(text) for text in ("38.50", "-1e3", "12,5", "1_000", "inf")]
-    [38.5, -1000.0, None, None, None]
-    """
+    """Return the finite number that a text spells, or None."""
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None
 
 
 def marker_values(text: str) -> list[object]:
     """Return what a missing value given as text stands for: itself, and the number it spells."""
-    stripped = text.strip()
-    number = as_number(stripped)
-    return [stripped] if number is None else [stripped, number]
+    number = as_number(text.strip())
+    return [text.strip(), *([] if number is None else [number])]
 
 
 def text_gaps(
@@ -168,11 +140,8 @@ def text_gaps(
     missing_values: Collection[str] = (),
     keep_values: Collection[str] = (),
 ) -> tuple[BoolArray, set[str]]:
-    """Return which cells of a text file are gaps, and which of the missing values occur.
-
-    Cells are without outer blanks. A number among the missing values stands for every spelling
-    of itself: -999 is -999.0 too. Texts to keep are no gaps, unless they are missing values.
-    """
+    """Return which cells, without outer blanks, are gaps, and which missing values occur."""
+    # A number stands for every spelling of itself: -999 is -999.0 too.
     marker_of = {value: marker for marker in missing_values for value in marker_values(marker)}
     # Each text once: a column may hold millions of cells.
     places, texts = pd.factorize(np.asarray(cells, dtype=object))
@@ -202,35 +171,28 @@ def observed_in_table(frame: pd.DataFrame, missing_values: GapValues = ()) -> Bo
     observed = np.empty(frame.shape, dtype=bool)
     for position, name in enumerate(frame.columns):
         series = plain_series(frame.iloc[:, position])
-        observed[:, position] = _observed(series, markers_of(missing_values, name))
-    return observed
-
-
-def _observed(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
-    """Return the mask of a column's observed cells, of shape (n_rows,)."""
-    observed = np.array(series.notna(), dtype=bool)
-    if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
-        # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
-        observed &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
-    for marker in missing_values:
-        if isinstance(marker, str) or (is_number(marker) and marker == marker):
-            observed[observed] = ~_equal(series[observed], marker)
+        seen = np.array(series.notna(), dtype=bool)
+        if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
+            # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
+            seen &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
+        for marker in markers_of(missing_values, name):
+            if isinstance(marker, str) or (is_number(marker) and marker == marker):
+                seen[seen] = ~_equal(series[seen], marker)
+        observed[:, position] = seen
     return observed
 
 
 def _equal(present: pd.Series, marker: Any) -> BoolArray:
     """Return which observed cells equal a value of their own kind, of shape (n_observed,)."""
-    family = family_of(present.dtype)
-    if family in ("integer", "float"):
-        if isinstance(marker, str):
-            return np.zeros(len(present), dtype=bool)
-        if family == "integer" and float(marker).is_integer():
-            return np.asarray(np.asarray(present.array) == int(marker), dtype=bool)
-        return np.asarray(np.asarray(present.array, dtype=float) == float(marker))
+    family, cells = family_of(present.dtype), present.array
+    if family == "integer" and not isinstance(marker, str) and float(marker).is_integer():
+        return np.asarray(np.asarray(cells) == int(marker), dtype=bool)
+    if family in ("integer", "float") and not isinstance(marker, str):
+        return np.asarray(np.asarray(cells, dtype=float) == float(marker))
     if family == "object":
-        return np.array([_same(value, marker) for value in present], dtype=bool)
+        return np.array([_same(value, marker) for value in cells], dtype=bool)
     if family in ("text", "category"):
-        places, values = pd.factorize(present.array)
+        places, values = pd.factorize(cells)
         return np.array([_same(value, marker) for value in values], dtype=bool)[places]
     return np.zeros(len(present), dtype=bool)
 
@@ -250,13 +212,9 @@ def is_number(value: object) -> bool:
 
 Kind = Literal["number", "whole", "category", "constant", "empty"]
 Whole = Literal["values", "few", "dtype"]
-"""Which numbers are filled with whole ones: where all values are whole, or by the dtype; "few"
-adds to these the columns of few whole numbers."""
+"""Which numbers are filled with whole ones; see `code.learn_code`."""
 _MOST_INDICATORS = 50
 """Categories of a column that have an indicator at the most: identifiers would have one a row."""
-_ROUNDING = 4.0
-"""Numbers count as one up to so many roundings of the largest: four to eight units in its last
-place. Of more it cannot be said that they are noise."""
 
 _MONTH = "(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
 _DATE = re.compile(
@@ -292,10 +250,7 @@ class Column:
 
     @property
     def origin(self) -> int:
-        """What is taken off integers, exactly, before they become floats: 0 unless they are large.
-
-        So 10^18 + 1 and 10^18 + 2 are two numbers.
-        """
+        """What is taken off large integers, so that 10^18 + 1 and 10^18 + 2 are two floats."""
         if self.kind != "whole" or not all(isinstance(end, Integral) for end in self.values):
             return 0
         low, high = map(int, self.values)
@@ -332,19 +287,16 @@ def read_column(
     ordered = False
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels, ordered = tuple(series.dtype.categories), bool(series.dtype.ordered)
-    is_empty = not observed.any()
     present = series[observed]
-    is_category = (
-        family not in ("integer", "float", "object")
-        if is_empty
-        else _is_category(present, name, as_category)
-    )
+    is_category = family not in ("integer", "float", "object")
+    if not present.empty:
+        is_category = _is_category(present, name, as_category)
     if is_category and bounds is not None:
         raise TableError(
             f"{the_column(name)} must hold numbers for its range to be declared. Got "
             f"{series.dtype} values."
         )
-    if is_empty:
+    if present.empty:
         return Column(name, "empty", bounds or (), family, False, levels, ordered)
     if is_category:
         # An unordered dictionary lists its values in order of appearance, which means nothing.
@@ -356,17 +308,14 @@ def read_column(
     of_integers = family == "integer" or (
         family == "object" and all(isinstance(value, Integral) for value in present)
     )
-    low: Any
-    high: Any
-    smallest: Any
-    largest: Any
+    # Python's own integers, because a float does not hold every integer.
+    type_: Any = int if of_integers else float
+    ends = [present.iloc[int(end)] for end in (numbers.argmin(), numbers.argmax())]
+    # Every format can store Python's and NumPy's own numbers.
+    ends = [end if isinstance(end, (int, float, np.generic)) else float(end) for end in ends]
     if of_integers:
-        # Python's own, because a float does not hold every integer.
-        low, high = smallest, largest = int(present.min()), int(present.max())
-    else:
-        ends = (int(numbers.argmin()), int(numbers.argmax()))
-        low, high = (float(numbers[end]) for end in ends)
-        smallest, largest = (_storable(present.iloc[end]) for end in ends)
+        ends = [int(present.min()), int(present.max())]
+    low, high = map(type_, ends)
     if bounds is not None and not (bounds[0] <= low and high <= bounds[1]):
         raise TableError(
             f"{the_column(name)} must hold numbers in its declared range "
@@ -374,44 +323,34 @@ def read_column(
         )
     are_whole = of_integers or bool((numbers == np.rint(numbers)).all())
     if low == high or (not are_whole and high - low <= _rounding(series.dtype, low, high)):
-        return Column(name, "constant", (smallest,), family)
+        return Column(name, "constant", (ends[0],), family)
     if math.isinf(float(high) - float(low)):
         raise TableError(
             f"{the_column(name)} must span a range that a float can hold. Got "
             f"{low!r} to {high!r}. {_REMEDY}"
         )
-    few: tuple[Any, ...] = ()
+    domain, few = tuple(ends), ()
     if bounds is not None:
-        smallest, largest = bounds
-        if of_integers:
-            smallest, largest = math.ceil(bounds[0]), math.floor(bounds[1])
-    elif of_integers or (are_whole and whole != "dtype"):
-        few = _few_values(present, int if of_integers else float)
+        domain = (math.ceil(bounds[0]), math.floor(bounds[1])) if of_integers else bounds
+    elif are_whole and (of_integers or whole != "dtype"):
+        distinct = present.unique()
+        if len(distinct) <= MOST_CLASSES and 2 * len(distinct) <= len(present):
+            few = tuple(sorted(map(type_, distinct)))
     is_whole = of_integers or bool(few) or (are_whole and whole == "values")
-    kind = "whole" if is_whole else "number"
-    return Column(name, kind, (smallest, largest), family, few=few)
+    return Column(name, "whole" if is_whole else "number", domain, family, few=few)
 
 
 def _rounding(dtype: Any, low: float, high: float) -> float:
-    """Return how far numbers of a dtype may lie apart that are one number, rounded."""
+    """Return how far numbers may lie apart that are one number, rounded a few times."""
     own = dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", dtype)
     # A unit in the last place of a float16 is no noise.
     precision = np.finfo(np.float32 if own == np.float32 else np.float64)
-    return _ROUNDING * float(precision.eps) * max(abs(low), abs(high))
-
-
-def _few_values(present: pd.Series, type_: type) -> tuple[Any, ...]:
-    """Return the distinct numbers, ascending, if they are few and each occurs twice on average."""
-    distinct = present.unique()
-    if len(distinct) > MOST_CLASSES or 2 * len(distinct) > len(present):
-        return ()
-    return tuple(sorted(map(type_, distinct)))
+    return 4.0 * float(precision.eps) * max(abs(low), abs(high))
 
 
 def _most_frequent(present: pd.Series, values: tuple[object, ...]) -> tuple[int, ...]:
     """Return the codes, ascending, of the most frequent categories; of equals, the first."""
-    places, unique = pd.factorize(present)
-    counts = dict(zip(unique, np.bincount(places), strict=True))
+    counts = present.value_counts().to_dict()
     by_count = sorted(range(len(values)), key=lambda code: -counts[values[code]])
     return tuple(sorted(by_count[:_MOST_INDICATORS]))
 
@@ -432,23 +371,23 @@ def _is_category(
         is_sparse = isinstance(dtype, pd.SparseDtype)
         remedy = "Make it dense with `.sparse.to_dense()`." if is_sparse else _REMEDY
         raise TableError(_refused_values(name, f"{dtype} values", remedy))
-    types = {str} if family == "text" else set(map(type, present))
-    text = {kind for kind in types if issubclass(kind, str)}
-    flags = {kind for kind in types if issubclass(kind, (bool, np.bool_))}
-    numbers = {kind for kind in types if issubclass(kind, Real)} - flags
-    if types == text:
+    kinds = {str} if family == "text" else set(map(type, present))
+    text = {kind for kind in kinds if issubclass(kind, str)}
+    flags = {kind for kind in kinds if issubclass(kind, (bool, np.bool_))}
+    numbers = {kind for kind in kinds if issubclass(kind, Real)} - flags
+    if kinds == text and not as_category and not is_known:
+        spelled = [str(value).strip() for value in present.unique()]
+        dates = [value for value in spelled if _DATE.fullmatch(value)]
         # The frequent dates say nothing about the missing one.
-        dates = [] if as_category or is_known else _dates(present)
-        if dates:
+        if 2 * len(dates) > len(spelled):
             remedy = "Ignore it or drop it; or name it as categorical if its dates are classes."
             raise TableError(_refused_values(name, f"dates such as {dates[0]!r}", remedy))
+    if kinds in (text, flags) or (is_known and kinds == text | flags):
         return True
-    if types == flags or (is_known and types == text | flags):
-        return True
-    if types == numbers:
+    if kinds == numbers:
         return as_category
-    got = " and ".join(sorted(kind.__name__ for kind in types)) + " values"
-    if types != text | flags | numbers:
+    got = " and ".join(sorted(kind.__name__ for kind in kinds)) + " values"
+    if kinds != text | flags | numbers:
         # scikit-learn's own checks recognise this refusal by its clause.
         got = f"{got}, where the argument must be a string or a real number,"
         raise TableTypeError(_refused_values(name, got))
@@ -456,13 +395,6 @@ def _is_category(
         return True
     remedy = "Name it as categorical, or list the stray values as missing_values."
     raise TableError(_refused_values(name, got, remedy))
-
-
-def _dates(present: pd.Series) -> list[str]:
-    """Return the distinct texts of a column that are dates, if they are more than half of all."""
-    texts = [str(text).strip() for text in present.unique()]
-    dates = [text for text in texts if _DATE.fullmatch(text)]
-    return dates if 2 * len(dates) > len(texts) else []
 
 
 def _finite_numbers(present: pd.Series, name: Hashable, origin: int = 0) -> FloatArray:
@@ -475,26 +407,20 @@ def _finite_numbers(present: pd.Series, name: Hashable, origin: int = 0) -> Floa
             numbers = np.asarray(present, dtype=float)
     except OverflowError:
         numbers = np.array([np.inf])
-    infinite = np.isinf(numbers)
-    if infinite.any():
+    infinite = numbers[np.isinf(numbers)]
+    if infinite.size:
         raise TableError(
-            f"{the_column(name)} must hold finite numbers. Got {float(numbers[infinite][0])!r} "
-            f"in {int(infinite.sum())} of its cells: is it a gap? List it in missing_values."
+            f"{the_column(name)} must hold finite numbers. Got {float(infinite[0])!r} "
+            f"in {infinite.size} of its cells: is it a gap? List it in missing_values."
         )
     return numbers
 
 
-def _storable(value: object) -> object:
-    """Return a number as one of Python's or NumPy's own, which every format can store."""
-    return value if isinstance(value, (int, float, np.generic)) else float(value)  # type: ignore[arg-type]
-
-
 def _sorted_values(present: pd.Series, levels: tuple[object, ...]) -> tuple[object, ...]:
     """Return the observed categories, in the order of the levels if there are any, else sorted."""
-    unique = list(present.unique())
+    unique = dict.fromkeys(present.unique())
     if levels:
-        seen = set(unique)
-        return tuple(value for value in levels if value in seen)
+        return tuple(value for value in levels if value in unique)
     try:
         return tuple(sorted(unique))
     except TypeError:
@@ -509,17 +435,19 @@ def column_codes(
     Large integers are less the column's `origin`. Gaps and categories without a code are NaN.
     """
     codes = np.full(len(series), np.nan)
-    if not observed.any():
-        return codes, ()
     series = plain_series(series)
-    present = series if observed.all() else series[observed]
-    if column.kind == "empty":
-        if family_of(series.dtype) == "float":
-            _finite_numbers(present, column.name)
+    present = series[observed]
+    family = family_of(series.dtype)
+    if column.kind == "empty" and family == "float":
+        _finite_numbers(present, column.name)
+    if column.kind == "empty" or present.empty:
         return codes, ()
     as_category = column.categorical and any(map(is_number, column.values))
     is_category = _is_category(present, column.name, as_category, is_known=True)
-    if is_category != column.categorical or not _may_be_known(series.dtype, column):
+    # A dtype of text, or of booleans, may hold none of the categories.
+    own: Any = {"text": str, "boolean": (bool, np.bool_)}.get(family, object)
+    may_hold = any(isinstance(value, own) for value in column.values)
+    if is_category != column.categorical or not may_hold:
         must_be = "categories" if column.categorical else "numbers"
         raise TableError(
             f"{the_column(column.name)} must hold {must_be}, as it did before. "
@@ -535,27 +463,28 @@ def column_codes(
     return codes, unknown
 
 
-def _may_be_known(dtype: Any, column: Column) -> bool:
-    """Return whether a dtype of text, or of booleans, can hold a category that a column has."""
-    types: dict[Family, tuple[type, ...]] = {"text": (str,), "boolean": (bool, np.bool_)}
-    own = types.get(family_of(dtype))
-    return own is None or any(isinstance(value, own) for value in column.values)
+# ---------------------------------------------------------------------- names and roles
 
 
-# ---------------------------------------------------------------------- names
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The names of a table's columns by role: used and filled, left out, or kept and not used."""
+
+    features: tuple[Hashable, ...]
+    dropped: tuple[Hashable, ...]
+    ignored: tuple[Hashable, ...]
+    categorical: tuple[Hashable, ...]  # of any role, and perhaps numbers
 
 
 def check_table(frame: pd.DataFrame) -> None:
     """Refuse what is not a table with rows and distinct column names."""
     if not isinstance(frame, pd.DataFrame):
-        library = type(frame).__module__.split(".")[0]
-        remedy = ": pass its .to_pandas() instead" if hasattr(frame, "to_pandas") else ""
-        remedy = (
-            ": pass its .collect().to_pandas() instead" if hasattr(frame, "collect") else remedy
-        )
-        raise TypeError(
-            f"The table must be a pandas DataFrame. Got {library}.{type(frame).__name__}{remedy}."
-        )
+        got = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
+        for way in ("collect().to_pandas", "to_pandas"):
+            if hasattr(frame, way.partition("(")[0]):
+                got += f": pass its .{way}() instead"
+                break
+        raise TypeError(f"The table must be a pandas DataFrame. Got {got}.")
     check_distinct_names(frame.columns)
     if len(frame) == 0:
         raise TableError("The table must have at least one row. Got a table without rows.")
@@ -591,6 +520,38 @@ def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
     return f"The columns are: {listed(columns, most=12)}."
 
 
+def column_roles(
+    names: Sequence[Hashable],
+    target: Hashable | None,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+    index: Iterable[Hashable] = (),
+) -> ColumnRoles:
+    """Return the roles of a table's columns; refuse names that do not exist or contradict.
+
+    Without a target every column that is not named is a feature, but for those of an index.
+    """
+    labels = [] if target is None else [target]
+    check_column_names("target", labels, names)
+    dropped = check_column_names("drop", drop, names)
+    ignored = check_column_names("ignore", ignore, names)
+    for option, chosen in (("drop", dropped), ("ignore", ignored)):
+        if {*labels} & {*chosen}:
+            raise TableError(f"{option}: the label column {target!r} is needed.")
+    both = [name for name in dropped if name in ignored]
+    if both:
+        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    ignored += tuple(name for name in index if name not in {*labels, *dropped, *ignored})
+    features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
+    if not features:
+        besides = " besides the label" if labels else ""
+        raise TableError(f"The table must have a column{besides} to use. Got none.")
+    return ColumnRoles(
+        features, dropped, ignored, check_column_names("categorical", categorical, names)
+    )
+
+
 # ------------------------------------------------------------------------- values in a file
 
 # skops can't write all values as they are: a table's categories may be pandas' timestamps or
@@ -606,16 +567,12 @@ class StoredValue:
 
 
 def as_stored(value: Any) -> Any:
-    """Return a value as it is written; so are the values in lists, tuples and mappings.
-
-    >>> as_stored({"weights": {True: 2.0}})
-    {'weights': StoredValue(kind='mapping', parts=((True,), (2.0,)))}
-    """
+    """Return a value as it is written; so are the values in lists, tuples and mappings."""
     if type(value) is dict:
-        values = [as_stored(each) for each in value.values()]
+        keys, values = as_stored(tuple(value)), as_stored(tuple(value.values()))
         if all(type(key) is str for key in value):
             return dict(zip(value, values, strict=True))
-        return StoredValue("mapping", (tuple(map(as_stored, value)), tuple(values)))
+        return StoredValue("mapping", (keys, values))
     if type(value) in (list, tuple):
         return type(value)(map(as_stored, value))
     if value is pd.NA:
@@ -634,11 +591,7 @@ def as_stored(value: Any) -> Any:
 
 
 def as_given(value: Any) -> Any:
-    """Return what `as_stored` was given.
-
-    >>> as_given(as_stored((1, pd.Interval(0, 1))))
-    (1, Interval(0, 1, closed='right'))
-    """
+    """Return what `as_stored` was given."""
     if isinstance(value, StoredValue):
         return _MAKERS[value.kind](*map(as_given, value.parts))
     if type(value) is dict:
@@ -648,16 +601,13 @@ def as_given(value: Any) -> Any:
     return value
 
 
-def _timestamp(number: int, unit: str, zone: str | None) -> Any:
-    time = pd.Timestamp(np.datetime64(number, unit))  # type: ignore[call-overload]
-    return time if zone is None else time.tz_localize("UTC").tz_convert(zone)
-
-
 _MAKERS: dict[str, Callable[..., Any]] = {
     "mapping": lambda keys, values: dict(zip(keys, values, strict=True)),
     "NA": lambda: pd.NA,
-    "Timestamp": _timestamp,
+    "Timestamp": lambda number, unit, zone: pd.Timestamp(
+        np.datetime64(number, unit), tz="UTC"
+    ).tz_convert(zone),
     "Timedelta": lambda number, unit: pd.Timedelta(np.timedelta64(number, unit)),
     "Period": lambda ordinal, frequency: pd.Period(ordinal=ordinal, freq=frequency),
-    "Interval": lambda left, right, closed: pd.Interval(left, right, closed),
+    "Interval": pd.Interval,
 }

@@ -1,4 +1,4 @@
-"""Tables of any library as pandas DataFrames, and the filled one as what came in.
+"""Tables of any library, and Parquet files, as pandas DataFrames, and the filled one as it came.
 
 pandas passes as it is. Tables of polars, pyarrow and every other eager library that narwhals
 knows go through Arrow: their columns arrive with `pandas.ArrowDtype`, so that no dtype is
@@ -7,13 +7,15 @@ guessed. Only columns in which something was filled go back, cast to the dtype t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray
@@ -23,6 +25,7 @@ from kernimpute.table.columns import (
     TableError,
     check_distinct_names,
     family_of,
+    listed,
     the_column,
 )
 
@@ -48,23 +51,22 @@ def check_in_memory(X: object, name: str, owner: str) -> None:
 
 def check_names(X: Any, owner: str) -> None:
     """Refuse a table, got by `owner`, of which two columns have one name."""
-    names = X.column_names if isinstance(X, pa.Table) else X.columns
-    check_distinct_names(list(names), f"the table that {owner} got")
+    check_distinct_names(_names(X), f"the table that {owner} got")
+
+
+def _names(X: Any) -> list[Any]:
+    return list(X.column_names if isinstance(X, pa.Table) else X.columns)
 
 
 def to_pandas(X: Any) -> pd.DataFrame:
-    """Return a table or a matrix as a DataFrame; a DataFrame itself.
-
-    Columns of a matrix are numbered. Its integers become float64, its text objects.
-    """
+    """Return a table or a matrix as a DataFrame, a DataFrame as it is; a matrix becomes floats."""
     if isinstance(X, pd.DataFrame):
         return X
-    if isinstance(X, pa.Table):
-        return _from_arrow(X, pd.ArrowDtype)
-    table = nw.from_native(X, pass_through=True)
-    if isinstance(table, nw.DataFrame):
-        return _from_arrow(table.to_arrow(), pd.ArrowDtype)
-    return pd.DataFrame(_matrix(X), copy=False)
+    if not is_frame(X):
+        return pd.DataFrame(_matrix(X), copy=False)
+    return _from_arrow(
+        X if isinstance(X, pa.Table) else nw.from_native(X).to_arrow(), pd.ArrowDtype
+    )
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
@@ -126,36 +128,30 @@ def like(X: Any, filled: pd.DataFrame, changed: BoolArray) -> Any:
         if all(dtype.kind == "b" for dtype in filled.dtypes):
             return filled.to_numpy(dtype=bool)
         return filled.to_numpy(dtype=object if kind == "b" else None)
-    is_arrow = isinstance(X, pa.Table)
-    own = list(X.column_names if is_arrow else X.columns)
+    own = _names(X)
     kept = {name for name, is_changed in zip(own, changed, strict=True) if not is_changed}
     names = [str(name) for name in filled.columns]
     written = [name for name in names if name not in kept]
-    if is_arrow:
+    if isinstance(X, pa.Table):
         return with_filled_columns(X, filled, written).select(names)
     table = nw.from_native(X, eager_only=True)
     types = table.head(0).to_arrow().schema
-    arrays, dtypes = {}, {}
+    arrays, casts = {}, []
     for name in written:
-        type_ = types.field(name).type if name in own else None
-        arrays[name] = arrow_column(filled[name], type_)
-        if type_ is not None and _same_family(arrays[name].type, type_):
-            dtypes[name] = _wider(table.schema[name], filled[name])
-        if pa.types.is_dictionary(arrays[name].type):
-            arrays[name] = arrays[name].cast(arrays[name].type.value_type)
+        type_ = types.field(name).type if name in own else pa.null()
+        array = arrow_column(filled[name], type_)
+        if not pa.types.is_null(type_) and _same_family(array.type, type_):
+            dtype = table.schema[name]
+            if isinstance(dtype, nw.Enum):
+                both = [*dtype.categories, *filled[name].dropna().unique()]
+                dtype = nw.Enum(dict.fromkeys(both))
+            casts.append(nw.col(name).cast(dtype))
+        is_dictionary = pa.types.is_dictionary(array.type)
+        arrays[name] = array.cast(array.type.value_type) if is_dictionary else array
     if arrays:
         new = nw.from_arrow(pa.table(arrays), backend=table.implementation)
-        new = new.with_columns(*(nw.col(name).cast(dtype) for name, dtype in dtypes.items()))
-        table = table.with_columns(*new.iter_columns())
+        table = table.with_columns(*new.with_columns(*casts).iter_columns())
     return table.select(names).to_native()
-
-
-def _wider(dtype: Any, series: pd.Series) -> Any:
-    """Return a dtype of narwhals; one of fixed categories with those of a column that it lacks."""
-    if not isinstance(dtype, nw.Enum):
-        return dtype
-    lacking = [value for value in series.dropna().unique() if value not in dtype.categories]
-    return nw.Enum([*dtype.categories, *lacking]) if lacking else dtype
 
 
 def with_filled_columns(table: pa.Table, frame: pd.DataFrame, names: Iterable[str]) -> pa.Table:
@@ -195,20 +191,124 @@ def with_columns(
     frame: pd.DataFrame, names: Sequence[Hashable], columns: BoolArray
 ) -> pd.DataFrame:
     """Return a table with further columns of booleans, of shape (n_rows, n_further), at its end."""
-    index = frame.columns
-    labels: pd.Index[Any] = pd.Index(list(names), name=index.name)
-    if isinstance(index, pd.MultiIndex):
-        labels = pd.MultiIndex.from_tuples(list(names), names=index.names)  # type: ignore[arg-type]
-    return pd.concat([frame, pd.DataFrame(columns, frame.index, labels)], axis=1)
+    more = pd.DataFrame(columns, frame.index, pd.Index(list(names)))
+    wide = pd.concat([frame, more], axis=1)
+    wide.columns.names = frame.columns.names
+    return wide
 
 
 def as_library(table: Any, library: str) -> Any:
-    """Return a table as one of the library that scikit-learn's ``set_output`` names.
-
-    scikit-learn's own way to pandas makes Python objects of numbers beside text in polars, and
-    fails for pyarrow. An array has no columns to keep and stays.
-    """
+    """Return a table as one of the library that ``set_output`` names; an array stays."""
+    # scikit-learn's own way to pandas makes Python objects of numbers beside text in polars, and
+    # fails for pyarrow.
     if library == "default" or not is_frame(table):
         return table
     known = nw.from_native(table, eager_only=True)
     return known.to_pandas() if library == "pandas" else known.to_polars()
+
+
+# ---------------------------------------------------------------------- Parquet, block by block
+
+BLOCK_ROWS = 2**15
+"""Rows that are read at once, by default."""
+
+
+class ParquetSource:
+    """A Parquet file, or the files of a folder in the order of their names, as one table.
+
+    Files whose names begin with a dot or an underscore do not count.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Find the files and their columns; refuse what is no table."""
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file or folder.")
+        self.path, self.is_folder, self.files = path, path.is_dir(), [path]
+        if self.is_folder:
+            visible = (file for file in path.iterdir() if not file.name.startswith((".", "_")))
+            self.files = sorted(visible, key=lambda file: file.name)
+        for file in self.files:
+            if self.is_folder and file.is_dir():
+                raise TableError(
+                    f"{path} must hold Parquet files only. Got the folder {file.name!r} in it: "
+                    "partitions in folders are not read."
+                )
+        if not self.files:
+            raise TableError(f"{path} must hold Parquet files. Got a folder without any.")
+        self.schema = opened(self.files[0]).schema_arrow
+        self.names: list[str] = self.schema.names
+        self.index = index_names(self.schema)
+        check_distinct_names(self.names, str(path))
+        for file in self.files[1:]:
+            schema = opened(file).schema_arrow
+            if not schema.equals(self.schema):
+                other = [str(field) for field in schema if field not in self.schema]
+                raise TableError(
+                    f"{file} must have the columns and types of {self.files[0].name}. "
+                    f"Got {listed(other) if other else 'fewer, or another order'}."
+                )
+        self.n_rows = sum(opened(file).metadata.num_rows for file in self.files)
+        if self.n_rows == 0:
+            raise TableError(f"{path} must have at least one row. Got none.")
+
+    def blocks(self, names: list[str]) -> Iterator[tuple[int, pa.Table]]:
+        """Yield some columns block by block, each with the place of its first row."""
+        first = 0
+        for file in self.files:
+            for block in blocks(opened(file), BLOCK_ROWS, names):
+                # A name with a dot may be read for that of a nested column too.
+                yield first, block.select(names)
+                first += block.num_rows
+
+    def first(self, most: int = 20_000) -> pd.DataFrame:
+        """Return the first rows."""
+        return self.take(np.arange(min(most, self.n_rows)), self.names)
+
+    def take(self, rows: NDArray[np.intp], names: list[str]) -> pd.DataFrame:
+        """Return some rows, in order, with some columns."""
+        taken = []
+        for first, block in self.blocks(names):
+            own = slice(*np.searchsorted(rows, [first, first + block.num_rows]))
+            taken.append(block.take(rows[own] - first))
+        return as_frame(pa.concat_tables(taken))
+
+
+def index_names(schema: pa.Schema) -> list[str]:
+    """Return the columns that pandas wrote as an index."""
+    described = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in described if name in schema.names]
+
+
+def opened(file: Path) -> pq.ParquetFile:
+    """Return an open Parquet file, or refuse it."""
+    try:
+        # Buffered ahead, the whole file would stay in memory until it is closed.
+        return pq.ParquetFile(file, pre_buffer=False)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise TableError(f"{file} is not a Parquet file that can be read: {reason}.") from error
+
+
+def blocks(
+    file: pq.ParquetFile, batch_rows: int, columns: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of a file in order, at least `batch_rows` at a time but for the last."""
+    # Batches end where row groups do, which may be small.
+    batches: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in file.iter_batches(batch_rows, columns=columns):
+        batches.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= batch_rows:
+            yield pa.Table.from_batches(batches)
+            batches, n_rows = [], 0
+    if n_rows:
+        yield pa.Table.from_batches(batches)
+
+
+def compression(file: pq.ParquetFile) -> str:
+    """Return how a file is compressed, by its first column."""
+    metadata = file.metadata
+    if metadata.num_row_groups == 0 or metadata.num_columns == 0:
+        return "snappy"
+    return str(metadata.row_group(0).column(0).compression).replace("UNCOMPRESSED", "none")
