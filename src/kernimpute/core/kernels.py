@@ -88,8 +88,6 @@ class Kernel(ABC):
             must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
             raise ValueError(refusal(owner, "categorical", must_be, columns))
 
-    # ------------------------------------------------------------------ what a kernel states
-
     @abstractmethod
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``g(x, z)``, elementwise with broadcasting, of numeric values in [0, 1]."""
@@ -112,8 +110,6 @@ class Kernel(ABC):
 
         Values outside the link's range give the sum at its nearest end, which may be infinite.
         """
-
-    # ------------------------------------------------------------------ what follows from it
 
     def largest_term(self, x: FloatArray) -> FloatArray:
         """Return the maximum of ``g(x, z)`` over z in [0, 1], at an end of it; the minimum is 0."""
@@ -201,8 +197,6 @@ class Kernel(ABC):
         gradient = self._numeric_gradient(X, Z, weights)
         gradient[:, list(self.categorical)] = 0.0
         return gradient
-
-    # ------------------------------------------------------------------ how it is computed
 
     def _sums(self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask) -> FloatArray:
         """Return the sums over the features observed in both rows; None is all observed."""

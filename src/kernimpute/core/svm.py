@@ -35,9 +35,6 @@ MAX_START_C = 100.0
 """Largest C of libsvm's machine, where K and the targets have entries of about 1."""
 
 
-# ------------------------------------------------------------------------------- the start
-
-
 def libsvm_start(
     K: FloatArray, y: FloatArray, largest: FloatArray, epsilon: float | None
 ) -> FloatArray:
@@ -61,9 +58,6 @@ def libsvm_start(
     b = np.zeros(y.size)
     b[machine.support_] = machine.dual_coef_[0]
     return b * (largest / bounds)
-
-
-# -------------------------------------------------------------------------- the active set
 
 
 class ActiveSetSolution(NamedTuple):

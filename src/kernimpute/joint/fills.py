@@ -209,9 +209,6 @@ class JointReference:
         return np.asarray(self.centre + self.scale * own)
 
 
-# ---------------------------------------------------------------------------------------- fitting
-
-
 def fit_joint(
     X: FloatArray,
     groups: IntArray,
@@ -353,9 +350,6 @@ def _hidden_cells(
     """Return which cells are hidden, of shape (n_rows, n_columns); a table's cell as a whole."""
     draws = generator.random((len(observed), int(groups.max(initial=-1)) + 1))
     return observed & (draws < HIDDEN_SHARE)[:, groups]
-
-
-# ---------------------------------------------------------------------------------- the remainder
 
 
 def fit_remainder(

@@ -125,9 +125,6 @@ def _result(
     return DirectImputation(point.X, b, dual.intercept(K, b), status, Trace(tuple(records)))
 
 
-# ------------------------------------------------------------------------------ the objective
-
-
 @dataclass(frozen=True)
 class _Point:
     """J and its gradient at completed rows."""

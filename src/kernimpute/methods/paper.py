@@ -39,8 +39,6 @@ FALLBACK = "the exact projection on the box and the cone was taken instead."
 INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
 UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
 
-# ------------------------------------------------------------------ what all variants share
-
 
 @dataclass(frozen=True)
 class LearnedKernel:

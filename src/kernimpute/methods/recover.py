@@ -236,9 +236,6 @@ class Extrapolation:
         return np.asarray(np.clip(after - mixture @ of_ends, 0.0, 1.0))
 
 
-# ---------------------------------------------------------------------------------- the problem
-
-
 @dataclass(frozen=True)
 class RecoveryProblem:
     """A table with gaps and what its sums of feature terms should be."""

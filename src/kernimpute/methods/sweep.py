@@ -98,9 +98,6 @@ def arrange(cell: int, columns: FloatArray, n_codes: IntArray) -> Rows:
     return Rows(cell, np.ascontiguousarray(columns), n_codes, order)
 
 
-# --------------------------------------------------------------------------------- residuals
-
-
 @_helper
 def _add_terms(
     cell: int, n_codes: int, column: FloatArray, value: float, sign: float, residuals: FloatArray
@@ -170,24 +167,26 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
 class _Room(NamedTuple):
     """Arrays that the minimisation over a row writes to."""
 
+    # A number per numeric missing cell: its column; and, for those that a joint step moves, its place
+    # among these cells.
+    cells: IntArray
+    free: IntArray
     # A number per row of the table; the third are the ratios of `_chi2_change`, or the products of
-    # residuals or a column with the weights.
+    # residuals or a column with the weights. And one per code.
     residuals: FloatArray
     weights: FloatArray
     weighted: FloatArray
-    of_codes: FloatArray  # a number per code
-    # Weighted sums over the rows, of the columns and of the products of two columns.
+    of_codes: FloatArray
+    # The weighted sums over the rows of a column; of a cell its value, two coefficients of the
+    # quartic, and its step.
     sums: FloatArray
-    products: FloatArray
-    # A number per numeric missing cell: its column, its value, and the quartic's coefficients.
-    cells: IntArray
     values: FloatArray
     cubic: FloatArray
-    square: FloatArray
     linear: FloatArray
-    # A number per cell that a joint step moves: its place among these cells, and its step.
-    free: IntArray
     steps: FloatArray
+    # The same of two columns or cells: weighted sums, a coefficient, the curvature.
+    products: FloatArray
+    square: FloatArray
     curvature: FloatArray
 
 
@@ -555,28 +554,17 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
     return True
 
 
-# ---------------------------------------------------------------------------------- the sweep
-
-
 @compile_cached(**_OPTIONS)
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
     """Minimise over the missing cells of every row in turn, overwriting the table and its order."""
     n_features, n = rows.columns.shape
+    places, of_rows = np.empty((2, n_features), np.int64), np.empty((3, n))
+    of_cells, of_pairs = np.empty((5, n_features)), np.empty((3, n_features, n_features))
     room = _Room(
-        np.empty(n),
-        np.empty(n),
-        np.empty(n),
-        np.empty(rows.n_codes.max()),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
-        np.empty(n_features, np.int64),
-        np.empty(n_features),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
-        np.empty(n_features),
-        np.empty(n_features, np.int64),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
+        *(places[0], places[1]),
+        *(of_rows[0], of_rows[1], of_rows[2], np.empty(rows.n_codes.max())),
+        *(of_cells[0], of_cells[1], of_cells[2], of_cells[3], of_cells[4]),
+        *(of_pairs[0], of_pairs[1], of_pairs[2]),
     )
     residuals, values = room.residuals, np.empty(n_features)
     for i in range(n):
