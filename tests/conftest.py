@@ -90,7 +90,7 @@ def data_dir():
 @pytest.fixture(scope="module", autouse=True)
 def quick_predictors(request):
     """Grow few trees and compare few penalties in few folds, for time; some modules have all."""
-    whole = ("test_predictor", "test_regressor", "test_cases_01_to_15")
+    whole = ("test_predictor",)
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.endswith(whole):
             patch.setattr("kernimpute.estimators._predictor.N_TREES", 5)

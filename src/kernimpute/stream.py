@@ -48,17 +48,16 @@ from kernimpute.estimators.impute_table import (
     share_of_cells,
     size_text,
 )
-from kernimpute.table.code import Unknown
+from kernimpute.table import frames
+from kernimpute.table.code import Unknown, table_labels
 from kernimpute.table.columns import (
     GapValues,
     TableError,
     check_column_names,
+    column_roles,
     listed,
     observed_in_table,
 )
-from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource, blocks, compression, opened
-from kernimpute.table.roles import column_roles, table_labels
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 
@@ -66,8 +65,6 @@ SAMPLE_ROWS = 20_000
 """Rows that are fitted at the most, by default."""
 PATIENCE = 10
 """Seconds in which a scheduler of Dask's must answer, and have a worker."""
-_FIRST_ROWS = 20
-"""Rows added to the sample for a column that is observed in none of its rows."""
 
 Progress = Callable[[int, int], object]
 
@@ -121,7 +118,7 @@ def impute_parquet(
     missing_values: GapValues = (),
     task: Literal["auto", "classification", "regression"] = "auto",
     max_fit_rows: int = SAMPLE_ROWS,
-    batch_rows: int = BLOCK_ROWS,
+    batch_rows: int = frames.BLOCK_ROWS,
     scheduler: str | None = None,
     force: bool = False,
     callback: Progress | None = None,
@@ -190,7 +187,7 @@ def impute_parquet(
     # 1. What can't be done is refused before a row is read.
     check_integer(owner, "batch_rows", batch_rows, 1)
     imputer = _checked_imputer(owner, max_fit_rows, parameters)
-    table = ParquetSource(Path(source))
+    table = frames.ParquetSource(Path(source))
     place = checked_output(owner, output, table, force=force)
     roles = column_roles(table.names, target, drop, ignore, categorical, table.index)
     used = [name for name in table.names if name == target or name in roles.features]
@@ -238,7 +235,7 @@ def transform_parquet(
     output: str | Path,
     *,
     drop: Iterable[Hashable] = (),
-    batch_rows: int = BLOCK_ROWS,
+    batch_rows: int = frames.BLOCK_ROWS,
     scheduler: str | None = None,
     force: bool = False,
     callback: Progress | None = None,
@@ -276,7 +273,7 @@ def transform_parquet(
             must_be = f"False for {owner}, which writes the columns of the source"
             raise ValueError(refusal("KernelImputer", name, must_be, True))
     check_integer(owner, "batch_rows", batch_rows, 1)
-    table = ParquetSource(Path(source))
+    table = frames.ParquetSource(Path(source))
     place = checked_output(owner, output, table, force=force)
     dropped = check_column_names("drop", drop, table.names)
     known = [column.name for column in imputer._code.columns]
@@ -403,25 +400,25 @@ def _sampled(
 
 
 def _observing(
-    table: ParquetSource,
+    table: frames.ParquetSource,
     sample: pd.DataFrame,
     names: Iterable[Hashable],
     labels: pd.DataFrame | None,
     missing_values: GapValues,
 ) -> NDArray[np.intp]:
-    """Return the first rows, labelled if labels are used, that observe what a sample does not."""
+    """Return the first 20 rows, labelled if labels are used, of each column a sample never sees."""
     n_seen = np.count_nonzero(observed_in_table(sample, missing_values), axis=0)
     lacking = [str(name) for name in sample.columns[n_seen == 0] if name in names]
     counts, found = np.zeros(len(lacking), dtype=int), [np.empty(0, dtype=np.intp)]
     for first, block in table.blocks(lacking) if len(sample) < table.n_rows else ():
-        if (counts >= _FIRST_ROWS).all():
+        if (counts >= 20).all():
             break
-        observed = observed_in_table(as_frame(block), missing_values)
+        observed = observed_in_table(frames.as_frame(block), missing_values)
         if labels is not None:
             own = labels.iloc[first : first + block.num_rows]
             observed &= observed_in_table(own, missing_values)
         ranks = counts + observed.cumsum(axis=0)
-        found.append(first + np.flatnonzero((observed & (ranks <= _FIRST_ROWS)).any(axis=1)))
+        found.append(first + np.flatnonzero((observed & (ranks <= 20)).any(axis=1)))
         counts = ranks[-1]
     return np.concatenate(found)
 
@@ -478,12 +475,12 @@ class BlockWriter:
 
     def fill_file(self, source: Path, output: Path, batch_rows: int) -> Iterator[Found]:
         """Fill a file, and yield what was found in each block that is written."""
-        file = opened(source)
-        filled = map(self.fill, blocks(file, batch_rows))
+        file = frames.opened(source)
+        filled = map(self.fill, frames.blocks(file, batch_rows))
         # The first block decides the type of a column of nulls.
         begun = [*itertools.islice(filled, 1)]
         schema = begun[0][0].schema if begun else self.schema(file.schema_arrow)
-        with pq.ParquetWriter(output, schema, compression=compression(file)) as writer:
+        with pq.ParquetWriter(output, schema, compression=frames.compression(file)) as writer:
             for table, found in itertools.chain(begun, filled):
                 writer.write_table(table.cast(schema))
                 yield found
@@ -510,16 +507,15 @@ class Filler(BlockWriter):
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
         """Return a block of rows with its gaps filled, and what was found in it."""
         names = [column.name for column in self.imputer._code.columns]
-        frame = as_frame(block.select(names))
-        rows = fill_rows(self.imputer, frame)
+        rows = fill_rows(self.imputer, frames.as_frame(block.select(names)))
         empty = {name: pc.is_null(block[name], nan_is_null=True) for name in self.ignored}
         found = Found.of(rows, {name: pc.sum(cells).as_py() for name, cells in empty.items()})
         if self.target is not None:
-            label = as_frame(block.select([self.target]))
+            label = frames.as_frame(block.select([self.target]))
             observed = observed_in_table(label, self.imputer._markers())
             found.n_unlabelled = int((~observed).sum())
         written = [name for name in rows.cells if name in self.kept]
-        return with_filled_columns(block.select(self.kept), rows.table, written), found
+        return frames.with_filled_columns(block.select(self.kept), rows.table, written), found
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Return the columns of a file without rows."""
@@ -527,7 +523,7 @@ class Filler(BlockWriter):
 
 
 def write_blocks(
-    table: ParquetSource,
+    table: frames.ParquetSource,
     output: Path,
     filler: BlockWriter,
     batch_rows: int,
@@ -652,7 +648,7 @@ def _interrupts_blocked() -> Iterator[None]:
 # ------------------------------------------------------------------------------ the files
 
 
-def checked_output(owner: str, output: Any, table: ParquetSource, *, force: bool) -> Path:
+def checked_output(owner: str, output: Any, table: frames.ParquetSource, *, force: bool) -> Path:
     """Return where to write, or refuse a place where nothing can be written."""
     if not isinstance(output, (str, os.PathLike)):
         raise TypeError(refusal(owner, "output", "a str or a Path", output))

@@ -308,7 +308,7 @@ def test_adams_steps_are_those_of_the_algorithm_as_printed():
     # Algorithm 1 of Kingma and Ba, on plain floats.
     rate, b1, b2, guard = 0.05, 0.9, 0.999, 1e-8
     m = v = 0.0
-    moments = AdamMoments.zeros(np.zeros(1))
+    moments = AdamMoments()
     for t, g in enumerate([3.0, -1.0, 0.5, 0.0, -2.0, 1e-4], start=1):
         m = b1 * m + (1.0 - b1) * g
         v = b2 * v + (1.0 - b2) * g * g

@@ -85,17 +85,6 @@ def test_numbers_are_categories_where_named():
     assert not set(KernelImputer().fit_transform(X, y)[:, 1]) <= {1.0, 2.0, 3.0}
 
 
-@pytest.mark.parametrize("names", [["a", "b"], [0, 1]], ids=str)
-def test_few_whole_numbers_of_a_frame_are_filled_with_one_of_them(names):
-    rows = np.column_stack([np.tile([3.0, 6.0, 7.0], 10), np.linspace(0.0, 1.0, 30)])
-    rows[::7, 0] = np.nan
-    imputer = KernelImputer()
-    filled = imputer.fit_transform(pd.DataFrame(rows, columns=names))
-    assert set(filled[names[0]]) == {3.0, 6.0, 7.0}
-    # An array's are mere numbers, in a refit too.
-    assert not set(imputer.fit_transform(rows)[::7, 0]) <= {3.0, 6.0, 7.0}
-
-
 def test_fills_stay_in_the_declared_range_and_follow_it():
     X, y = uniform_rows()
     X = 10.0 * X

@@ -5,6 +5,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -193,11 +194,7 @@ def test_case_6_new_rows_lack_a_known_category():
 
 @pytest.mark.parametrize(
     "estimator",
-    [
-        KernelImputer(**GUIDED),
-        KernelImputationRegressor(n_draws=2),
-        *ESTIMATORS,
-    ],
+    [KernelImputer(**GUIDED), KernelImputationRegressor(n_draws=2), *ESTIMATORS],
     ids=repr,
 )
 def test_case_7_a_row_is_answered_alike_in_any_batch_if_empty_too_and_no_rows_are_refused(
@@ -271,7 +268,7 @@ def test_case_10_decisions_do_not_depend_on_the_labels_encoding(rows, names):
 def test_case_11_cross_validation_in_processes_on_5000_rows_by_subsets():
     X, y = uniform_rows(5000, 40)
     before = X.tobytes()
-    machine = KernelImputationClassifier(machine="svm", reference="mean", subset_size=100)
+    machine = KernelImputationClassifier(machine="svm", reference="mean", subset_size=50)
     folds = [*StratifiedKFold(2).split(X, y)]
     scores = cross_val_score(machine, X, y, cv=folds, n_jobs=2, error_score="raise")
     assert X.tobytes() == before
@@ -313,7 +310,7 @@ def test_case_12_new_rows_are_filled_in_chunks(options):
     imputer = KernelImputer(**options).fit(X, y)
     peaks = {}
     # Similar rows fill more slowly, in smaller chunks.
-    few, many = (1000, 4000) if options == GUIDED else (9000, 12000)
+    few, many = (500, 2000) if options == GUIDED else (9000, 12000)
     for n_new in (few, many):
         X_new = uniform_rows(n_new, 8, seed=1)[0]
 
@@ -321,8 +318,8 @@ def test_case_12_new_rows_are_filled_in_chunks(options):
             assert np.isfinite(imputer.transform(X_new)).all()
 
         peaks[n_new] = peak_memory(fill)
-    # Copies of the table grow with it; a matrix of new rows x 200 would take 5 MB more.
-    assert peaks[many] - peaks[few] < 6 * 3000 * 8 * 8
+    # Copies of the table grow with it; a matrix of new rows x 200 would take 2.4 MB more.
+    assert peaks[many] - peaks[few] < 6 * (many - few) * 8 * 8
 
 
 @pytest.mark.parametrize(("guidance", "stage"), [("direct", "direct"), ("anchored", "Stage I")])
@@ -364,14 +361,19 @@ def labels_with(n_rare):
     return y
 
 
-@pytest.mark.parametrize("n_rare", [1, 2])
-def test_case_14_a_rare_class_is_learned(rows, n_rare):
-    X, y = rows[0], labels_with(n_rare)
+@pytest.mark.parametrize(
+    "y", [labels_with(1), labels_with(2), np.arange(40) % 5], ids=["one", "two", "five classes"]
+)
+def test_case_14_rare_classes_and_five_of_eight_are_learned(rows, y):
+    X, n_classes = rows[0], y.max() + 1
     shares = KernelImputationClassifier().fit(X, y).predict_proba(X)
+    assert shares.shape == (40, n_classes)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    assert shares[y == 1, 1].mean() > shares[y == 0, 1].mean()
-    svm = KernelImputationClassifier(machine="svm").fit(X, y)
-    assert np.isfinite(svm.decision_function(X)).all()
+    if n_classes == 2:
+        assert shares[y == 1, 1].mean() > shares[y == 0, 1].mean()
+    values = KernelImputationClassifier(machine="svm").fit(X, y).decision_function(X)
+    assert values.shape == ((40,) if n_classes == 2 else (40, 5))
+    assert np.isfinite(values).all()
     assert np.isfinite(KernelImputer().fit_transform(X, y)).all()
 
 
@@ -397,16 +399,6 @@ def test_case_14_labels_that_cannot_be_used_are_refused(rows, estimator):
             regression.fit(X, target)
 
 
-def test_case_14_five_classes_of_eight(rows):
-    X, y = rows[0], np.arange(40) % 5
-    shares = KernelImputationClassifier().fit(X, y).predict_proba(X)
-    assert shares.shape == (40, 5)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    machine = KernelImputationClassifier(machine="svm").fit(X, y)
-    assert machine.decision_function(X).shape == (40, 5)
-    assert np.isfinite(KernelImputer().fit_transform(X, y)).all()
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"guidance": "direct"}, {**GUIDED, "subset_size": 12}], ids=str
 )
@@ -424,7 +416,10 @@ def test_case_15_threads_and_jobs_change_nothing(rows, options):
 
     state = global_generators()
     expected = results(n_jobs=1)
-    for part, other in zip(expected, results(n_jobs=2), strict=True):
+    # Another process knows nothing of `quick_predictors`.
+    with parallel_config("loky" if "guidance" in options else "threading"):
+        in_jobs = results(n_jobs=2)
+    for part, other in zip(expected, in_jobs, strict=True):
         np.testing.assert_allclose(other, part, rtol=0.0, atol=1e-10)
     with threadpool_limits(limits=2):
         for part, other in zip(expected, results(n_jobs=1), strict=True):

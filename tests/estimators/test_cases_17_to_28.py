@@ -269,10 +269,14 @@ def scans(dtype, codes=(3, 6, 7), n_samples=60):
 def test_case_28_few_whole_numbers_are_filled_with_the_nearest_of_them(dtype, codes):
     frame, y = scans(dtype, codes)
     gaps = frame["scan"].isna()
-    filled = KernelImputer().fit_transform(frame, y)
+    imputer = KernelImputer()
+    filled = imputer.fit_transform(frame, y)
     assert filled["scan"].dtype == frame["scan"].dtype
     assert set(filled["scan"][gaps]) <= set(codes)
-    raw = KernelImputer().fit_transform(frame[["scan", "x"]].to_numpy(dtype=float), y)[:, 0]
+    # A frame's whose names are numbers, too; an array's are mere numbers, in a refit, too.
+    numbered = imputer.fit_transform(frame.set_axis([0, 1], axis=1), y)
+    np.testing.assert_array_equal(numbered, filled)
+    raw = imputer.fit_transform(frame[["scan", "x"]].to_numpy(dtype=float), y)[:, 0]
     assert not np.isin(raw[gaps], codes).all()
     nearest = np.array(codes)[np.abs(raw[:, None] - np.array(codes)).argmin(axis=1)]
     assert filled["scan"].tolist() == nearest.tolist()

@@ -89,7 +89,7 @@ def test_deviations_are_in_units_nan_where_observed_and_of_the_containers_kind()
 def test_intervals_of_nine_tenths_cover_nine_tenths():
     generator = np.random.default_rng(0)
     mixing = generator.normal(size=(6, 6))
-    truth = generator.normal(size=(4000, 6)) @ mixing
+    truth = generator.normal(size=(3000, 6)) @ mixing
     X = amputed(truth, 0.3, generator)
     imputer = KernelImputer(feature_range=(-100.0, 100.0)).fit(X[:2000])
     new, gaps = X[2000:], np.isnan(X[2000:])

@@ -132,8 +132,6 @@ def test_a_subset_may_lack_a_category_or_all_of_them(guidance):
 TIGHT = {**GUIDED, "tol": 1e-4, "max_iter": 2000, "eta": 4.0, "gamma": 0.8}
 """A descent near its end: what remains is below what the tests allow."""
 
-TIGHT_SVM = {**TIGHT, "machine": "svm"}
-
 AGREE = 1e-3
 """In units of the columns' ranges, and of the margin."""
 
@@ -172,45 +170,35 @@ def test_a_weight_is_so_many_equal_rows(options):
     np.testing.assert_allclose(*new, atol=AGREE)
 
 
+FAR = {**TIGHT, "new_rows": "reference", "reference": KNNImputer(), "eta": np.inf}
+
+
 @pytest.mark.parametrize(
-    "options",
+    "estimator",
     [
-        {"new_rows": "similar"},
-        {"new_rows": "reference", "reference": KNNImputer(), "eta": np.inf},
+        KernelImputer(**TIGHT, new_rows="similar"),
+        KernelImputer(**FAR),
+        KernelImputationClassifier(**TIGHT, machine="svm", new_rows="similar"),
+        KernelImputationClassifier(**FAR, machine="svm"),
+        KernelImputationClassifier(),
+        KernelImputationRegressor(),
     ],
-    ids=str,
+    ids=repr,
 )
-def test_rows_of_weight_zero_count_for_nothing(options):
+def test_rows_of_weight_zero_count_for_nothing(estimator):
     X, y = related_rows(N_ROWS)
     X_new = related_rows(N_ROWS, seed=1)[0]
-    weights = np.where(np.arange(N_ROWS) % 4 == 1, 0.0, 1.0)
+    weights = np.where(np.arange(N_ROWS) % 4 == 1, 0.0, WEIGHTS + 1.0)
     # What weighs nothing may be as far out as it likes.
     X[weights == 0.0] *= 100.0
     kept = weights > 0.0
-    machine = KernelImputationClassifier(**TIGHT_SVM | options)
-    for estimator in (KernelImputer(**TIGHT | options), machine):
-        weighted = clone(estimator).fit(X, y, sample_weight=weights)
-        without = clone(estimator).fit(X[kept], y[kept])
-        if estimator is machine:
-            one, other = weighted.decision_function(X_new), without.decision_function(X_new)
-        else:
-            one, other = (
-                in_ranges(fitted.transform(X_new), X_new) for fitted in (weighted, without)
-            )
-        np.testing.assert_allclose(one, other, atol=AGREE)
-
-
-@pytest.mark.parametrize(
-    "predictor", [KernelImputationClassifier(), KernelImputationRegressor()], ids=repr
-)
-def test_rows_of_weight_zero_count_for_nothing_in_the_average(predictor):
-    X, y = related_rows(N_ROWS)
-    weights = np.where(np.arange(N_ROWS) % 4 == 1, 0.0, WEIGHTS + 1.0)
-    X[weights == 0.0] *= 100.0
-    kept = weights > 0.0
-    weighted = clone(predictor).fit(X, y, sample_weight=weights).predict(X[kept])
-    without = clone(predictor).fit(X[kept], y[kept], sample_weight=weights[kept]).predict(X[kept])
-    np.testing.assert_array_equal(weighted, without)
+    weighted = clone(estimator).fit(X, y, sample_weight=weights)
+    without = clone(estimator).fit(X[kept], y[kept], sample_weight=weights[kept])
+    for way in ("transform", "decision_function", "predict"):
+        if hasattr(weighted, way):
+            one, other = (getattr(fitted, way)(X_new) for fitted in (weighted, without))
+            one, other = (in_ranges(v, X_new) if way == "transform" else v for v in (one, other))
+            np.testing.assert_allclose(one, other, atol=AGREE)
 
 
 def scaled(X):

@@ -65,7 +65,7 @@ def small_problem(kernel, *, categorical=(), weighted=False, noise=0.2, n=25, d=
         kernel=kernel,
         weights=random_weights(n) if weighted else None,
     )
-    return problem, STARTS["half"](problem, np.random.default_rng(0))
+    return problem, STARTS["half"](problem)
 
 
 def row_objectives(problem, table, row, candidates):

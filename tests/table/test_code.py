@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kernimpute import KernelImputer
-from kernimpute.table.code import encode_table, learn_code, unknown_cells
+from kernimpute.table.code import learn_code, unknown_cells
 from kernimpute.table.columns import TableError
 
 NAN = np.nan
@@ -39,6 +39,10 @@ COLUMNS = {
     "constant float32": pd.Series([7.1, None, 7.1, 7.1, None, 7.1], dtype="float32"),
     "constant text": pd.Series(["x", None, "x", "x", None, "x"], dtype=object),
 }
+
+
+def encode_table(frame):
+    return learn_code(frame).encode(frame)
 
 
 def somehow(encoded, number=0.3):

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kernimpute.table.code import encode_table, learn_code
+from kernimpute.table.code import learn_code
 from kernimpute.table.columns import (
     TableError,
     TableTypeError,
@@ -49,9 +49,11 @@ DICTIONARY = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
 @pytest.mark.parametrize(
     ("values", "kind", "domain"),
     [
-        (pd.Series([1.5, 2.5, None]), "number", (1.5, 2.5)),
-        (pd.Series([1.0, 2.0, None]), "whole", (1.0, 2.0)),
+        (pd.Series([1.5, 2.0, None]), "number", (1.5, 2.0)),
+        (pd.Series([1.0, 2.0, None]), "whole, by dtype number", (1.0, 2.0)),
         (pd.Series([3, 1, None], dtype="Int8"), "whole", (1, 3)),
+        (pd.Series([1, 2, None], dtype=object), "whole", (1, 2)),
+        (pd.Series([1, 2.0, None], dtype=object), "whole, by dtype number", (1, 2.0)),
         (pd.Series([3, 2**63 - 1, None], dtype="Int64"), "whole", (3, 2**63 - 1)),
         (pd.Series([2, 1.5, None], dtype=object), "number", (1.5, 2)),
         (pd.Series(["b", "a", None], dtype=object), "category", ("a", "b")),
@@ -67,26 +69,13 @@ DICTIONARY = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
     ids=str,
 )
 def test_the_observed_cells_decide_kind_and_domain(values, kind, domain):
+    by_values, _, by_dtype = kind.partition(", by dtype ")
     column = learn_code(values.to_frame("a")).columns[0]
-    assert column.kind == kind
+    assert column.kind == by_values
     if domain is not None:
         assert column.values == tuple(domain)
-
-
-@pytest.mark.parametrize(
-    ("values", "by_values", "by_dtype"),
-    [
-        (pd.Series([1.0, 2.0, np.nan]), "whole", "number"),
-        (pd.Series([1, 2, None], dtype="Int8"), "whole", "whole"),
-        (pd.Series([1, 2, None], dtype=object), "whole", "whole"),
-        (pd.Series([1, 2.0, None], dtype=object), "whole", "number"),
-        (pd.Series([1.5, 2.0, np.nan]), "number", "number"),
-    ],
-)
-def test_which_columns_are_whole_is_the_callers_choice(values, by_values, by_dtype):
-    frame = values.to_frame("a")
-    assert learn_code(frame).columns[0].kind == by_values
-    assert learn_code(frame, whole="dtype").columns[0].kind == by_dtype
+    column = learn_code(values.to_frame("a"), whole="dtype").columns[0]
+    assert column.kind == (by_dtype or by_values)
 
 
 def test_numbers_that_the_caller_names_are_categories():
@@ -118,9 +107,9 @@ def test_numbers_that_the_caller_names_are_categories():
 def test_columns_of_other_kinds_are_refused_with_name_and_remedy(values, got):
     frame = pd.DataFrame({"fine": [1, 2, 3], "when": pd.Series(values)})
     with pytest.raises(TableError, match=rf"The 'when' column .* must hold numbers, .*Got .*{got}"):
-        encode_table(frame)
+        learn_code(frame)
     if got.startswith("dates"):
-        assert encode_table(frame, categorical=["when"]).code.columns[1].kind == "category"
+        assert learn_code(frame, categorical=["when"]).columns[1].kind == "category"
 
 
 @pytest.mark.parametrize("cell", [{"foo": "bar"}, [1.0], object()])
@@ -135,15 +124,12 @@ def test_cells_that_are_no_values_are_a_type_error_too(cell):
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 10**400])
-def test_infinite_values_are_refused_with_the_column(value):
+def test_values_and_ranges_that_no_float_holds_are_refused_with_the_column(value):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": pd.Series([1, value, 2], dtype=object)})
     with pytest.raises(TableError, match=r"'b' column.*finite numbers\. Got -?inf in 1 of"):
-        encode_table(frame)
-
-
-def test_a_range_beyond_floats_is_refused():
+        learn_code(frame)
     with pytest.raises(TableError, match="'a' column.*span a range"):
-        encode_table(pd.DataFrame({"a": [-1.7e308, 1.7e308, np.nan]}))
+        learn_code(pd.DataFrame({"a": [-1.7e308, 1.7e308, np.nan]}))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +150,7 @@ def test_identifiers_and_categories_that_differ_in_case_are_named():
     frame = pd.DataFrame(
         {"id": [f"row{k}" for k in range(30)], "answer": ["Yes", "yes", "no"] * 10}
     )
-    identifier, alike = encode_table(frame).code.cautions
+    identifier, alike = learn_code(frame).cautions
     assert "identifier" in identifier
     assert "id (30 in 30 observed cells)" in identifier
     assert "answer (Yes/yes)" in alike
@@ -196,24 +182,24 @@ CODES = [
 @pytest.mark.parametrize("cells", QUANTITIES, ids=lambda cells: cells[0])
 def test_numbers_with_a_unit_are_named_as_such(cells):
     several = pd.DataFrame({"dose": cells * 3})
-    (said,) = encode_table(several).code.cautions
+    (said,) = learn_code(several).cautions
     assert "numbers with a unit" in said
     assert f"dose ({len(cells)} such as {min(cells)!r})" in said
     few = several[several["dose"].isin(cells[:20])]
-    assert encode_table(few).code.cautions == ()
+    assert learn_code(few).cautions == ()
 
 
 def test_text_that_spells_numbers_is_named_unless_it_is_chosen():
     ages = pd.Series([str(k) for k in range(60)] + ["unknown"])
     frame = pd.DataFrame({"age": ages, "zip": [f"{k:05}" for k in range(61)]})
-    identifier, text = encode_table(frame).code.cautions
+    identifier, text = learn_code(frame).cautions
     assert text.startswith("text that spells numbers is taken for categories")
     assert text.endswith("age (61 such as '0')")
     assert "zip" in identifier
-    assert "age" in encode_table(frame, categorical=["age"]).code.cautions[0]
+    assert "age" in learn_code(frame, categorical=["age"]).cautions[0]
 
 
 @pytest.mark.parametrize("cells", CODES, ids=lambda cells: cells[0][:20])
 def test_codes_are_not_named_as_numbers_with_a_unit(cells):
     frame = pd.DataFrame({"code": pd.Series(cells * 3).astype("category")})
-    assert encode_table(frame).code.cautions == ()
+    assert learn_code(frame).cautions == ()

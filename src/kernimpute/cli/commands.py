@@ -70,7 +70,7 @@ def impute(
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
     from kernimpute.stream import impute_parquet
-    from kernimpute.table.parquet import ParquetSource
+    from kernimpute.table.frames import ParquetSource
 
     # 1. Large Parquet tables stream.
     needs_memory = method.guidance or beside.report or beside.mask or beside.draws

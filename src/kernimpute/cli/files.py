@@ -56,8 +56,7 @@ from kernimpute.table.columns import (
     marker_values,
     observed_in_table,
 )
-from kernimpute.table.frames import as_frame, with_filled_columns
-from kernimpute.table.parquet import ParquetSource, index_names
+from kernimpute.table.frames import ParquetSource, as_frame, index_names, with_filled_columns
 
 STANDARD = Path("-")
 """Standard input where a table is read, and standard output where one is written, as CSV."""

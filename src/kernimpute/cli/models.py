@@ -52,11 +52,9 @@ from kernimpute.estimators.impute_table import (
     whole_as_integers,
 )
 from kernimpute.stream import BlockWriter, Filler, Found, checked_output, write_blocks
-from kernimpute.table.code import TableCode
+from kernimpute.table.code import TableCode, table_labels
 from kernimpute.table.columns import Column, listed
-from kernimpute.table.frames import as_frame
-from kernimpute.table.parquet import BLOCK_ROWS, ParquetSource
-from kernimpute.table.roles import table_labels
+from kernimpute.table.frames import BLOCK_ROWS, ParquetSource, as_frame
 
 Predictor = KernelImputationClassifier | KernelImputationRegressor
 

@@ -59,10 +59,9 @@ from kernimpute.core.checks import (
     refusal_in_words,
 )
 from kernimpute.estimators.impute_table import TableWarning
-from kernimpute.table.code import learn_code
+from kernimpute.table.code import learn_code, table_labels
 from kernimpute.table.columns import TableError, counted, listed, observed_in_table
 from kernimpute.table.frames import check_in_memory, to_pandas
-from kernimpute.table.roles import table_labels
 
 GAPS_TELL = 0.01
 """Gaps tell of the label below this p-value."""

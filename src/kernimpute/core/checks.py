@@ -1,8 +1,6 @@
 """Checks of what callers give: parameters, rows, labels, weights; and how much memory is free.
 
-Every refusal is one sentence: "The 'C' parameter of impute must be a float in (0, inf). Got -1
-instead." So each check takes the owner, which is the function or class the caller used, and the
-name of the parameter.
+Each check takes the owner, which is the function or class the caller used.
 """
 
 from __future__ import annotations
@@ -29,11 +27,7 @@ SMALLEST_SUBSET = 10
 
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
-    """Return the sentence that refuses a parameter, and shows what was got.
-
-    >>> refusal("Gaussian", "gamma", "a float in (0, inf)", -1.0)
-    "The 'gamma' parameter of Gaussian must be a float in (0, inf). Got -1.0 instead."
-    """
+    """Return the sentence that refuses a parameter, and shows what was got."""
     return refusal_in_words(owner, name, must_be, repr(got))
 
 
@@ -58,8 +52,8 @@ def check_real(
         raise TypeError(refusal(owner, name, must_be, value))
     try:
         number = float(value)
-    except OverflowError as error:
-        raise ValueError(refusal(owner, name, must_be, value)) from error
+    except OverflowError:
+        number = math.nan
     above = number >= low if low_included else number > low
     if not above or (math.isinf(number) and not inf_included):
         raise ValueError(refusal(owner, name, must_be, value))
@@ -227,22 +221,13 @@ def plain_labels(y: ArrayLike, owner: str) -> NDArray[np.generic]:
 
 
 def infer_task(labels: NDArray[np.generic]) -> Task:
-    """Return what labels are taken for when the caller does not say.
-
-    Text and booleans are classes. So are whole numbers with two distinct values, or with at most
-    ten of which each occurs twice or more on average. Other numbers are a quantity, for
-    regression.
-
-    >>> infer_task(np.array([1.0, 2.0, 2.0])), infer_task(np.array([0.5, 2.0, 2.0]))
-    ('classification', 'regression')
-    """
-    if labels.dtype.kind not in "iuf":
-        return "classification"
-    return task_of_numbers(labels.astype(float))
+    """Return what labels are taken for: text and booleans for classes; see `task_of_numbers`."""
+    is_number = labels.dtype.kind in "iuf"
+    return task_of_numbers(labels.astype(float)) if is_number else "classification"
 
 
 def task_of_numbers(labels: FloatArray) -> Task:
-    """Return what labels that are numbers are taken for; see `infer_task`."""
+    """Return "regression" but for whole numbers of two values, or of at most ten that recur."""
     if (labels != np.rint(labels)).any():
         return "regression"
     distinct = np.unique(labels).size
@@ -269,26 +254,25 @@ def check_sample_weight(owner: str, sample_weight: ArrayLike | None, n_samples: 
         return np.ones(n_samples)
     name = "sample_weight"
     weights = as_floats(sample_weight, owner, name, copy=True)
+    must_be = ""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(weights.sum())
+    refused = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)).ravel())
     if weights.shape != (n_samples,):
         must_be = f"of shape ({n_samples},), one weight a row"
         got = f"an array of shape {weights.shape}"
-        raise ValueError(refusal_in_words(owner, name, must_be, got))
-    refused = ~(np.isfinite(weights) & (weights >= 0.0))
-    if refused.any():
-        row = int(np.flatnonzero(refused)[0])
-        got = f"{float(weights[row])!r} in row {row}"
-        raise ValueError(refusal_in_words(owner, name, "finite and nonnegative", got))
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if not 0.0 < total < np.inf:
+    elif refused.size:
+        must_be = "finite and nonnegative"
+        got = f"{float(weights[refused[0]])!r} in row {refused[0]}"
+    elif not 0.0 < total < np.inf:
         must_be = "positive for one row at least, and finite in sum"
         got = "only zeros" if total == 0.0 else "a sum that overflows"
+    if must_be:
         raise ValueError(refusal_in_words(owner, name, must_be, got))
     return weights
 
 
 # ---------------------------------------------------------------------------------- memory
-
 
 CONTROL_GROUPS = (
     ("memory.max", "memory.current", "memory.stat"),

@@ -5,11 +5,9 @@ In signed coefficients (scikit-learn's ``dual_coef_``) all three are, for each c
     maximise  y'b - epsilon ||b||_1 - b'Kb / 2   subject to  1'b = 0,  lower <= b <= upper,
 
 with y = +-1, epsilon = 0 and ``y_i b_i in [0, C]`` for classification (eq. (2) of the paper), and
-y the target, ``|b_i| <= C`` for regression (the paper's appendix E). One-vs-rest is the sum of one
-such problem for each class, all on the same kernel matrix. So labels reach the kernel only through
-the `coupling` ``sum over k of b_k b_k'``.
-
-A row of weight w counts as w copies of it: its bounds are w times as wide.
+y the target, ``|b_i| <= C`` for regression (the paper's appendix E). A row of weight w counts as w
+copies of it: its bounds are w times as wide. One-vs-rest is one such problem for each class, on the
+same kernel matrix, so labels reach it only through the `coupling` ``sum over k of b_k b_k'``.
 """
 
 from __future__ import annotations
@@ -22,15 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import (
-    check_choice,
-    check_real,
-    check_sample_weight,
-    plain_labels,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.projections import project_box_hyperplane
 from kernimpute.core.svm import ActiveSetSolution, largest_entry, libsvm_start, solve_dual
 
@@ -76,18 +67,12 @@ class Dual:
     # classes make one problem, in which the second is positive; more make one problem each.
     classes: NDArray[np.generic] | None
 
-    @property
-    def n_problems(self) -> int:
-        """Number of columns."""
-        return int(self.targets.shape[1])
-
     def shaped(
         self, dual_coef: FloatArray, intercept: FloatArray
     ) -> tuple[FloatArray, float | FloatArray]:
         """Return coefficients and intercepts without the axis of problems if there is only one."""
-        if self.n_problems == 1:
-            return dual_coef[:, 0], float(intercept[0])
-        return dual_coef, intercept
+        is_one = self.targets.shape[1] == 1
+        return (dual_coef[:, 0], float(intercept[0])) if is_one else (dual_coef, intercept)
 
     def value(self, K: FloatArray, dual_coef: FloatArray) -> float:
         """Return ``sum over k of y_k'b_k - epsilon ||b_k||_1 - b_k'K b_k / 2``."""
@@ -114,13 +99,12 @@ class Dual:
         """Return the coefficients that solve every problem, or raise `UnsolvedMachineError`.
 
         The violation of the optimality conditions is at most `tol`, relative to half the range of
-        the targets, or rounding. From a `start` for a C or gamma within a tenth, the solution comes
-        2 to 6 times sooner.
+        the targets, or rounding. From a `start` for a similar C or gamma it comes sooner.
         """
         if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
-            raise ValueError(refusal_in_words("Dual.solve", "K", "finite", got))
-        starts = [None] * self.n_problems if start is None else start.T
+            raise ValueError(checks.refusal_in_words("Dual.solve", "K", "finite", got))
+        starts = [None] * self.targets.shape[1] if start is None else start.T
         columns = [self._solve_column(K, k, tol, each) for k, each in enumerate(starts)]
         return np.stack(columns, axis=1)
 
@@ -157,14 +141,10 @@ class Dual:
             K = np.ldexp(K, b_unit - y_unit)
             # Far below the rounding of y, what is left of K decides nothing.
             K = K if largest_entry(K) >= 1.0 / COMMON else np.zeros_like(K)
-        problem = (
-            K,
-            np.ldexp(y, -y_unit),
-            np.ldexp(lower, -b_unit),
-            np.ldexp(upper, -b_unit),
-            math.ldexp(self.epsilon, -y_unit),
-        )
-        b = _solve(problem, self.task, tol, None if start is None else np.ldexp(start, -b_unit))
+        y, epsilon = np.ldexp(y, -y_unit), math.ldexp(self.epsilon, -y_unit)
+        low, high = np.ldexp(lower, -b_unit), np.ldexp(upper, -b_unit)
+        start = None if start is None else np.ldexp(start, -b_unit)
+        b = _solve((K, y, low, high, epsilon), self.task, tol, start)
         column[rows] = np.clip(np.ldexp(b, b_unit), lower, upper)
         if largest > 0.0 and np.abs(column).max() >= MAX_COEFFICIENT * half_range / largest:
             raise UnsolvedMachineError(
@@ -177,27 +157,19 @@ class Dual:
     def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return the intercepts, of shape (n_problems,).
 
-        An intercept is the mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly
-        between their bounds. Without any, it is the middle of the interval that optimality leaves.
+        Each is the mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly between
+        their bounds; without any, the middle of the interval that optimality leaves.
         """
         residual = self.gradient(K, dual_coef)
         columns = zip(residual.T, dual_coef.T, self.lower.T, self.upper.T, strict=True)
         return np.array([_intercept(*column, self.epsilon) for column in columns])
 
     def primal_value(self, K: FloatArray, dual_coef: FloatArray) -> float:
-        """Return the primal objectives' sum at the functions ``K b`` and the best intercepts.
-
-        It is ``sum over k of b_k'K b_k / 2 + C times the weighted sum of losses``, hinge or
-        epsilon-insensitive.
-        """
+        """Return the primal objectives' sum at the functions ``K b`` and the best intercepts."""
         scores = K @ dual_coef
         columns = zip((self.targets - scores).T, self.upper.T, -self.lower.T, strict=True)
         losses = sum(_smallest_loss(*column, self.epsilon) for column in columns)
         return 0.5 * float(np.vdot(dual_coef, scores)) + losses
-
-    def gap(self, K: FloatArray, dual_coef: FloatArray) -> float:
-        """Return the duality gap, primal minus dual: at least 0, and 0 at the solution."""
-        return self.primal_value(K, dual_coef) - self.value(K, dual_coef)
 
 
 def _solve(
@@ -228,7 +200,7 @@ def _solve(
         yield np.zeros(y.size), max_rounds
 
     for begin, max_rounds in starts():
-        found = solve_dual(*problem, begin, tol=tol, max_rounds=max_rounds)
+        found = solve_dual(*problem, begin, tol, max_rounds)
         violation = found.violation / half_range
         # Where C is huge, a tiny violation makes a large gap; where coefficients are huge, a tiny
         # gap leaves a large violation. Either one alone proves the machine.
@@ -268,8 +240,7 @@ def _smallest_loss(
 ) -> float:
     """Return the minimum over b of the piecewise linear loss of ``residual - b``.
 
-    The loss is ``above * max(r - b - epsilon, 0) + below * max(b - r - epsilon, 0)``, summed. Its
-    minimum lies at the kink where the slope turns positive.
+    The loss is ``above * max(r - b - epsilon, 0) + below * max(b - r - epsilon, 0)``, summed.
     """
     kinks = np.concatenate([residual - epsilon, residual + epsilon])
     order = np.argsort(kinks)
@@ -292,47 +263,48 @@ def make_dual(
     owner: str = "make_dual",
 ) -> Dual:
     """Return the dual of labels or targets, or refuse what `owner` was given."""
-    penalty = check_real(owner, "C", C, 0.0)
-    check_choice(owner, "task", task, TASKS)
-    labels = plain_labels(y, owner)
+    penalty = checks.check_real(owner, "C", C, 0.0)
+    checks.check_choice(owner, "task", task, TASKS)
+    labels = checks.plain_labels(y, owner)
     if labels.shape != (n_samples,):
         must_be = f"of shape ({n_samples},), one label a row"
         got = f"an array of shape {labels.shape}"
-        raise ValueError(refusal_in_words(owner, "y", must_be, got))
-    tube = check_real(owner, "epsilon", epsilon, 0.0, low_included=True)
-    weights = check_sample_weight(owner, sample_weight, n_samples)
+        raise ValueError(checks.refusal_in_words(owner, "y", must_be, got))
+    tube = checks.check_real(owner, "epsilon", epsilon, 0.0, low_included=True)
+    weights = checks.check_sample_weight(owner, sample_weight, n_samples)
     with np.errstate(over="ignore"):
         largest = penalty * weights
     if not np.isfinite(largest).all():
         must_be = f"so small that C = {penalty:g} times a weight is finite"
-        raise ValueError(refusal(owner, "sample_weight", must_be, float(weights.max())))
+        raise ValueError(checks.refusal(owner, "sample_weight", must_be, float(weights.max())))
     if task == "regression":
         try:
             targets = labels.astype(float)[:, None]
         except (TypeError, ValueError) as error:
             must_be = "numeric for a regression"
-            raise TypeError(refusal(owner, "y", must_be, labels.dtype)) from error
+            raise TypeError(checks.refusal(owner, "y", must_be, labels.dtype)) from error
         farthest = float(np.abs(targets).max())
         if farthest > MAX_TARGET:
             must_be = f"at most {MAX_TARGET:g} in absolute value for a regression"
-            raise ValueError(refusal(owner, "y", must_be, farthest))
+            raise ValueError(checks.refusal(owner, "y", must_be, farthest))
         # No two targets are farther apart, so a wider tube changes nothing.
         tube = min(tube, 2.0 * MAX_TARGET)
         upper = largest[:, None]
         return Dual(targets, -upper, upper, tube, penalty, "regression", None)
     # Whole numbers are labels. scikit-learn takes as long to find that out as a machine to solve.
-    whole = labels.dtype.kind in "biu" or (
-        labels.dtype.kind == "f" and bool(np.all(labels == np.floor(labels)))
-    )
+    kind = labels.dtype.kind
+    whole = kind in "biu" or (kind == "f" and bool(np.all(labels == np.floor(labels))))
     if not whole and type_of_target(labels) not in ("binary", "multiclass"):
         must_be = "made of class labels for task='classification'"
-        raise ValueError(refusal(owner, "y", must_be, f"{type_of_target(labels)} values"))
+        raise ValueError(checks.refusal(owner, "y", must_be, f"{type_of_target(labels)} values"))
     counted = weights > 0.0
     classes = np.unique(labels[counted])
     if classes.size < 2:
         where = "" if counted.all() else " among the rows of positive weight"
         must_be = f"of at least 2 classes{where} for task='classification'"
-        raise ValueError(refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}"))
+        raise ValueError(
+            checks.refusal(owner, "y", must_be, f"the single class {classes.tolist()[0]!r}")
+        )
     positive = classes[1:] if classes.size == 2 else classes
     targets = np.where(labels[:, None] == positive, 1.0, -1.0)
     upper = np.where(targets > 0.0, largest[:, None], 0.0)

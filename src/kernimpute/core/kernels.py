@@ -1,12 +1,11 @@
 """Kernels that decouple over features, and their bounds on rows with gaps.
 
 Every kernel is ``k(x, z) = link(sum over p of g(x_p, z_p))`` with numeric features in [0, 1]
-(the paper's appendix A). The sum over the features observed in both rows is the *observed sum*.
-Each of the other features adds something between 0 and a largest term, which gives the *bounds*.
-Both live in link space: they are arguments of `link`.
+(the paper's appendix A). The sum over the features observed in both rows is the *observed sum*;
+each other feature adds something between 0 and a largest term, which gives the *bounds*.
 
-To add a kernel, write a class here and put it into `KERNELS`. Its `cell` says how Stage II moves
-one cell; a new feature term must be added to `kernimpute.methods.sweep`, too.
+To add a kernel, write a class here and put it into `KERNELS`; a new feature term must be added to
+`kernimpute.methods.sweep`, too.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ class Kernel(ABC):
     Raises
     ------
     TypeError, ValueError
-        If a parameter of the kernel is not a number in its range, or `categorical` is not a tuple
-        of distinct columns, or is not empty for a kernel without a categorical feature term.
+        If a parameter is out of its range, or the kernel has no categorical feature term.
     """
 
     categorical: tuple[int, ...] = field(default=(), kw_only=True)
@@ -168,26 +166,22 @@ class Kernel(ABC):
         if (Z is None) != (observed_Z is None):
             must_be = "given together with observed_Z, or not at all"
             raise TypeError(refusal("observed_sums", "Z", must_be, Z))
-        if Z is None:
-            return self._sums(X, observed, X, observed)
-        return self._sums(X, observed, Z, observed_Z)
+        return self._sums(X, observed, *((X, observed) if Z is None else (Z, observed_Z)))
 
     def bounds(self, X: FloatArray, observed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the smallest and the largest sums that a completion of the rows can have.
 
-        Both have shape (n_samples, n_samples). Each bound is attained, pair by pair, by some
-        completion with numeric cells in [0, 1] and categorical cells among the observed categories
-        of their column.
+        Both have shape (n_samples, n_samples) and are attained, pair by pair. Numeric cells lie in
+        [0, 1], categorical ones are among the observed categories of their column.
         """
         lower = self.observed_sums(X, observed)
-        unknown_range = (~observed).astype(float)
+        missing = (~observed).astype(float)
+        unknown_range = missing.copy()
         known_range = np.where(observed, self.largest_term(np.where(observed, X, 0.0)), 0.0)
         for column in self.categorical:
-            n_categories = np.unique(X[observed[:, column], column]).size
-            can_differ = float(n_categories > 1)
+            can_differ = float(np.unique(X[observed[:, column], column]).size > 1)
             unknown_range[:, column] *= can_differ
             known_range[:, column] = can_differ * observed[:, column]
-        missing = (~observed).astype(float)
         # Known with unknown, unknown with known, unknown with unknown.
         upper = known_range @ missing.T
         upper += upper.T.copy()
@@ -214,8 +208,7 @@ class Kernel(ABC):
         """Return the sums over the features observed in both rows; None is all observed."""
         columns = self.numeric(X.shape[1])
         left = _known_cells(X, observed, columns)
-        # One and the same array, because the product with its own transpose is symmetric to the
-        # last bit.
+        # One and the same array: the product with its own transpose is symmetric to the last bit.
         right = left if X is Z else _known_cells(Z, observed_Z, columns)
         sums = self._numeric_sums(*left, *right)
         for column in self.categorical:
@@ -262,12 +255,10 @@ class _ExponentialKernel(Kernel):
     is_exponential: ClassVar[bool] = True
 
     def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``exp(-gamma s)``."""
         values = np.asarray(np.multiply(sums, -self.gamma))
         return np.asarray(np.exp(values, out=values))
 
     def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return ``-gamma exp(-gamma s)``."""
         return -self.gamma * self.link(sums)
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
@@ -287,14 +278,6 @@ class Gaussian(_ExponentialKernel):
         Inverse squared width, in (0, inf).
     categorical : tuple of int, default=()
         Columns that hold category codes; a differing code adds 1 to the squared distance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[0.0, 0.0], [1.0, 0.0]])
-    >>> Gaussian(gamma=0.5)(rows, rows).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
     """
 
     cell: ClassVar[str] = "gaussian"
@@ -364,17 +347,15 @@ class _ProductKernel(Kernel):
     is_euclidean: ClassVar[bool] = True
 
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return ``x z``."""
         return np.asarray(x * z)
 
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
-        """Return ``z``."""
         return np.array(np.broadcast_to(z, np.broadcast_shapes(np.shape(x), np.shape(z))))
 
     def _numeric_sums(
         self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask
     ) -> FloatArray:
-        """Return the sums as one product, because unobserved cells hold 0."""
+        # Unobserved cells hold 0.
         return np.asarray(X @ Z.T)
 
     def _numeric_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
@@ -388,15 +369,12 @@ class _ShiftedKernel(Kernel):
     offset: float = 1.0
 
     def link(self, sums: FloatArray) -> FloatArray:
-        """Return ``s + offset``."""
         return sums + self.offset
 
     def link_gradient(self, sums: FloatArray) -> FloatArray:
-        """Return 1."""
         return np.ones_like(sums)
 
     def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return ``K - offset``."""
         return np.asarray(K, dtype=float) - self.offset
 
 
@@ -449,8 +427,7 @@ class Sigmoid(_ProductKernel):
     Parameters
     ----------
     gamma : float, default=0.1
-        Slope, in (0, inf). The inner product reaches the number of features, and tanh keeps
-        little of an argument beyond 5: larger slopes lose what Stage II needs.
+        Slope, in (0, inf). tanh keeps little of an argument beyond 5, which Stage II needs.
     offset : float, default=1.0
         The constant added to the scaled inner product, in [0, inf).
     """
@@ -542,7 +519,7 @@ def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int
     name : str
         A key of `KERNELS`.
     gamma : float or None, default=None
-        Its gamma, for the kernels that have one; None keeps the kernel's default.
+        Its gamma; None keeps the kernel's default.
     categorical : sequence of int, default=()
         Columns that hold category codes.
 
@@ -554,7 +531,7 @@ def make_kernel(name: str, gamma: float | None = None, categorical: Sequence[int
     Raises
     ------
     ValueError
-        If there is no such kernel, or it has no gamma or no categorical term and one is given.
+        If there is no such kernel, or it has no such parameter.
     """
     kernel = KERNELS[check_choice("make_kernel", "name", name, KERNELS)]
     columns = tuple(categorical)

@@ -1,9 +1,7 @@
 """Projections on the convex sets of Stage I, in the Frobenius (Euclidean) norm, and Adam.
 
-In closed form: the positive semidefinite cone, a Frobenius ball, and a box cut by the hyperplane
-``1'v = 0``. By an iteration: a box cut by a cone, given the projection on the cone
-(`project_box_cone`). Appendix B's P1 (`project_box_psd`) is one case of it, the eigenvalue program
-of the paper's eq. (find_d) another.
+The iteration of `project_box_cone` serves appendix B's P1 (`project_box_psd`) and the eigenvalue
+program of the paper's eq. (find_d); the others are in closed form.
 """
 
 from __future__ import annotations
@@ -116,7 +114,6 @@ def project_box_cone(
     project_cone: Callable[[FloatArray], FloatArray],
     lower: FloatArray,
     upper: FloatArray,
-    *,
     multiplier: BoxMultiplier | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
@@ -124,12 +121,9 @@ def project_box_cone(
     """Project on the intersection of a box with a closed convex cone.
 
     ``min ||P - M||^2 / 2`` over P in the cone with ``lower <= P <= upper``, by accelerated gradient
-    ascent with restarts on the dual in the box's multiplier Y, where ``P = proj(M - Y)``. The step
-    length 1 is right because the projection is non-expansive. The iteration has converged once the
-    box is violated by at most ``tol max(1, |M|)`` and the multiplier moves by no more.
-
-    Two sets that do not meet have a separating direction: a Y with ``proj(-Y) = 0`` and ``sum of
-    max(Y lower, Y upper) < 0``. The multiplier tends to such a direction, which then proves it.
+    ascent with restarts on the dual in the box's multiplier Y, where ``P = proj(M - Y)``. It has
+    converged once the box is violated by at most ``tol max(1, |M|)`` and Y moves by no more. Of two
+    sets that do not meet, Y tends to a separating direction, which proves it.
     """
     zeros = np.zeros_like(M)
     now = BoxMultiplier(zeros, zeros) if multiplier is None else multiplier
@@ -141,7 +135,13 @@ def project_box_cone(
         raised = now.ahead + point
         Y = raised - np.clip(raised, lower, upper)
         moved = float(np.abs(Y - now.ahead).max())
-        now = _extrapolated(now, Y)
+        change = Y - now.value
+        if np.vdot(now.ahead - Y, change) > 0.0:
+            # The momentum has overshot.
+            now = BoxMultiplier(Y, Y)
+        else:
+            pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * now.pace * now.pace))
+            now = BoxMultiplier(Y, Y + ((now.pace - 1.0) / pace) * change, pace)
         if moved <= allowed:
             # The violation of `point` is at most what the multiplier moved.
             status = Status.CONVERGED
@@ -150,15 +150,6 @@ def project_box_cone(
             status = Status.INFEASIBLE
             break
     return BoxConeProjection(point, now, status, n_iter, _violation(point, lower, upper))
-
-
-def _extrapolated(now: BoxMultiplier, Y: FloatArray) -> BoxMultiplier:
-    """Return the multiplier after a step to Y, extrapolated unless it overshot."""
-    change = Y - now.value
-    if np.vdot(now.ahead - Y, change) > 0.0:
-        return BoxMultiplier(Y, Y)
-    pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * now.pace * now.pace))
-    return BoxMultiplier(Y, Y + ((now.pace - 1.0) / pace) * change, pace)
 
 
 def _violation(point: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
@@ -182,17 +173,15 @@ def project_box_psd(
     M: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
-    *,
     multiplier: BoxMultiplier | None = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> BoxConeProjection:
     """Project on the positive semidefinite matrices of a symmetric box: Appendix B's P1.
 
-    Two rows whose four entries the box fixes at one value, as those of an adjustment are at 1 if
-    both rows are complete, are equal in every positive semidefinite matrix of the box. Then the
-    dual has no solution and the iteration creeps. So such rows are merged: with E the orthonormal
-    basis of their groups, the problem is the same in ``E'ME``.
+    Two rows whose four entries the box fixes at one value, as those of complete rows at 1, are
+    equal in every positive semidefinite matrix of the box, and the iteration would creep. So they
+    are merged: with E the orthonormal basis of their groups, the problem is the same in ``E'ME``.
     """
     M = symmetrise(M)
     for labels in (_equal_rows(lower, upper), np.arange(M.shape[0])):
@@ -209,15 +198,9 @@ def project_box_psd(
     scale = np.sqrt(np.outer(counts, counts))
     merged = membership.T @ M @ membership / scale
     allowed = tol * max(1.0, float(np.abs(M).max()))
-    found = project_box_cone(
-        merged,
-        project_psd,
-        scale * least,
-        scale * most,
-        multiplier=multiplier,
-        tol=allowed / max(1.0, float(np.abs(merged).max())),
-        max_iter=max_iter,
-    )
+    tol = allowed / max(1.0, float(np.abs(merged).max()))
+    box = scale * least, scale * most
+    found = project_box_cone(merged, project_psd, *box, multiplier, tol, max_iter)
     point = (found.point / scale)[np.ix_(labels, labels)]
     return replace(found, point=point, violation=_violation(point, lower, upper))
 
@@ -234,14 +217,9 @@ def _equal_rows(lower: FloatArray, upper: FloatArray) -> NDArray[np.int32]:
 class AdamMoments:
     """Running means of the gradient and of its square, after t steps."""
 
-    mean: FloatArray
-    square: FloatArray
+    mean: FloatArray | float = 0.0
+    square: FloatArray | float = 0.0
     t: int = 0
-
-    @classmethod
-    def zeros(cls, like: FloatArray) -> AdamMoments:
-        """Return the moments before the first step, in the shape of a variable."""
-        return cls(np.zeros_like(like), np.zeros_like(like))
 
 
 def adam_step(

@@ -1,8 +1,4 @@
-"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults.
-
-An imputer's support vector machine only guides the filling, so it can be smoother than one that
-must predict: its kernel is wider and its C is smaller.
-"""
+"""Incomplete rows with their labels, checked: what every variant starts from; and the defaults."""
 
 from __future__ import annotations
 
@@ -12,17 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import (
-    Task,
-    check_choice,
-    check_incomplete,
-    check_matrix,
-    check_sample_weight,
-    codes_and_weights,
-    observed_cells,
-    refusal,
-)
 from kernimpute.core.dual import Dual, make_dual
 from kernimpute.core.kernels import KERNELS, Gaussian, Kernel, Laplacian, make_kernel
 
@@ -66,20 +53,20 @@ def check_labelled_rows(
     The name of a kernel takes `scaled_kernel`; without `categorical` a kernel keeps its own.
     """
     if isinstance(kernel, str):
-        check_choice(owner, "kernel", kernel, KERNELS)
+        checks.check_choice(owner, "kernel", kernel, KERNELS)
     elif not isinstance(kernel, Kernel):
-        raise TypeError(refusal(owner, "kernel", "a Kernel or the name of one", kernel))
-    matrix = check_matrix(X, owner)
+        raise TypeError(checks.refusal(owner, "kernel", "a Kernel or the name of one", kernel))
+    matrix = checks.check_matrix(X, owner)
     n_features = matrix.shape[1]
     marked: Kernel = Gaussian() if isinstance(kernel, str) else kernel
     marked = marked.with_categorical(categorical, n_features)
-    table = check_incomplete(matrix, owner, marked.numeric(n_features))
-    weights = check_sample_weight(owner, sample_weight, table.shape[0])
+    table = checks.check_incomplete(matrix, owner, marked.numeric(n_features))
+    weights = checks.check_sample_weight(owner, sample_weight, table.shape[0])
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical, weights)
     _check_values(marked, n_features, owner)
     dual = make_dual(y, len(table), C, task, epsilon, weights, owner)
-    return LabelledRows(table, observed_cells(table), marked, dual, weights)
+    return LabelledRows(table, checks.observed_cells(table), marked, dual, weights)
 
 
 def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
@@ -92,10 +79,8 @@ def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
     except FloatingPointError:
         largest = np.inf
     if not largest <= MAX_KERNEL:
-        must_be = (
-            f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
-        )
-        raise ValueError(refusal(owner, "kernel", must_be, kernel))
+        limit = f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
+        raise ValueError(checks.refusal(owner, "kernel", limit, kernel))
 
 
 def scaled_kernel(
@@ -116,7 +101,7 @@ def scaled_kernel(
     if not kernel.is_exponential:
         return kernel
     numeric = kernel.numeric(X.shape[1])
-    weights = check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
+    weights = checks.check_sample_weight("scaled_kernel", sample_weight, X.shape[0])
     distance = 0.0
     for column, cells in enumerate(X.T):
         known = ~np.isnan(cells) & (weights > 0.0)
@@ -124,7 +109,7 @@ def scaled_kernel(
         if not values.size:
             continue
         if not numeric[column]:
-            values, copies = codes_and_weights(values, copies)
+            values, copies = checks.codes_and_weights(values, copies)
         elif values.size > N_QUANTILES:
             values, copies = _quantiles(values, copies), np.ones(N_QUANTILES)
         # Relative to the largest, so that no sum of weights overflows.
@@ -141,16 +126,12 @@ def scaled_kernel(
 
 
 def _quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return quantiles at the middles of equal shares of the weight.
-
-    They are Hazen's, in which a cell of weight w has the positions of w copies; a fraction of a
-    copy has one position, in the middle of its share.
-    """
+    """Return Hazen's quantiles, in which a cell of weight w has the positions of w copies."""
     midpoints = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     ends = np.cumsum(weights)
-    # The first and the last copy of a value stand half a copy inside its share.
+    # The first and the last copy of a value stand half a copy, or fraction, inside its share.
     inside = 0.5 * np.minimum(weights, 1.0)
     positions = np.stack([ends - weights + inside, ends - inside], axis=1).ravel()
     return np.asarray(np.interp(ends[-1] * midpoints, positions, np.repeat(values, 2)))
@@ -171,7 +152,7 @@ def default_kernel(
     return replace(kernel, gamma=part * kernel.gamma)
 
 
-def imputer_eta(task: Task) -> float:
+def imputer_eta(task: checks.Task) -> float:
     """Return the weight of an imputer's anchor, in units of C / (observed share), a machine."""
     return 16.0 if task == "classification" else 256.0
 
@@ -182,11 +163,8 @@ def number_of_machines(n_classes: int | None) -> int:
 
 
 def anchor_weight(C: float, X: FloatArray, factor: float, weights: FloatArray) -> float:
-    """Return the default eta of `direct`, factor C / (observed share); inf if nothing is observed.
-
-    A row counts in the observed share by its weight.
-    """
+    """Return `direct`'s default eta, factor C / (weighted observed share); inf if that is 0."""
     blocks = (X[first : first + BLOCK_ROWS] for first in range(0, X.shape[0], BLOCK_ROWS))
-    shares = np.concatenate([observed_cells(block).mean(axis=1) for block in blocks])
+    shares = np.concatenate([checks.observed_cells(block).mean(axis=1) for block in blocks])
     observed = float(weights @ shares) / float(weights.sum())
     return factor * C / observed if observed > 0.0 else math.inf

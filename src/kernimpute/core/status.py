@@ -1,8 +1,4 @@
-"""How a loop ends and what it leaves behind: `Status`, `StopRule`, `Record`, `Trace`.
-
-Solvers return a status and a trace. They print nothing and warn of nothing, and they raise errors
-only for what they refuse at the start.
-"""
+"""How a loop ends and what it leaves behind; solvers neither print nor warn."""
 
 from __future__ import annotations
 
@@ -76,11 +72,9 @@ def overall(statuses: Iterable[Status]) -> Status:
     A part that was complete already counts only if all were.
     """
     counts = Counter(statuses)
-    for status in counts:
-        if not status.success:
-            return status
+    failed = next((status for status in counts if not status.success), None)
     del counts[Status.NOTHING_MISSING]
-    return max(counts, key=lambda status: counts[status], default=Status.NOTHING_MISSING)
+    return failed or max(counts, key=counts.__getitem__, default=Status.NOTHING_MISSING)
 
 
 @dataclass(frozen=True)
@@ -94,9 +88,8 @@ class Record:
     objective : float
         Objective after the round; NaN if it was not evaluated.
     gap : float
-        Certificate after the round: the relative saddle gap, or the norm of the projected
-        gradient relative to that at the start. NaN if the variant has none, or in a round that did
-        not evaluate it.
+        Relative saddle gap, or norm of the projected gradient relative to that at the start; NaN
+        if there is none, or in a round that did not evaluate it.
     step_norms : mapping of str to float
         Norm of the change of each moving variable, by its name. Not to be written to.
     inner_iterations : int

@@ -21,16 +21,14 @@ from sklearn.svm import SVC, SVR
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 
-ROUNDING = 1e-15
-"""Error of a sum relative to its terms; of ``Kb`` relative to ``max |K| ||b||_1``."""
-SNAP = 1e-13
-"""Distance, relative to the largest coefficient, at which a start counts as lying on an end."""
-RELEASE = 0.1
-"""Coefficients are freed together if their violation is at least this share of the largest."""
+ROUNDING, SNAP = 1e-15, 1e-13
+"""Error of a sum relative to its terms, of ``Kb`` to ``max |K| ||b||_1``; and distance, relative to
+the largest coefficient, at which a start counts as lying on an end."""
+RELEASE, WORTHWHILE = 0.1, 1e-2
+"""Share of the largest violation from which on coefficients are freed together, and of the
+unbounded gain from which on many may be fixed at once."""
 MAX_STEP = 10.0
 """Longest step, in lengths of the longest piece: a singular block has its maximiser far away."""
-WORTHWHILE = 1e-2
-"""Share of the unbounded gain from which on many coefficients may be fixed at once."""
 PATIENCE = 20
 """Checks in a row without progress after which the method gives up."""
 MAX_START_C = 100.0
@@ -55,13 +53,9 @@ def libsvm_start(
     penalty = float(bounds.max())
     # With a limit on its iterations libsvm could warn that it has stopped early.
     options = {"kernel": "precomputed", "tol": 1e-3, "max_iter": -1}
-    machine = (
-        SVC(C=penalty, **options)
-        if epsilon is None
-        else SVR(C=penalty, epsilon=epsilon / scale, **options)
-    )
+    machine = SVC() if epsilon is None else SVR(epsilon=epsilon / scale)
     # Without a seed scikit-learn draws one from NumPy's global generator.
-    machine.random_state = 0
+    machine.set_params(C=penalty, **options).random_state = 0
     with config_context(assume_finite=True, skip_parameter_validation=True):
         machine.fit(K, y / scale, sample_weight=bounds / penalty)
     b = np.zeros(y.size)
@@ -96,7 +90,6 @@ def solve_dual(
     upper: FloatArray,
     epsilon: float,
     start: FloatArray,
-    *,
     tol: float = 1e-8,
     max_rounds: int = 200,
 ) -> ActiveSetSolution:
@@ -120,16 +113,16 @@ def solve_dual(
     piece = np.sign(b)
     gradient = y - K @ b
 
-    def conditions() -> _Conditions:
+    def conditions() -> tuple[FloatArray, FloatArray, float, float, float]:
+        # What raising each coefficient gains, what lowering it loses, the value, by how much the
+        # largest rise exceeds the smallest fall, and how much of that is accepted.
         size = float(np.abs(b).sum())
         rises = gradient - np.where(b >= 0.0, epsilon, -epsilon)
         falls = gradient - np.where(b > 0.0, epsilon, -epsilon)
         rises, falls = np.where(b < upper, rises, -np.inf), np.where(b > lower, falls, np.inf)
         value = 0.5 * float((y + gradient) @ b) - epsilon * size
         violation = float(rises.max() - falls.min())
-        return _Conditions(
-            rises, falls, value, violation, max(tol * float(y.max()), rounding * size)
-        )
+        return rises, falls, value, violation, max(tol * float(y.max()), rounding * size)
 
     smallest, highest, stalled, n_rounds = math.inf, -math.inf, 0, 0
     while n_rounds < max_rounds:
@@ -155,29 +148,17 @@ def solve_dual(
                 continue
             free[index] = (left < new) & (new < right)
         # 2) free the worst; only a pair if freeing several has led nowhere
-        view = conditions()
-        progress = view.violation < 0.9 * smallest
-        progress |= view.value - highest > 1e-12 * abs(view.value)
-        smallest, highest = min(smallest, view.violation), max(highest, view.value)
+        rises, falls, value, violation, enough = conditions()
+        progress = violation < 0.9 * smallest or value - highest > 1e-12 * abs(value)
+        smallest, highest = min(smallest, violation), max(highest, value)
         stalled = 0 if progress else stalled + 1
-        if view.violation <= view.enough or stalled > PATIENCE:
+        if violation <= enough or stalled > PATIENCE:
             break
-        released = _released(view, free, single=stalled > 0)
+        released = _released(rises, falls, 0.5 * enough, free, single=stalled > 0)
         piece = np.where(b != 0.0, np.sign(b), released)
         free = free | (released != 0.0)
-    view = conditions()
-    converged = view.violation <= view.enough
-    return ActiveSetSolution(b, view.value, view.violation, converged, n_rounds)
-
-
-class _Conditions(NamedTuple):
-    """The optimality conditions at a point: it is optimal if no rise exceeds any fall."""
-
-    rises: FloatArray  # what raising each coefficient gains; -inf at the upper bound
-    falls: FloatArray  # what lowering each coefficient loses; inf at the lower bound
-    value: float
-    violation: float  # by how much the largest rise exceeds the smallest fall
-    enough: float  # violation that is accepted
+    _, _, value, violation, enough = conditions()
+    return ActiveSetSolution(b, value, violation, violation <= enough, n_rounds)
 
 
 def _feasible(start: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -197,14 +178,15 @@ def _feasible(start: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatA
     return b - (excess / float(room.sum())) * room
 
 
-def _released(view: _Conditions, free: BoolArray, *, single: bool) -> FloatArray:
+def _released(
+    rises: FloatArray, falls: FloatArray, least: float, free: BoolArray, *, single: bool
+) -> FloatArray:
     """Return 1 for each fixed coefficient to free and raise, -1 to free and lower, else 0."""
     # The free coefficients, or the middle of the worst pair, give the common slope.
     subset = free if free.any() else np.ones_like(free)
-    level = 0.5 * float(view.rises[subset].max() + view.falls[subset].min())
-    up = np.where(free, -np.inf, view.rises - level)
-    down = np.where(free, -np.inf, level - view.falls)
-    least = 0.5 * view.enough
+    level = 0.5 * float(rises[subset].max() + falls[subset].min())
+    up = np.where(free, -np.inf, rises - level)
+    down = np.where(free, -np.inf, level - falls)
     if single:
         # The worst pair; of two fixed coefficients neither can move alone.
         bar_up, bar_down = max(least, float(up.max())), max(least, float(down.max()))
@@ -245,10 +227,7 @@ def _pruned_step(
     total: float,
     step: FloatArray,
 ) -> FloatArray | None:
-    """Fix the half that leaves first at its ends, maximise over the rest, until nothing leaves.
-
-    None if that fixes everything.
-    """
+    """Fix the half that leaves first at its ends, maximise over the rest; None if nothing stays."""
     inside = np.ones(step.size, dtype=bool)
     longest = MAX_STEP * float((above - below).max())
     while True:

@@ -181,15 +181,10 @@ class Coding:
         return tuple(np.flatnonzero(self.code.categorical).tolist())
 
     @property
-    def groups(self) -> NDArray[np.intp]:
-        """The column of the table, by its place, behind each indicator or number."""
-        return np.array([place for place, _ in self.code.indicator_columns] or [0], dtype=np.intp)
-
-    @property
-    def numeric(self) -> BoolArray:
-        """Which columns of the indicator matrix hold numbers."""
-        kinds = [category is None for _, category in self.code.indicator_columns]
-        return np.array(kinds or [True], dtype=bool)
+    def columns(self) -> tuple[NDArray[np.intp], BoolArray]:
+        """The table's column, by its place, behind each indicator or number; which are numbers."""
+        places, categories = zip(*self.code.indicator_columns or [(0, None)], strict=True)
+        return np.array(places, dtype=np.intp), np.array([one is None for one in categories])
 
     def matrix(self, rows: FloatArray) -> FloatArray:
         """Return numbers and codes as the solvers see them, (n_rows, n_columns), NaN at gaps."""
@@ -260,6 +255,8 @@ class KernelImputation(Persistent, BaseEstimator):
     """Part of the scaled gamma that gamma="auto" takes for more than two classes."""
     _of_frame = False
     """Whether the training table is a DataFrame."""
+    _task = "auto"
+    """What labels are to an estimator without the parameter `task`."""
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, as they are under their names."""
@@ -352,9 +349,7 @@ class KernelImputation(Persistent, BaseEstimator):
                 )
         return X, frame
 
-    def _read_labelled(
-        self, X: Any, y: Any, sample_weight: Any, *, task: str
-    ) -> tuple[Any, Any, Labels]:
+    def _read_labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Labels]:
         """Return the training table, its frame and its labels; refuse what cannot be fitted."""
         table, frame = self._read(X, reset=True)
         name = type(self).__name__
@@ -371,7 +366,7 @@ class KernelImputation(Persistent, BaseEstimator):
                 f"This {name} estimator requires y to be passed, but the target y is None: call "
                 "fit(X, y) with the label of each row."
             )
-        class_weight = getattr(self, "class_weight", None)
+        task, class_weight = getattr(self, "task", self._task), getattr(self, "class_weight", None)
         labels = read_labels(
             y, frame, sample_weight, task=task, class_weight=class_weight, owner=name
         )
@@ -420,9 +415,7 @@ class KernelImputation(Persistent, BaseEstimator):
             # A frame's columns are what their values say; those of an array are mere numbers.
             "whole": "few" if self._of_frame else "dtype",
         }
-        given = self.feature_range
-        if given is None:
-            return learn_code(frame, **options)
+        given = {} if self.feature_range is None else self.feature_range
         if not isinstance(given, Mapping) and np.shape(given) == (2,):
             checked_range(given, "feature_range", owner)
             # One range for all columns of numbers; a code without ranges says which these are.
@@ -436,9 +429,40 @@ class KernelImputation(Persistent, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
-    def _fit_frame(
-        self, frame: Any, labels: Labels, callback: Callback | None = None
-    ) -> FittedRows:
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn to fill, and to predict, from rows with gaps.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
+        y : array-like of shape (n_samples,) or None, default=None
+            Their labels, complete: finite numbers, or 2 to 300 classes, beyond 20 of three rows on
+            average. An imputer needs them with `guidance` or `use_labels`; otherwise only their
+            number is looked at.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, at least 0; to fill, a row of weight 2 counts as two rows. Give
+            a predictor repeated rows by weights: held-out predictions would see the copies.
+
+        Returns
+        -------
+        Self
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter, the table or the labels are not as described, a parameter is given that
+            nothing uses, or the fit would take more memory than it may; before any long work.
+        """
+        _, frame, labels = self._read_labelled(X, y, sample_weight)
+        self._warn_of_fit(self._learn(frame, labels).filling)
+        return self
+
+    def _learn(self, frame: Any, labels: Labels, callback: Callback | None = None) -> FittedRows:
         """Learn the code, fill the rows of positive weight, and keep what new rows need."""
         for stale in _FITTED_AT_TIMES:
             self.__dict__.pop(stale, None)
@@ -454,7 +478,7 @@ class KernelImputation(Persistent, BaseEstimator):
         matrix = coding.matrix(rows.matrix)
         if self._has_svm:
             kernel = self._kernel_for(matrix, coding, labels)
-            subsets = stratified_subsets(labels, self.subset_size, seed_of(self.random_state))
+            subsets = stratified_subsets(labels, self.subset_size, self._seed())
             if self._predicts or np.isnan(matrix).any():
                 self._check_memory(matrix.shape, subsets, kernel)
                 n_at_once = max(subset.size for subset in subsets)
@@ -552,12 +576,12 @@ class KernelImputation(Persistent, BaseEstimator):
             if self.reference != "joint":
                 return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
-            seed = seed_of(self.random_state)
+            seed = self._seed()
             if self.verbose:
                 print(f"{self._prefix()}joint normal of {len(matrix)} rows", file=sys.stderr)
             # Its matrices are small: more threads of BLAS would wait for each other.
             with one_thread():
-                return fit_joint(matrix, coding.groups, coding.numeric, weights, seed, **given)
+                return fit_joint(matrix, *coding.columns, weights, seed, **given)
         imputer: FittedImputer = clone(self.reference).fit(matrix)
         n_columns = np.shape(imputer.transform(matrix[:1]))[1]
         if n_columns != matrix.shape[1]:
@@ -574,6 +598,9 @@ class KernelImputation(Persistent, BaseEstimator):
         if isinstance(filler, JointReference) and self.use_labels == "own":
             return filler.fill(matrix, **_for_joint(labels))
         return self._new_rows.fill(matrix)
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
 
     def _check_memory(
         self, shape: tuple[int, ...], subsets: Sequence[NDArray[np.intp]], kernel: Kernel
@@ -645,51 +672,47 @@ class KernelPredictor(KernelImputation):
     machine: str
     n_draws: int | None
     _predicts = True
-    _task: str
     _machines: tuple[Machine, ...]
     _predictors: tuple[Predictor, ...]
     _draw_seed: int | None
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn to predict from labelled rows with gaps.
+    def _learn(self, frame: Any, labels: Labels, callback: Callback | None = None) -> FittedRows:
+        """Fill, and fit what predicts."""
+        fitted = super()._learn(frame, labels, callback)
+        if self.machine == "average":
+            self._fit_predictors(fitted.rows.matrix, labels.of(fitted.counted))
+        self._centre, self._spread = labels.centre, labels.spread
+        return fitted
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels of rows, or the values of a quantity.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,)
-            Their labels, complete, which must be given: for a classifier 2 to 300 classes, beyond
-            20 of three rows on average; for a regressor finite numbers.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0, relative to the others. Give repeated rows by weights:
-            held-out predictions would see the copies of a row.
+        X : table of shape (n_rows, n_features)
+            Rows with the columns of the training table, gaps allowed.
 
         Returns
         -------
-        Self
-            The estimator itself.
+        ndarray of shape (n_rows,)
+            Labels, from `classes_`: the most probable, or those of the decision values; from a
+            regressor predictions, in the unit of y.
 
         Raises
         ------
-        TypeError, ValueError
-            If a parameter, the table or the labels are not as described, or the fit of a support
-            vector machine would take more memory than it may; before any long work.
+        NotFittedError, ValueError
+            If it is not fitted, the columns are not those of fit, a number is infinite, or a
+            category is unknown and `handle_unknown` is "error".
         """
-        _, frame, labels = self._read_labelled(X, y, sample_weight, task=self._task)
-        fitted = self._fit_frame(frame, labels)
-        if self.machine == "average":
-            self._fit_predictors(fitted.rows.matrix, labels.of(fitted.counted))
-        self._warn_of_fit(fitted.filling)
-        self._centre, self._spread = labels.centre, labels.spread
-        return self
+        return self._answers(self._predicted(X))
+
+    def _answers(self, values: FloatArray) -> NDArray[Any]:
+        raise NotImplementedError
 
     def _fit_predictors(self, rows: FloatArray, labels: Labels) -> None:
         """Fit the predictor of the filled rows, or one of each draw of them."""
         matrix, known = self._coding.matrix(rows), ~np.isnan(rows)
-        seed, n_draws, filler = seed_of(self.random_state), self.n_draws, self._new_rows.filler
+        seed, n_draws, filler = self._seed(), self.n_draws, self._new_rows.filler
         self._draw_seed = None if n_draws is None else seed
         if n_draws is not None and isinstance(filler, JointReference):
             generator = np.random.default_rng(seed)

@@ -21,10 +21,6 @@ def _decides(classifier: KernelImputationClassifier) -> bool:
     )
 
 
-def _has_probabilities(classifier: KernelImputationClassifier) -> bool:
-    return not _decides(classifier)
-
-
 class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     """Classify rows with gaps, learnt from labelled rows with gaps.
 
@@ -88,8 +84,8 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     the kernel ridge is chosen on a sample and fitted by Nystroem's features.
 
     With "svm" more than two classes share one filling and have a machine each, one against the
-    rest, and `predict` follows the decision values. Without any gap this is scikit-learn's `SVC`
-    on columns scaled to [0, 1]. Its probabilities are those of `CalibratedClassifierCV` around it.
+    rest. Without any gap this is scikit-learn's `SVC` on columns scaled to [0, 1], and
+    `CalibratedClassifierCV` around it has its probabilities.
 
     References
     ----------
@@ -153,31 +149,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
         values = self._predicted(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the labels of rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table, gaps allowed.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Labels, from `classes_`: the most probable, or those of the decision values.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If it is not fitted, the columns are not those of fit, a number is infinite, or a
-            category is unknown and `handle_unknown` is "error".
-        """
-        values = self._predicted(X)
+    def _answers(self, values: FloatArray) -> NDArray[Any]:
+        """Return the labels that decision values or probabilities mean."""
         is_binary = values.shape[1] == 1
         chosen = (values[:, 0] > 0.0).astype(int) if is_binary else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    @available_if(_has_probabilities)
+    @available_if(lambda classifier: not _decides(classifier))
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes; with ``machine="average"`` only.
 
@@ -193,7 +171,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
         """
         return self._predicted(X)
 
-    @available_if(_has_probabilities)
+    @available_if(lambda classifier: not _decides(classifier))
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`, minus infinity where one is 0.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,13 +28,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
     """Fill the gaps of a table by what its columns know of each other.
 
     By default a gap gets its conditional mean under a joint normal of all columns, plus what a
-    kernel ridge has learnt of what the normal leaves: no label is needed or used, a row is filled
-    on its own, and ``fit_transform(X)`` equals ``fit(X).transform(X)``.
-
-    With `guidance`, the method of the paper, training rows are filled with the help of their
-    labels, so that they become easier to classify. Then, as with ``use_labels="own"``,
-    ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, and the imputer belongs inside
-    the pipeline that is cross-validated: outside, labels of held-out rows leak into the table.
+    kernel ridge has learnt of what the normal leaves. No label is used, a row is filled on its own,
+    and ``fit_transform(X)`` equals ``fit(X).transform(X)``. With `guidance`, the method of the
+    paper, labels help to fill training rows, so that they become easier to classify. Then, as with
+    ``use_labels="own"``, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, and the
+    imputer belongs inside the pipeline that is cross-validated: outside, labels leak.
 
     Parameters
     ----------
@@ -106,10 +104,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of columns in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Number of columns in fit, and their names where all are strings.
     filled_ : ndarray of bool of shape (n_samples, n_features)
         The gaps of the training table, which `fit_transform` fills; all of an empty column.
     status_ : Status
@@ -140,12 +136,11 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     Notes
     -----
-    The container comes back that went in: pandas with its index and dtypes, polars with its
-    schema, arrays with theirs (integer arrays as float64, because filled cells are not whole).
-    Observed cells are not changed. In a DataFrame a column of at most ten whole numbers that each
-    occur twice on average is filled with the nearest of these, unless its range is declared: such
-    numbers may be codes. Other columns of floats, and all of an array of floats, are not rounded.
-    Where categories enter as indicators, only the 50 most frequent of a column fill its gaps.
+    The container comes back that went in, with its index and dtypes; arrays of integers become
+    float64. Observed cells are not changed. In a DataFrame a column of at most ten whole numbers
+    that each occur twice on average, which may be codes, is filled with the nearest of these,
+    unless its range is declared. Other floats are not rounded. Where categories enter as
+    indicators, only the 50 most frequent of a column fill its gaps.
 
     With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
     subsets it is linear in n_samples, and new rows are filled from the rows of at most ten subsets.
@@ -203,37 +198,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn how to fill.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
-        y : array-like of shape (n_samples,) or None, default=None
-            Their labels, complete: two or more classes, or numbers. Needed with `guidance` or
-            `use_labels`; otherwise only their number is looked at.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        KernelImputer
-            The imputer itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter, the table or the labels are not as described, a parameter is given that
-            nothing uses, or the fit would take more memory than it may; before any long work.
-        """
-        _, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
-        self._warn_of_fit(self._fit_imputer(frame, labels).filling)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
     def fit_transform(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Any:
@@ -250,8 +214,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
             The filled rows, in the container that came: what ``fit(X, y).transform(X)`` gives, but
             not with `guidance` or ``use_labels="own"``, where a row's own label helps to fill it.
         """
-        table, frame, labels = self._read_labelled(X, y, sample_weight, task=self.task)
-        fitted = self._fit_imputer(frame, labels)
+        table, frame, labels = self._read_labelled(X, y, sample_weight)
+        fitted = self._learn(frame, labels)
         self._warn_of_fit(fitted.filling)
         rows = fitted.rows if fitted.counted.size == len(frame) else self._encode(frame)
         return self._output(table, frame, rows, self._filled(fitted, rows.matrix))
@@ -290,7 +254,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table.
+            As in `transform`, whose errors it raises, too.
         n_draws : int, default=1
             How many tables are drawn, in [1, inf).
         random_state : int, RandomState or None, default=None
@@ -303,9 +267,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
         Raises
         ------
-        NotFittedError, TypeError, ValueError
-            If the reference is not "joint", `n_draws` or `random_state` is out of its range, or
-            as in `transform`.
+        TypeError, ValueError
+            If the reference is not "joint", or `n_draws` or `random_state` is out of its range.
         """
         self._joint("sample")
         owner = f"{type(self).__name__}.sample"
@@ -330,7 +293,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table.
+            As in `sample`, whose errors it raises.
 
         Returns
         -------
@@ -339,11 +302,6 @@ class KernelImputer(TransformerMixin, KernelImputation):
             column's unit, parameters held fixed as in `sample`; for a category 1 - its share,
             which estimates how often the fill is wrong. NaN where a cell is observed, and in
             columns with fewer than two observed values.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If the reference is not "joint", or as in `transform`.
         """
         joint = self._joint("standard_deviation")
         table, frame = self._read(X, reset=False)
@@ -351,7 +309,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         matrix = self._matrix(rows.matrix)
         filled, spread = joint.fill(matrix), joint.standard_deviation(matrix)
         deviation = np.full(rows.observed.shape, np.nan)
-        groups, categorical = self._coding.groups, self._code.categorical
+        (groups, _), categorical = self._coding.columns, self._code.categorical
         places = [place for place, one in enumerate(self._code.columns) if one.in_matrix]
         for feature, place in enumerate(places):
             own = groups == feature
@@ -392,9 +350,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         indicators = [indicator_name(name) for name in names[self._indicated]]
         return np.concatenate([names[self._kept], np.array(indicators, dtype=object)])
 
-    def _fit_imputer(
-        self, frame: Any, labels: Labels, callback: Callback | None = None
-    ) -> FittedRows:
+    def _learn(self, frame: Any, labels: Labels, callback: Callback | None = None) -> FittedRows:
         """Fit, and decide which columns come out and which get an indicator."""
         taken = [name for name in frame.columns if indicator_name(name) in frame.columns]
         if self.add_indicator and taken:
@@ -403,7 +359,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
                 f"with the columns {taken[0]!r} and {indicator_name(taken[0])!r}, the name of the "
                 "indicator. Got True instead: rename the column."
             )
-        fitted = self._fit_frame(frame, labels, callback)
+        fitted = super()._learn(frame, labels, callback)
         empty = np.array([column.kind == "empty" for column in self._code.columns])
         self._kept = np.full(empty.size, True) if self.keep_empty_features else ~empty
         has_gaps = ~fitted.rows.observed.all(axis=0)

@@ -97,24 +97,6 @@ class KernelImputationRegressor(RegressorMixin, KernelPredictor):
     ) -> None:
         self._store(locals())
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the predictions for rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Rows with the columns of the training table, gaps allowed.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Predictions, in the unit of y.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            If it is not fitted, the columns are not those of fit, a number is infinite, or a
-            category is unknown and `handle_unknown` is "error".
-        """
-        standardised = self._predicted(X)[:, 0]
-        return np.asarray(self._centre + self._spread * standardised)
+    def _answers(self, values: FloatArray) -> FloatArray:
+        """Return standardised predictions in the unit of y."""
+        return np.asarray(self._centre + self._spread * values[:, 0])

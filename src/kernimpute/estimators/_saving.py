@@ -117,17 +117,6 @@ def save(estimator: Any, path: str | Path) -> None:
     ------
     ValueError, OSError
         If the estimator holds what skops cannot write, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import kernimpute, numpy as np, tempfile
-    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
-    >>> imputer = kernimpute.KernelImputer().fit(X, [0, 0, 1, 1])
-    >>> with tempfile.NamedTemporaryFile() as file:
-    ...     kernimpute.save(imputer, file.name)
-    ...     same = kernimpute.load(file.name)
-    >>> np.array_equal(same.transform(X), imputer.transform(X))
-    True
     """
     import skops.io  # It takes a second, and only files need it.
 

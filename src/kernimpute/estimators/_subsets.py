@@ -31,7 +31,7 @@ from kernimpute.core.checks import (
     plain_labels,
 )
 from kernimpute.core.dual import make_dual
-from kernimpute.core.kernels import Kernel
+from kernimpute.core.kernels import Kernel, row_blocks
 from kernimpute.core.rows import number_of_machines
 from kernimpute.core.status import Callback, Status, Trace, overall
 from kernimpute.methods.impute import ImputationResult, impute
@@ -43,8 +43,6 @@ LARGEST_TARGET = 1e300
 """Predictions of larger targets could overflow."""
 MOST_KEPT = 10
 """Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
-CHUNK_CELLS = 2**22
-"""Kernel values stored at a time when new rows are predicted."""
 
 
 # ------------------------------------------------------------------------------------ labels
@@ -234,11 +232,9 @@ class Machine:
     def decision(self, Z: FloatArray) -> FloatArray:
         """Return the decision values of complete rows, of shape (n_rows, n_problems)."""
         values = np.tile(self.intercept, (Z.shape[0], 1))
-        size = max(1, CHUNK_CELLS // max(1, self.support.shape[0]))
-        if self.support.shape[0]:
-            for first in range(0, Z.shape[0], size):
-                chunk = slice(first, first + size)
-                values[chunk] += self.kernel(Z[chunk], self.support) @ self.dual_coef
+        if len(self.support):
+            for rows in row_blocks(len(Z), len(self.support)):
+                values[rows] += self.kernel(Z[rows], self.support) @ self.dual_coef
         return values
 
 
@@ -276,18 +272,12 @@ def fill(
     if len(subsets) == 1:
         return fill_subset(matrix, labels, kernel, reference, options, has_machines, callback)
     kept = kept_subsets(len(subsets))
-    calls = (
-        (
-            matrix[rows],
-            labels.of(rows),
-            kernel,
-            reference if isinstance(reference, str) else reference[rows],
-            options,
-            has_machines and place in kept,
-            callback if effective_n_jobs(n_jobs) == 1 else None,
-        )
-        for place, rows in enumerate(subsets)
-    )
+    told = callback if effective_n_jobs(n_jobs) == 1 else None
+    calls = []
+    for place, rows in enumerate(subsets):
+        own = reference if isinstance(reference, str) else reference[rows]
+        has_machine = has_machines and place in kept
+        calls.append((matrix[rows], labels.of(rows), kernel, own, options, has_machine, told))
     done = run_all(fill_subset, calls, n_jobs)
     X = np.empty_like(matrix)
     for rows, one in zip(reversed(subsets), reversed(done), strict=True):

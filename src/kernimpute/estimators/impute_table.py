@@ -22,26 +22,28 @@ from kernimpute.core.status import Callback, Status
 from kernimpute.estimators._base import USED_BY, FittedRows, count_far, far_caution, within_reach
 from kernimpute.estimators._imputer import KernelImputer
 from kernimpute.joint.fills import JointReference
-from kernimpute.table.code import EncodedTable, Unknown, unknown_cells
+from kernimpute.table.code import (
+    EncodedTable,
+    Unknown,
+    codes_note,
+    left_as_found,
+    plain,
+    table_labels,
+    unknown_cells,
+)
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
+    ColumnRoles,
     GapValues,
     TableError,
     as_number,
     check_table,
+    column_roles,
     counted,
     family_of,
     markers_of,
     observed_in_table,
-)
-from kernimpute.table.roles import (
-    ColumnRoles,
-    codes_note,
-    column_roles,
-    left_as_found,
-    plain,
-    table_labels,
 )
 
 Facts = tuple[tuple[str, str], ...]
@@ -297,7 +299,7 @@ def impute_table(
         table=written,
         target=target,
         task=fitted.task,
-        observed=fitted.observed[:, ~table.columns.isin(roles.dropped)],
+        observed=fitted.observed[:, [name in kept for name in table.columns]],
         filled=MappingProxyType(filled),
         n_unlabelled=n_unlabelled,
         imputer=imputer,
@@ -371,8 +373,8 @@ def fit_table(
     y, task_used = None, None
     if labels is not None:
         y, task_used = labels.values if labels.numbers is None else labels.numbers, labels.task
-    _, frame, read = imputer._read_labelled(features, y, None, task=imputer.task)
-    rows = imputer._fit_imputer(frame, read, callback)
+    _, frame, read = imputer._read_labelled(features, y, None)
+    rows = imputer._learn(frame, read, callback)
     cautions = [
         *(labels.cautions if labels else ()),
         *unused_markers(table, missing_values),

@@ -1,26 +1,22 @@
 """The joint reference: what the columns say of each other, from incomplete rows to their fills.
 
-`fit_joint` chooses a joint normal on cells that it hides, refits it to all cells, and learns what
-it leaves. A row is filled on its own, by its observed cells:
+`fit_joint` fits a joint normal, and learns by a kernel ridge what it leaves:
 
-1. Standardise the columns by mean and deviation. The indicators of rare categories are left out:
-   nothing can be learnt of them, and they keep their means.
-2. Choose the strength: hide a fifth of the cells, fit, and compare the error on them. An infinite
-   strength, which fills with means and most frequent categories, is a candidate. Whole
-   cells of the table are hidden, because a category's indicators give each other away.
+1. Standardise the columns. The indicators of rare categories keep their means.
+2. Choose the strength by the error on hidden cells. An infinite one, which fills with means and
+   most frequent categories, is a candidate. Whole cells of the table are hidden, because a
+   category's indicators give each other away.
 3. Fit the chosen normal to all cells.
-4. Learn the remainder by a kernel ridge on hidden cells. Where columns are related but not
-   linearly, the normal's fills miss something that can be learnt. For each column of the table:
+4. Learn the remainder. For each column of the table:
 
    1. Hide the column in rows that observe it, and nothing else: their other gaps stay, so the rows
       look like those to be filled. Fill them by the normal.
-   2. Fit a kernel ridge from the filled rows to what was hidden minus its fill. The kernel is
-      exp(-distance / width); the ridge has the smallest leave-one-out error, in closed form.
+   2. Fit a kernel ridge, exp(-distance / width), from the filled rows to what was hidden minus its
+      fill; the ridge has the smallest leave-one-out error.
    3. Keep it where that error is clearly below the error of the normal alone.
 
    Then the columns that were kept are learnt once more, from rows whose other gaps have the first
-   pass's fills. Trained on rows in which everything else is observed, the remainder would do harm
-   in rows with many gaps.
+   pass's fills.
 """
 
 from __future__ import annotations
@@ -34,15 +30,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.joint.gaussian import (
-    Law,
-    drawn_classes,
-    factors_of_means,
-    normal_of_means,
-    principal_factors,
-    rows_times,
-    with_labels,
-)
+from kernimpute.joint import gaussian
+from kernimpute.joint.gaussian import Law, drawn_classes, rows_times, with_labels
 from kernimpute.joint.ridge import spectrum_of
 
 IntArray = NDArray[np.intp]
@@ -70,32 +59,26 @@ FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 40_000
 """Rows that a choice takes: at the most so many, and so many cells, but not fewer than these."""
 MOST_FIT_ROWS, MOST_SQUARES = 20_000, 2e7
 """Rows that a fit takes at the most, and the squares of their gaps, which fill the memory."""
-MOST_REMAINDER_ROWS = 5_000
-"""With more rows in fit there is no remainder."""
 TIE = 1e-8
 """Relative differences of errors below this decide nothing."""
 MOST_DENSE_COLUMNS, MOST_CUBES = 150, 1.2e8
-"""With more columns, or rows times cubed gaps in a choice, the covariance is low rank plus
-diagonal. Beyond so many columns there is no remainder."""
+"""With more columns, or rows times cubed gaps in a choice, the covariance is of low rank."""
 FEWEST_CHUNK_ROWS, MOST_CHUNK_ROWS, CHUNK_SQUARES = 64, 2**13, 2**24
 """Rows that are filled at a time at the least and the most, and rows times squared columns."""
 LIGHTEST = 1e-12
 """Rows that weigh less than this share of the heaviest are left out of the fit."""
 
-
+MOST_REMAINDER_ROWS = 5_000
+"""With more rows in fit, or more than `MOST_DENSE_COLUMNS`, there is no remainder."""
 WIDTH = 2.0
 """Width of the kernel, in median distances. Three widths to choose from gained nothing."""
 REMAINDER_RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
-MOST_CELLS, MANY_COLUMNS = 300, 30
-"""Hidden cells of a column at the most. Beyond so many columns each has fewer: the cost of them
-all, cubic in the cells, is bounded."""
-FEWEST_CELLS = 20
-"""Hidden cells of a column at the least; with fewer it is left to the normal."""
-GAIN = 0.01
-STANDARD_ERRORS = 1.0
-"""A correction must save this share of the normal's squared error, and so many standard errors
-of what it saves."""
+FEWEST_CELLS, MOST_CELLS, MANY_COLUMNS = 20, 300, 30
+"""Hidden cells of a column at the least and the most; fewer beyond so many columns, because the
+cost of them all is cubic in the cells."""
+GAIN, STANDARD_ERRORS = 0.01, 1.0
+"""A correction must save this share of the normal's squared error, and so many standard errors."""
 
 
 @dataclass(frozen=True)
@@ -143,11 +126,6 @@ class JointReference:
     remainder: Remainder
     notes: tuple[str, ...]
 
-    @property
-    def has_target(self) -> bool:
-        """Whether a quantity as label is a column of the normal."""
-        return bool(self.normal.means.shape[1] > self.used.size)
-
     def fill(
         self, X: FloatArray, classes: IntArray | None = None, target: FloatArray | None = None
     ) -> FloatArray:
@@ -184,7 +162,12 @@ class JointReference:
                 gappy = np.flatnonzero(np.isnan(own[:, columns[0]]))
                 filled = self._from_standard(self._filled(Z[gappy], None))
                 shares = np.clip(filled[:, columns], 0.0, 1.0)
-                own[np.ix_(gappy, columns)] = _drawn_category(shares, generator)
+                if columns.size == 1:
+                    own[gappy, columns] = (generator.random(shares.shape) < shares)[:, 0]
+                else:
+                    # Where all are clipped to 0, all are equally likely.
+                    chosen = drawn_classes(shares + 1e-12, generator)
+                    own[np.ix_(gappy, columns)] = np.eye(columns.size)[chosen]
                 places = np.flatnonzero(np.isin(self.used, columns))
                 Z[np.ix_(gappy, places)] = self._to_standard(own[gappy])[:, places]
             gaps = np.isnan(own)
@@ -203,7 +186,7 @@ class JointReference:
         for first in range(0, len(X), size):
             rows = slice(first, first + size)
             Z = self._to_standard(X[rows])
-            if self.has_target:
+            if self.normal.means.shape[1] > self.used.size:
                 own = np.full(len(Z), np.nan) if target is None else target[rows]
                 Z = np.column_stack([Z, own])
             posterior = None
@@ -226,14 +209,6 @@ class JointReference:
         return np.asarray(self.centre + self.scale * own)
 
 
-def _drawn_category(shares: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Return indicators (n_rows, n_indicators) of categories drawn by their shares."""
-    if shares.shape[1] == 1:
-        return np.asarray(generator.random(shares.shape) < shares, dtype=np.float64)
-    # Where all are clipped to 0, all are equally likely.
-    return np.asarray(np.eye(shares.shape[1])[drawn_classes(shares + 1e-12, generator)])
-
-
 # ---------------------------------------------------------------------------------------- fitting
 
 
@@ -248,12 +223,11 @@ def fit_joint(
 ) -> JointReference:
     """Return the joint reference of incomplete rows.
 
-    The rows X (n_rows, n_columns) have NaN at the gaps, and every column is observed in some row:
-    numbers in [0, 1], and an indicator for each category (a single one for two). `groups` has the
-    table's column that each column belongs to, `classes` the codes 0, 1, … of the rows' classes, -1
-    where there is no label; each class gets a mean. A `target`, a quantity as label in standard
-    units, NaN where there is none, is one more column. `seed` decides which cells are hidden, and
-    which rows of a large table are used.
+    The rows X (n_rows, n_columns) are those of `JointReference`; every column is observed in some.
+    `groups` has the table's column that each column belongs to, `classes` the codes 0, 1, … of the
+    rows' classes, -1 where there is no label; each class gets a mean. A `target`, a quantity as
+    label in standard units, NaN where there is none, is one more column. `seed` decides which cells
+    are hidden, and which rows of a large table are used.
     """
     generator = np.random.default_rng(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
@@ -302,9 +276,9 @@ def _choose(
     n_classes: int,
     generator: np.random.Generator,
 ) -> tuple[float, Law, tuple[str, ...]]:
-    """Return the strength with the least error on hidden cells, its law, and notes.
+    """Return the strength with the least error on hidden cells of rows without label, and its law.
 
-    The error is that of rows whose quantity is unknown, as it is of rows to be filled.
+    Notes say whether there was a choice.
     """
     n_columns = Z.shape[1]
     most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // n_columns))
@@ -316,9 +290,10 @@ def _choose(
     n_hidden = int(hidden[:, np.unique(groups, return_index=True)[1]].sum())
     cubes = float(((np.isnan(Z) | hidden).sum(axis=1).astype(float) ** 3).sum())
     is_low_rank = n_columns > MOST_DENSE_COLUMNS or cubes > MOST_CUBES
-    normal: Law = (factors_of_means if is_low_rank else normal_of_means)(n_columns, n_classes)
+    of_means = gaussian.factors_of_means if is_low_rank else gaussian.normal_of_means
+    normal: Law = of_means(n_columns, n_classes)
     if n_hidden < FEWEST_HIDDEN:
-        start = principal_factors(Z, n_classes) if is_low_rank else normal
+        start = gaussian.principal_factors(Z, n_classes) if is_low_rank else normal
         return UNCHOSEN, start, (UNCHOSEN_NOTE,)
     gappy, to_fill = np.where(hidden, np.nan, Z), np.where(hidden, np.nan, unlabelled)
     counts = weights[:, None] / np.bincount(groups)[groups]
@@ -327,7 +302,7 @@ def _choose(
         return float((counts * (filled - Z) ** 2)[hidden].sum())
 
     best, errors = (math.inf, normal), [error(np.where(hidden, 0.0, Z))]
-    start = principal_factors(gappy, n_classes) if is_low_rank else normal
+    start = gaussian.principal_factors(gappy, n_classes) if is_low_rank else normal
     for strength in STRENGTHS:
         normal = start.fitted(gappy, strength, weights, classes, TOL, CHOICE_ROUNDS)
         if not is_low_rank:
@@ -390,11 +365,7 @@ def fit_remainder(
     fill: Callable[[FloatArray], FloatArray],
     generator: np.random.Generator,
 ) -> Remainder:
-    """Return the corrections that pay, for rows (n_rows, n_columns) in standard units.
-
-    `groups` (n_columns,) names the table's column that a column belongs to: a category's
-    indicators are hidden together.
-    """
+    """Return the corrections that pay, for rows (n_rows, n_columns) in standard units."""
     passes: list[tuple[Correction, ...]] = [()]
     candidates = np.unique(groups)
     most = int(MOST_CELLS * min(1.0, MANY_COLUMNS / candidates.size) ** (1.0 / 3.0))

@@ -1,22 +1,20 @@
 """A joint normal of incomplete rows, regularised and fitted by EM; low rank where it is wide.
 
-A row z of class c is normal with mean mu_c and covariance Sigma, and rows without classes are all
-of one. The fit of a `Normal` maximises the likelihood of the observed cells, each row counted by
-its weight, times an inverse-Wishart prior whose `strength` counts pseudo-rows of unit covariance:
+A row z of class c is normal with mean mu_c and covariance Sigma. A `Normal` maximises the weighted
+likelihood of the observed cells times an inverse-Wishart prior of `strength` pseudo-rows of unit
+covariance, for which rows are expected in standard units:
 
     sum_i w_i log p(z_i,observed) - strength / 2 (log det Sigma + trace Sigma^-1).
 
-So rows are expected in standard units, and an infinite strength fills with means. Each round has
-two steps (Little and Rubin, Statistical Analysis with Missing Data, section 11.3):
+Each round has two steps (Little and Rubin, Statistical Analysis with Missing Data, section 11.3):
 
 1. E-step. With the precision P = Sigma^-1, the missing cells m of a row are normal given its
    observed cells o, with covariance (P_mm)^-1 and mean mu_m - (P_mm)^-1 P_mo (z_o - mu_o).
 2. M-step. Sigma = (S + strength I) / (n + strength), where S sums the outer products of the filled
    rows about their means, and the conditional covariances.
 
-For a table with many columns, `Factors` has z = mu_c + W u + e with factors u ~ N(0, I) and noise
-e_j ~ N(0, d_j), so Sigma = W W' + diag(d). Priors worth `strength` pseudo-rows hold W_j at 0 and
-d_j at 1. Each round:
+For a wide table, `Factors` has z = mu_c + W u + e with factors u ~ N(0, I) and noise e_j ~ N(0,
+d_j), so Sigma = W W' + diag(d), and priors that hold W_j at 0 and d_j at 1.
 
 1. E-step. The factors of a row are normal given its observed cells o, with covariance
    V = (I + W_o' D_o^-1 W_o)^-1 and mean u = V W_o' D_o^-1 (z_o - mu_o).
@@ -27,7 +25,7 @@ d_j at 1. Each round:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -58,6 +56,10 @@ class GapGroup(NamedTuple):
         return self.rows[:, None], self.gaps[self.pattern]
 
 
+Expected = tuple[list[FloatArray], FloatArray, Any]
+"""The fills by each class, the classes' probabilities, and what else the law knows of rows."""
+
+
 class Conditional(NamedTuple):
     """What the model says of incomplete rows."""
 
@@ -68,22 +70,17 @@ class Conditional(NamedTuple):
 
 def gap_groups(missing: BoolArray) -> list[GapGroup]:
     """Return the rows with gaps, grouped by their number; `missing` is (n_rows, n_columns)."""
-    rows = np.flatnonzero(missing.any(axis=1))
-    if not rows.size:
-        return []
-    packed = np.packbits(missing[rows], axis=1)
+    packed = np.ascontiguousarray(np.packbits(missing, axis=1))
     keys = packed.view(f"V{packed.shape[1]}").ravel()
     _, first, pattern = np.unique(keys, return_index=True, return_inverse=True)
-    patterns = missing[rows[first]]
+    patterns = missing[first]
     counts = patterns.sum(axis=1)
     groups = []
-    for count in np.unique(counts):
+    for count in np.unique(counts[counts > 0]):
         own = np.flatnonzero(counts == count)
-        place = np.full(counts.size, -1)
-        place[own] = np.arange(own.size)
-        members = np.flatnonzero(place[pattern] >= 0)
+        rows = np.flatnonzero(counts[pattern] == count)
         gaps = np.nonzero(patterns[own])[1].reshape(own.size, count)
-        groups.append(GapGroup(rows[members], place[pattern[members]], gaps))
+        groups.append(GapGroup(rows, np.searchsorted(own, pattern[rows]), gaps))
     return groups
 
 
@@ -105,13 +102,8 @@ class Law(ABC):
     shares: FloatArray  # (n_classes,), sum 1
 
     @abstractmethod
-    def expect(
-        self, Z: FloatArray, posterior: FloatArray | None = None
-    ) -> tuple[list[FloatArray], FloatArray, Any]:
-        """Return the fills by each class, the classes' probabilities, and what else is known.
-
-        A given posterior (n_rows, n_classes) says the classes; None has them from the rows.
-        """
+    def expect(self, Z: FloatArray, posterior: FloatArray | None = None) -> Expected:
+        """Return what is expected; a posterior (n_rows, n_classes) says the classes if given."""
 
     @abstractmethod
     def variances(self, Z: FloatArray, details: Any) -> FloatArray:
@@ -127,10 +119,9 @@ class Law(ABC):
         tol: float = 1e-3,
         max_iter: int = 30,
     ) -> Self:
-        """Return the law of rows in standard units, by EM that starts from this one.
+        """Return the law of rows, by EM from this one until a round moves cells by `tol` (RMS).
 
-        `classes` has the codes 0, 1, … of the rows' classes, -1 where there is no label. EM stops
-        when a round moves the filled cells by at most `tol` in the root mean square.
+        `classes` has the codes 0, 1, … of the rows' classes, -1 where there is no label.
         """
 
     @abstractmethod
@@ -157,9 +148,7 @@ class Normal(Law):
 
     covariance: FloatArray  # (n_columns, n_columns)
 
-    def expect(
-        self, Z: FloatArray, posterior: FloatArray | None = None
-    ) -> tuple[list[FloatArray], FloatArray, list[tuple[GapGroup, FloatArray]]]:
+    def expect(self, Z: FloatArray, posterior: FloatArray | None = None) -> Expected:
         """Return what `Law.expect` does, and the covariances of each group's patterns of gaps."""
         missing = np.isnan(Z)
         precision = np.asarray(np.linalg.inv(self.covariance))
@@ -232,9 +221,7 @@ class Factors(Law):
     loadings: FloatArray  # (n_columns, n_factors): W
     noise: FloatArray  # (n_columns,): d
 
-    def expect(
-        self, Z: FloatArray, posterior: FloatArray | None = None
-    ) -> tuple[list[FloatArray], FloatArray, tuple[list[FloatArray], FloatArray]]:
+    def expect(self, Z: FloatArray, posterior: FloatArray | None = None) -> Expected:
         """Return what `Law.expect` does, and the factors' means for each class and covariances."""
         observed = ~np.isnan(Z)
         n_factors = self.loadings.shape[1]
@@ -339,10 +326,8 @@ def mixed_fill(filled: list[FloatArray], posterior: FloatArray) -> FloatArray:
     """Return the mean of the classes' fills under their probabilities."""
     if len(filled) == 1:
         return filled[0]
-    mixed = np.zeros_like(filled[0])
-    for of_class, share in zip(filled, posterior.T, strict=True):
-        mixed += share[:, None] * of_class
-    return mixed
+    terms = (share[:, None] * own for own, share in zip(filled, posterior.T, strict=True))
+    return sum(terms, np.zeros_like(filled[0]))
 
 
 def drawn_classes(posterior: FloatArray, generator: np.random.Generator) -> IntArray:
@@ -385,8 +370,8 @@ def _maximise(
 
 def normal_of_means(n_columns: int, n_classes: int = 1) -> Normal:
     """Return the normal that fills rows in standard units with their means."""
-    shares = np.full(n_classes, 1.0 / n_classes)
-    return Normal(np.zeros((n_classes, n_columns)), shares, np.eye(n_columns))
+    means, shares = np.zeros((n_classes, n_columns)), np.full(n_classes, 1.0 / n_classes)
+    return Normal(means, shares, np.eye(n_columns))
 
 
 def factors_of_means(n_columns: int, n_classes: int = 1) -> Factors:
@@ -397,14 +382,12 @@ def factors_of_means(n_columns: int, n_classes: int = 1) -> Factors:
 
 def principal_factors(Z: FloatArray, n_classes: int) -> Factors:
     """Return the principal components of rows filled with means, where EM may start."""
-    known = np.nan_to_num(Z)
-    n_rows, n_columns = known.shape
+    n_rows, n_columns = Z.shape
     n_factors = max(1, min(MOST_FACTORS, n_rows // ROWS_A_FACTOR, n_columns - 1))
-    left, sizes, right = np.linalg.svd(known / np.sqrt(n_rows), full_matrices=False)
+    _, sizes, right = np.linalg.svd(np.nan_to_num(Z) / np.sqrt(n_rows), full_matrices=False)
     loadings = (right[:n_factors].T * sizes[:n_factors])[:, ::-1]
     noise = np.maximum(1.0 - (loadings**2).sum(axis=1), 0.1)
-    shares = np.full(n_classes, 1.0 / n_classes)
-    return Factors(np.zeros((n_classes, n_columns)), shares, loadings, noise)
+    return replace(factors_of_means(n_columns, n_classes), loadings=loadings, noise=noise)
 
 
 def _movement(now: FloatArray, before: FloatArray) -> float:

@@ -1,7 +1,4 @@
-"""Reference imputations and kernels that `anchored` and `direct` are anchored at; new rows.
-
-With an infinite weight on the anchor, both are exactly the support vector machine on the reference.
-"""
+"""Reference imputations and kernels that `anchored` and `direct` are anchored at; new rows."""
 
 from __future__ import annotations
 
@@ -10,14 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import (
-    check_sample_weight,
-    codes_and_weights,
-    observed_cells,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Gaussian, Kernel
 
 N_COMPLETIONS = 8
@@ -54,11 +45,10 @@ def reference_table(
     kernel : Kernel
         Says which columns are categorical.
     reference : None, "mean", array-like of shape (n_samples, n_features) or fitted imputer
-        None and "mean" fill a numeric column with the mean of its observed cells (0.5 without
-        any) and a categorical one with its most frequent code, both weighted; of equally frequent
-        codes with the smallest. A table, or what the imputer's ``transform`` returns, is taken at
-        the gaps, numeric cells clipped to [0, 1].
-    owner : str
+        None and "mean" take weighted means (0.5 without a cell) and the most frequent code, the
+        smallest of several. A table, or what the imputer's ``transform`` returns, is taken at the
+        gaps, numeric cells clipped to [0, 1].
+    owner : str, default="reference_table"
         The function whose parameter it is, for the messages.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows; None weights every row 1.
@@ -70,20 +60,17 @@ def reference_table(
 
     Raises
     ------
-    TypeError
-        If the reference is none of these.
-    ValueError
-        If the reference has the wrong shape, leaves gaps, or fills a categorical cell with a
-        code that its column does not have; or is "expected", which has no table.
+    TypeError, ValueError
+        If the reference is none of these, leaves gaps, or has another shape or another code.
     """
-    observed = observed_cells(X)
+    observed = checks.observed_cells(X)
     numeric = kernel.numeric(X.shape[1])
-    if reference is None or (isinstance(reference, str) and reference == "mean"):
-        weights = check_sample_weight(owner, sample_weight, X.shape[0])
-        return np.where(observed, X, typical_row(X, kernel, weights))
-    if isinstance(reference, str):
+    if isinstance(reference, str | None):
+        if reference in (None, "mean"):
+            weights = checks.check_sample_weight(owner, sample_weight, X.shape[0])
+            return np.where(observed, X, typical_row(X, kernel, weights))
         must_be = "None, 'mean', a completed table or a fitted imputer where a table is needed"
-        raise ValueError(refusal(owner, "reference", must_be, reference))
+        raise ValueError(checks.refusal(owner, "reference", must_be, reference))
     given: object = reference
     # A DataFrame has a method `transform` too.
     if isinstance(reference, FittedImputer) and not hasattr(reference, "__array__"):
@@ -92,17 +79,17 @@ def reference_table(
         table = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
         must_be = "None, 'mean', a completed table of numbers or a fitted imputer"
-        raise TypeError(refusal(owner, "reference", must_be, reference)) from error
+        raise TypeError(checks.refusal(owner, "reference", must_be, reference)) from error
     if table.shape != X.shape or np.isnan(table).any():
         must_be = f"a completed table of shape {X.shape}"
         got = f"shape {table.shape} with {int(np.isnan(table).sum())} gaps"
-        raise ValueError(refusal_in_words(owner, "reference", must_be, got))
+        raise ValueError(checks.refusal_in_words(owner, "reference", must_be, got))
     table = np.where(observed, X, np.where(numeric, np.clip(table, 0.0, 1.0), table))
     for column in kernel.categorical:
         codes = np.unique(X[observed[:, column], column])
         if not np.isin(table[:, column], codes).all():
             must_be = f"a table whose column {column} holds only observed codes"
-            raise ValueError(refusal(owner, "reference", must_be, "another code"))
+            raise ValueError(checks.refusal(owner, "reference", must_be, "another code"))
     return table
 
 
@@ -114,7 +101,7 @@ def typical_row(X: FloatArray, kernel: Kernel, weights: FloatArray) -> FloatArra
         known = ~np.isnan(X[:, column])
         cells, shares = X[known, column], weights[known]
         if not is_number:
-            codes, counts = codes_and_weights(cells, shares)
+            codes, counts = checks.codes_and_weights(cells, shares)
             values.append(codes[counts.argmax()])
         else:
             values.append(np.average(cells, weights=shares) if shares.any() else 0.5)
@@ -128,15 +115,14 @@ def reference_kernel(
     owner: str = "reference_kernel",
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the kernel matrix that a reference stands for, which lies between the bounds.
+    """Return the kernel matrix of a reference, whose parameters are those of `reference_table`.
 
-    "expected" stands for `expected_kernel`; anything else for the kernel of `reference_table`,
-    whose parameters the others are.
+    It lies between the bounds. "expected" stands for `expected_kernel`.
     """
     if isinstance(reference, str) and reference == "expected":
         if not kernel.is_exponential:
             must_be = "'mean', a table or an imputer for a kernel that is no exponential"
-            raise ValueError(refusal(owner, "reference", must_be, reference))
+            raise ValueError(checks.refusal(owner, "reference", must_be, reference))
         return expected_kernel(X, kernel, sample_weight)
     table = reference_table(X, kernel, reference, owner, sample_weight)
     return kernel(table, table)
@@ -148,8 +134,7 @@ def expected_kernel(
     """Return the expectation of an exponential kernel over independent columns.
 
     Every gap is an independent draw from the observed cells of its column, each as likely as its
-    row weighs; without any, from the uniform law on [0, 1], by a grid of 101. An exponential kernel
-    is a product over features, so the expectation is one too, without any approximation. It lies
+    row weighs; without any, from the uniform law on [0, 1], by a grid of 101. The result lies
     between the bounds and is positive semidefinite: a Gram matrix of mean embeddings, its diagonal
     raised to 1.
 
@@ -158,18 +143,18 @@ def expected_kernel(
     X : ndarray of shape (n_samples, n_features)
         Rows with NaN at the gaps.
     kernel : Kernel
-        A gaussian or laplacian kernel.
+        A gaussian or laplacian kernel, so a product over features, as its expectation then is.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of the rows; None weights every row 1.
 
     Returns
     -------
     ndarray of shape (n_samples, n_samples)
-        The expected kernel matrix, with unit diagonal.
+        The expected kernel matrix.
     """
-    weights = check_sample_weight("expected_kernel", sample_weight, X.shape[0])
+    weights = checks.check_sample_weight("expected_kernel", sample_weight, X.shape[0])
     expected = np.ones((X.shape[0], X.shape[0]))
-    for column, known in enumerate(observed_cells(X).T):
+    for column, known in enumerate(checks.observed_cells(X).T):
         is_number = column not in kernel.categorical
         cells, draws, shares = X[known, column], X[known, column], weights[known]
         if not shares.any():
@@ -197,11 +182,10 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
     """Return the mean kernel matrix of eight random completions, uniform or among the codes.
 
     For a positive semidefinite kernel it lies between the bounds, strictly wherever something is
-    unknown, and is the more positive definite the more is. `anchored` mixes it into a matrix that
-    is between the bounds but not quite positive semidefinite.
+    unknown. `anchored` mixes it into a matrix that is not quite positive semidefinite.
     """
     generator = np.random.default_rng(0)
-    observed = observed_cells(X)
+    observed = checks.observed_cells(X)
     mean = np.zeros((X.shape[0], X.shape[0]))
     for _ in range(N_COMPLETIONS):
         drawn = generator.random(X.shape)
@@ -216,11 +200,9 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
 
 # -------------------------------------------------------------------------------- new rows
 
-# New rows have no label, and Stage II can't fill them well. Its target would be the distances that
-# the row should have, in which a missing feature contributes the mean of g(x_kp, x_jp). For the
-# gaussian kernel that is larger than g(mean, x_jp) by the variance of the feature, and a value can
-# only be that far from all rows by leaving their middle. So each is filled from the complete rows
-# similar to it. The kernel's own values are bad weights because its gamma is not chosen for them.
+# Stage II can't fill rows without a label well: its target would hold the mean of g(x_kp, x_jp) for
+# a missing feature, which is larger than g(mean, x_jp) and so pulls values out of the middle. The
+# kernel's own values are bad weights because its gamma is not chosen for them.
 
 
 def fill_from_similar(
@@ -232,12 +214,6 @@ def fill_from_similar(
     The distance, a sum of feature terms, is over the cells that the new row has, and share is their
     share of the features: the fewer cells there are to compare, the less the comparison decides. A
     row does not depend on the other new rows, to the last bit.
-
-    >>> train = np.array([[0.0, 0.1], [0.1, 0.2], [1.0, 0.9]])
-    >>> new = np.array([[0.05, np.nan], [np.nan, np.nan]])
-    >>> fill_from_similar(new, train, Gaussian()).round(2)
-    array([[0.05, 0.15],
-           [0.37, 0.4 ]])
     """
     counts = np.ones(X_train.shape[0]) if sample_weight is None else sample_weight
     # Scaled by a power of 2: no sum overflows, and equal frequencies stay equal to the last bit.

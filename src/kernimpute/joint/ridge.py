@@ -6,13 +6,8 @@ A kernel ridge fits f(z) = kernel(z, rows) coef to values Y: with a ridge r and 
 
 One eigendecomposition of the weighted kernel matrix gives the fits for every ridge, and what each
 would predict of a row without having seen it (Rifkin and Lippert, Notes on regularized least
-squares, 2007). So settings are chosen without folds:
-
-1. The kernel is exp(-|z - z'|^2 / (width m)) + linear <z, z'> / columns + mask agreement + 1. m is
-   the median squared distance of rows, and agreement the share of the table's cells that two rows
-   both observe or both miss.
-2. Compare four widths. At the best one compare other weights of `linear` and `mask`.
-3. Average the five kernels and ridges of the smallest leave-one-out error.
+squares, 2007). Compare four widths, then at the best one other weights of `linear` and `mask`, and
+average the five kernels and ridges of the smallest leave-one-out error.
 
 Beyond `MOST_LANDMARKS` rows the kernels are chosen on a sample, and the ridges are fitted to all
 rows with Nystroem's features of the sample: functions of the form kernel(z, sample) coef.
@@ -99,7 +94,10 @@ class Rows(NamedTuple):
 
 
 class MixedKernel(NamedTuple):
-    """exp(-|z - z'|^2 / width) + linear <z, z'> / columns + mask agreement + 1."""
+    """exp(-|z - z'|^2 / width) + linear <z, z'> / columns + mask agreement + 1.
+
+    Agreement is the share of the table's cells that two rows both observe or both miss.
+    """
 
     width: float
     linear: float

@@ -11,7 +11,6 @@ and every run returns the gap between two bounds of its value. `docs/equations.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,31 +25,22 @@ from kernimpute.core.svm import solve_dual
 from kernimpute.joint.reference import mean_kernel_of_completions
 from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
 
-PENALTY = 5.0
-"""Penalty between the two copies of K, relative to the anchor's curvature 2 eta. On real tables 3
-to 6 take about as many rounds; smaller ones suit a large gamma, larger ones many gaps."""
-PATIENCE = 30
-"""Rounds after which the penalty grows with their number. Where complete rows leave the set next
-to no interior the multiplier is very large, and a constant penalty takes a thousand rounds."""
+PENALTY, PATIENCE = 5.0, 30
+"""Penalty between the two copies of K, relative to the anchor's curvature 2 eta; and rounds after
+which it grows with their number, for sets next to without interior, whose multiplier is large."""
 RELAXATION = 1.9
 """Over-relaxation of the multiplier's step, below 2; 1.6 took up to a third more rounds."""
 FIRST_CAUTION, LEAST_CAUTION = 0.5, 1e-3
 """Share of the proximal weight in the first round, and the smallest."""
-BOLDNESS = 0.7
-"""The next step takes this part of the share that would have sufficed. Of 0.5, 0.7, 0.9, 1.2 and 2
-it needs the fewest rounds."""
-TRIES = 2
-"""Weights that one proximal step tries."""
+BOLDNESS, TRIES = 0.7, 2
+"""Part of the share that would have sufficed that a step takes; and weights that it tries."""
 MACHINE_TOL, MACHINE_ROUNDS = 1e-4, 12
-"""Accuracy and rounds of a proximal machine. At the saddle most rows have the same margin, so that
-an exact machine can take longer than many rounds."""
+"""Accuracy and rounds of a proximal machine: an exact one can take longer than many rounds."""
 ROUNDING = 1e-12
 """A negative eigenvalue of this size, relative to the largest entry, counts as rounding."""
-LEAST_ROOM = 1e-7
-"""Least eigenvalue of the interior matrix, relative to its diagonal, that leaves any room."""
-RIDGE = 1e-3
-"""Multiple of the diagonal by which all matrices are raised where there is no room. With a tenth of
-it the certificate takes a thousand rounds; ten times as much is not small."""
+LEAST_ROOM, RIDGE = 1e-7, 1e-3
+"""Least eigenvalue of the interior matrix, relative to its diagonal, that leaves any room; and the
+multiple of the diagonal by which all matrices are raised where there is none."""
 
 
 class Problem(NamedTuple):
@@ -112,10 +102,15 @@ def stage_one(
     if problem.ridge:
         is_psd = rows.kernel.is_positive_semidefinite
         converged = Status.RAISED if is_psd else Status.NOT_PSD
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
+
+    def result(K: FloatArray, b: FloatArray, gap: float, status: Status) -> LearnedKernel:
+        intercept = dual.intercept(K, b)
+        K = K - problem.ridge * np.eye(K.shape[0])
+        return finish(rows, K, b, intercept, status, rounds.records, gap=gap)
+
     if math.isinf(eta):
-        machine = dual.solve(anchor)
-        return _finish(rows, problem, Certificate(anchor, machine, 0.0), 0.0, converged, rounds)
+        return result(anchor, dual.solve(anchor), 0.0, converged)
     b = _start(problem, dual.solve(anchor) if guess is None else guess)
     K, P, Z = anchor, anchor, np.zeros_like(anchor)
     bound, caution = -math.inf, FIRST_CAUTION
@@ -128,13 +123,23 @@ def stage_one(
         # 2) The coefficients; the bound that counts is the largest so far.
         b, value, caution = proximal_step(problem, K, b, Z, caution)
         bound = max(bound, value)
-        # 3) The certificate, where one is due, and the stop rule.
-        if np.isfinite(K).all() and math.isfinite(bound):
-            rise = bound - before[2] if t > 1 else 0.0
-            best = _improve(problem, best, K, b, bound, rise, t, stop.tol)
+        # 3) The certificate. One that would end the run is tried at the first three rounds and
+        #    where a power of 1.25 is passed, but not while the bound still rises by more than the
+        #    gap wanted; any better one at the powers of 2 from the eighth round on.
+        smallest = math.inf if best is None else best.value
+        is_due = t <= 3 or math.floor(math.log(t, 1.25)) > math.floor(math.log(t - 1, 1.25))
+        to_end = is_due and (t == 1 or not bound - before[2] > stop.tol * abs(bound))
+        to_keep = t >= 8 and t & (t - 1) == 0
+        is_open = best is None or relative_gap(smallest, bound) > stop.tol
+        is_finite = np.isfinite(K).all() and math.isfinite(bound)
+        if is_finite and is_open and (to_keep or to_end):
+            enough = math.inf if to_keep else stop.tol
+            best = certify(problem, K, b, smallest, bound, enough) or best
+        # 4) The stop rule.
         gap = math.nan if best is None else relative_gap(best.value, bound)
         status = rounds.end(
             bound,
+            stop.tol,
             watched=math.inf if best is None else gap,
             gap=gap,
             inner_iterations=1,
@@ -147,7 +152,7 @@ def stage_one(
     if bound == -math.inf:
         Z = np.zeros_like(anchor)
         bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
-    # 4) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
+    # 5) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
     #    Any coefficients bound the anchor's value from below: near the saddle those at hand
     #    show that the anchor is no better, and spare its machine.
     if best is None or best.value > dual.value(anchor, best.dual_coef):
@@ -156,25 +161,10 @@ def stage_one(
         if best is None or value < best.value:
             best = Certificate(anchor, machine, value)
     gap = relative_gap(best.value, bound) if math.isfinite(best.value) else math.inf
-    if best.K is not anchor:
-        best = best._replace(dual_coef=dual.solve(best.K, start=best.dual_coef))
+    K, b, _ = best
+    b = b if K is anchor else dual.solve(K, start=b)
     status = converged if status is Status.CONVERGED else status or Status.MAX_ITER
-    return _finish(rows, problem, best, gap, status, rounds)
-
-
-def _finish(
-    rows: LabelledRows,
-    problem: Problem,
-    found: Certificate,
-    gap: float,
-    status: Status,
-    rounds: StageOneRounds,
-) -> LearnedKernel:
-    """Return the result, with the ridge taken off the kernel matrix."""
-    K, b, _ = found
-    intercept = rows.dual.intercept(K, b)
-    K = K - problem.ridge * np.eye(K.shape[0])
-    return finish(rows, K, b, intercept, status, rounds.records, gap=gap)
+    return result(K, b, gap, status)
 
 
 def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Problem:
@@ -203,9 +193,8 @@ def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Pro
 def _start(problem: Problem, machine: FloatArray) -> FloatArray:
     """Return the machine on the anchor scaled to where the kernel has answered.
 
-    The machine can be far too large, most of all where C is large, because the coefficients' own
-    coupling will raise the kernel. t in [0, 1] maximises D(t b; anchor) - t^4 ||coupling||^2 /
-    (16 eta), the objective where K answers without bounds.
+    It can be far too large, because its coupling will raise the kernel. t in [0, 1] maximises
+    D(t b; anchor) - t^4 ||coupling||^2 / (16 eta), the objective where K answers without bounds.
     """
     linear = problem.dual.linear_value(machine)
     quadratic = 2.0 * (linear - problem.dual.value(problem.anchor, machine))
@@ -224,9 +213,8 @@ def multiplier_step(
 ) -> tuple[FloatArray, FloatArray]:
     """Return Z and P after one step of the alternating direction method, in round t.
 
-    The exact projection would need up to hundreds of eigendecompositions, and the next round would
-    discard it; this takes one. K has a copy in the box and a copy P in the cone, held together by Z
-    and a penalty rho (Boyd et al. 2011, section 3.4.3).
+    K has a copy in the box and a copy P in the cone, held together by Z and a penalty rho (Boyd et
+    al. 2011, section 3.4.3).
     """
     eta = problem.eta
     rho = 2.0 * eta * PENALTY * max(1.0, t / PATIENCE)
@@ -246,14 +234,10 @@ def proximal_step(
 ) -> tuple[FloatArray, float, float]:
     """Return new coefficients, their lower bound, which is no smaller, and the next caution.
 
-    The best response to a fixed K jumps from round to round and cycles. But at a fixed Z the lower
-    bound is, in the coupling, concave with a Lipschitz gradient, so that near b_now
-
-        D(b; K) - w ||b - b_now||^2 / 2    with    w = ||b_now||^2 / (2 eta)
-
-    minorises it and touches it at b_now. To raise this raises the lower bound, and it is a
-    machine's dual again. Where entries of K are at their bounds a fraction of w suffices. Each
-    step shows which fraction would have made the model the bound itself.
+    The best response to a fixed K cycles. But D(b; K) - w ||b - b_now||^2 / 2, a machine's dual
+    again, minorises the lower bound at a fixed Z and touches it at b_now, near which it suffices
+    that w = ||b_now||^2 / (2 eta), or a fraction where entries of K are at their bounds. Each step
+    shows which fraction would have made the model the bound itself.
     """
     dual = problem.dual
     before = problem.lower_bound(now, Z, K)
@@ -274,11 +258,9 @@ def proximal_step(
 def proximal_machine(dual: Dual, K: FloatArray, now: FloatArray, weight: float) -> FloatArray:
     """Return the maximiser of D(b; K) - weight ||b - now||^2 / 2, or nearly so."""
     raised = K + weight * np.eye(len(K))
-    targets = dual.targets + weight * now
+    targets, limits = dual.targets + weight * now, (MACHINE_TOL, MACHINE_ROUNDS)
     columns = [
-        solve_dual(
-            raised, y, lower, upper, dual.epsilon, b, tol=MACHINE_TOL, max_rounds=MACHINE_ROUNDS
-        ).point
+        solve_dual(raised, y, lower, upper, dual.epsilon, b, *limits).point
         for y, lower, upper, b in zip(targets.T, dual.lower.T, dual.upper.T, now.T, strict=True)
     ]
     return np.stack(columns, axis=1)
@@ -289,44 +271,15 @@ def relative_gap(value: float, bound: float) -> float:
     return max((value - bound) / max(abs(value), 1e-12), 0.0)
 
 
-def _improve(
-    problem: Problem,
-    best: Certificate | None,
-    K: FloatArray,
-    b: FloatArray,
-    bound: float,
-    rise: float,
-    t: int,
-    tol: float,
+def certify(
+    problem: Problem, K: FloatArray, b: FloatArray, smallest: float, bound: float, enough: float
 ) -> Certificate | None:
-    """Return the better of the best certificate so far and one at K, if this is worth its cost.
-
-    One that would end the run is tried at the first three rounds and where a power of 1.25 is
-    passed; any better one at the powers of 2 from the eighth round on, so that a run that stops
-    early has it. The rounds do not depend on where a run ends, so that more never end worse.
-    """
-    smallest = math.inf if best is None else best.value
-    to_keep = t >= 8 and t & (t - 1) == 0
-    is_due = t <= 3 or math.floor(math.log(t, 1.25)) > math.floor(math.log(t - 1, 1.25))
-    # While the bound still rises by more than the gap wanted, no certificate can end the run.
-    to_end = is_due and not rise > tol * abs(bound)
+    """Return a certificate near a K of the box, if its value is the smallest and its gap enough."""
 
     def is_wanted(value: float) -> bool:
-        return value < smallest and (to_keep or relative_gap(value, bound) <= tol)
+        return value < smallest and relative_gap(value, bound) <= enough
 
-    if (best is None or relative_gap(smallest, bound) > tol) and (to_keep or to_end):
-        return certify(problem, K, b, is_wanted) or best
-    return best
-
-
-def certify(
-    problem: Problem, K: FloatArray, b: FloatArray, is_wanted: Callable[[float], bool]
-) -> Certificate | None:
-    """Return a certificate near a K of the box, or None where its value is not wanted.
-
-    Any feasible b gives a first look at the value, before K is repaired, which raises it as a rule,
-    and a machine is solved. `is_wanted` must accept every value below one that it accepts.
-    """
+    # Any b gives a first look at the value before K is repaired, which raises it as a rule.
     feasible: FloatArray | None = symmetrise(K)
     if not _is_psd(K):
         if not is_wanted(problem.value(K, b)):
@@ -346,9 +299,9 @@ def certify(
 def nearly_feasible(problem: Problem, K: FloatArray) -> FloatArray:
     """Return a matrix between the bounds that is closer to the cone.
 
-    The projection on the cone makes the diagonal larger. Where it has no room, as at 1, clipping
-    it alone would bring the negative eigenvalues back. So rows and columns are scaled, which keeps
-    a matrix in the cone, and only what is then left outside is clipped.
+    The projection on the cone makes the diagonal larger, and clipping it alone would bring the
+    negative eigenvalues back. So rows and columns are scaled, which keeps a matrix in the cone, and
+    only what is then left outside is clipped.
     """
     projected = project_psd(K)
     diagonal = np.diagonal(projected)

@@ -71,8 +71,7 @@ def impute_directly(
     3. Again, until step 2 changes nothing.
 
     The descent ends when the slope, the smallest norm of a convex combination of the latest
-    projected gradients, is at most tol times that at the start; or where J is flat. `max_iter`
-    counts descent steps. An infinite eta returns the reference.
+    projected gradients, is at most tol times that at the start; or where J is flat.
     """
     numeric = rows.kernel.numeric(rows.X.shape[1])
     weights = rows.sample_weight
@@ -104,18 +103,15 @@ def impute_directly(
         recoded = _recode(objective, point, is_open & ~numeric) if codes_are_open else None
         out_of_steps = log.n_steps >= stop.max_iter
         # 3. Again, until nothing changes.
-        if recoded is None:
-            if out_of_steps or status is not Status.MAX_ITER:
-                break
-            continue
-        if out_of_steps:
-            status = Status.MAX_ITER
+        if out_of_steps or (recoded is None and status is not Status.MAX_ITER):
+            status = status if recoded is None else Status.MAX_ITER
             break
-        point = recoded
-        # The gradients so far belong to other codes.
-        log.gradients.clear()
-        if log.write(point, 0.0, n_evaluations=1):
-            status = Status.INTERRUPTED
+        if recoded is not None:
+            point = recoded
+            # The gradients so far belong to other codes.
+            log.gradients.clear()
+            if log.write(point, 0.0, n_evaluations=1):
+                status = Status.INTERRUPTED
     status = settled if status is Status.CONVERGED else status
     return _result(objective, point, status, log.records)
 
@@ -334,8 +330,7 @@ def _descend(
     unit = min(1.0, float(np.linalg.norm(log.projected_gradient(start)))) or 1.0
     latest = accepted = start
     first = evaluated = start.X[log.mask] * log.roots
-    n_evaluations = 0
-    is_interrupted = is_settled = False
+    n_evaluations, ended = 0, None
 
     def evaluate(variables: FloatArray) -> tuple[float, FloatArray]:
         nonlocal latest, evaluated, n_evaluations
@@ -347,13 +342,15 @@ def _descend(
         return latest.objective / unit, latest.gradient[log.mask] / log.roots / unit
 
     def accept(intermediate_result: OptimizeResult) -> None:
-        nonlocal accepted, n_evaluations, is_interrupted, is_settled
+        nonlocal accepted, n_evaluations, ended
         step = float(np.linalg.norm(latest.X - accepted.X))
         accepted = latest
-        is_interrupted = log.write(accepted, step, n_evaluations)
+        if log.write(accepted, step, n_evaluations):
+            ended = Status.INTERRUPTED
+        if log.gap <= tol or log.is_flat(tol):
+            ended = Status.CONVERGED
         n_evaluations = 0
-        is_settled = log.gap <= tol or log.is_flat(tol)
-        if is_interrupted or is_settled:
+        if ended:
             raise StopIteration
 
     found = minimize(
@@ -365,11 +362,7 @@ def _descend(
         callback=accept,
         options={"maxiter": budget, "ftol": 0.0, "gtol": 0.0},
     )
-    if is_settled:
-        return accepted, Status.CONVERGED
-    if is_interrupted:
-        return accepted, Status.INTERRUPTED
-    return accepted, Status.MAX_ITER if found.nit >= budget else Status.STALLED
+    return accepted, ended or (Status.MAX_ITER if found.nit >= budget else Status.STALLED)
 
 
 # ------------------------------------------------------------------------ 2. categorical cells
@@ -398,8 +391,7 @@ def _best_changes(
 ) -> tuple[FloatArray, Rows, FloatArray]:
     """Return the best change of one code in each row at the present coefficients.
 
-    The result has the gain of each row, 0 without a change, the column and the new code, each of
-    shape (n_samples,).
+    They are the gain of each row, 0 without a change, the column and the new code, (n_samples,).
     """
     rows, kernel, active = objective.rows, objective.rows.kernel, point.active
     gains, places = np.zeros(point.X.shape[0]), np.zeros(point.X.shape[0], dtype=np.intp)

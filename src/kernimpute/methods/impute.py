@@ -21,14 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import FloatArray
-from kernimpute.core.checks import (
-    check_choice,
-    check_integer,
-    check_real,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Gaussian, Kernel
 from kernimpute.core.rows import LabelledRows, check_labelled_rows
 from kernimpute.core.status import Callback, Status, StopRule, Trace
@@ -71,8 +65,8 @@ class ImputationResult:
     dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Signed coefficients; one column for each class where there are more than two.
     intercept : float or ndarray of shape (n_classes,)
-        Of the decision function ``kernel(Z, X) @ dual_coef + intercept`` for `direct`; for the
-        others the machine belongs to Stage I's kernel matrix, not to the rows recovered.
+        Of ``kernel(Z, X) @ dual_coef + intercept`` for `direct`; for the others the machine belongs
+        to Stage I's kernel matrix, not to the rows recovered.
     classes : ndarray of shape (n_classes,) or None
         The labels in ascending order; None for a regression.
     kernel : Kernel
@@ -146,14 +140,12 @@ def impute(
         What `direct` starts from and is anchored at, and what `anchored` is anchored at; see
         `kernimpute.joint.reference`. "expected" is a kernel without a table, and not for `direct`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows, finite, nonnegative and not all 0; a weight w counts as w copies of
-        the row in the machine, a fitted gamma, the means of the reference and `direct`'s anchor,
-        but not in Stage I's other anchors nor in Stage II. A row of weight 0 is filled and has no
-        other effect; every class needs a row of positive weight.
+        Weights of the rows, finite, nonnegative and not all 0 in a class. A weight w counts as w
+        copies in the machine, a fitted gamma, the means of the reference and `direct`'s anchor;
+        other anchors and Stage II weigh all rows alike. A row of weight 0 is filled all the same.
     tol : float or None, default=None
         The stop rule. For `direct` the norm of the projected gradient relative to that at the
-        start (0.3), or five steps that bring less than 0.1 tol^2 of the fall so far; for the
-        others as in `learn_kernel`. None takes the variant's default.
+        start (0.3); for the others as in `learn_kernel`. None takes the variant's default.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None
@@ -264,15 +256,6 @@ def learn_kernel(
     ------
     TypeError, ValueError
         As `impute`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernimpute.kernels import Gaussian
-    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [np.nan, 0.9], [1.0, 0.8]])
-    >>> learned = learn_kernel(X, [0, 0, 1, 1], kernel=Gaussian(gamma=1.0))
-    >>> learned.status.name, bool(learned.gap <= 1e-3)
-    ('CONVERGED', True)
     """
     options = _Options(
         "learn_kernel", variant, eta, rho, radius, reference, tol, max_iter, callback
@@ -298,15 +281,15 @@ class _Options(NamedTuple):
 
     def stop(self, variants: tuple[str, ...]) -> StopRule:
         """Return the stop rule, or refuse what of all this is outside its range."""
-        check_choice(self.owner, "variant", self.variant, variants)
+        checks.check_choice(self.owner, "variant", self.variant, variants)
         for name, value in (("eta", self.eta), ("rho", self.rho)):
             if value is not None:
-                check_real(self.owner, name, value, 0.0, inf_included=True)
+                checks.check_real(self.owner, name, value, 0.0, inf_included=True)
         for name, value in (("radius", self.radius), ("tol", self.tol)):
             if value is not None:
-                check_real(self.owner, name, value, 0.0, low_included=True)
+                checks.check_real(self.owner, name, value, 0.0, low_included=True)
         if self.max_iter is not None:
-            check_integer(self.owner, "max_iter", self.max_iter, 0)
+            checks.check_integer(self.owner, "max_iter", self.max_iter, 0)
         default = STOP_RULES[self.variant]
         return StopRule(
             default.tol if self.tol is None else self.tol,
@@ -353,19 +336,19 @@ def _check_suits(rows: LabelledRows, options: _Options) -> None:
     for name, weight in (("eta", options.eta), ("rho", options.rho)):
         if weight is not None and not math.isinf(weight) and not 1 / LARGEST <= weight <= LARGEST:
             must_be = f"in [{1 / LARGEST:g}, {LARGEST:g}], or inf, for a variant of Stage I"
-            raise ValueError(refusal(owner, name, must_be, weight))
+            raise ValueError(checks.refusal(owner, name, must_be, weight))
     bound = float(np.maximum(rows.dual.upper, -rows.dual.lower).max())
     if bound > LARGEST:
         must_be = f"at most {LARGEST:g}, times the largest weight, for a variant of Stage I"
-        raise ValueError(refusal(owner, "C", must_be, bound))
+        raise ValueError(checks.refusal(owner, "C", must_be, bound))
     if variant == "released":
         if not kernel.is_distance or kernel.categorical:
             must_be = "gaussian or laplacian, without categorical columns, for variant='released'"
-            raise ValueError(refusal(owner, "kernel", must_be, kernel))
+            raise ValueError(checks.refusal(owner, "kernel", must_be, kernel))
         if options.eta is not None and math.isinf(options.eta):
             # Adam's step along an infinite gradient is undefined.
             must_be = "a float in (0, inf) for variant='released'"
-            raise ValueError(refusal(owner, "eta", must_be, options.eta))
+            raise ValueError(checks.refusal(owner, "eta", must_be, options.eta))
     elif variant == "anchored" or kernel.is_exponential:
         # `anchored` divides by nothing; the others take the ratio of exponentials from the sums.
         return
@@ -375,4 +358,4 @@ def _check_suits(rows: LabelledRows, options: _Options) -> None:
         remedy = "lower its gamma" if kernel.is_exponential else "raise its offset"
         must_be = f"one whose observed kernel is positive for every pair ({remedy})"
         got = f"{kernel!r}, which gives {K_observed[i, j]:g} for rows {i} and {j}"
-        raise ValueError(refusal_in_words(owner, "kernel", must_be, got))
+        raise ValueError(checks.refusal_in_words(owner, "kernel", must_be, got))

@@ -29,12 +29,12 @@ from kernimpute.core.status import Callback, Record, Rounds, Status, StopRule, T
 
 LEARNING_RATE = 0.1
 """Adam's first step as a share of C; the paper leaves it open."""
-PROGRAM_ITERATIONS = 50
-"""Iterations of the eigenvalue program in one round; the next round goes on from there."""
-PROJECTIONS = 20
-"""The same for the exact projection, of which each iteration takes one eigendecomposition."""
+PROGRAM_ITERATIONS, PROJECTIONS = 50, 20
+"""Iterations of the eigenvalue program, and of the exact projection, in one round."""
 VIOLATION = 1e-3
 """Largest violation of the bounds at which the eigenvalue program counts as solved."""
+MOVING = ("kernel", "perturbation", "dual")
+"""The names of A, E and b in the trace."""
 FALLBACK = "the exact projection on the box and the cone was taken instead."
 INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
 UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
@@ -51,8 +51,7 @@ class LearnedKernel:
     K : ndarray of shape (n_samples, n_samples)
         The learned kernel matrix.
     target : ndarray of shape (n_samples, n_samples)
-        ``inverse_link(K)``, which Stage II fits. It is clipped to the bounds of the sums, so
-        that a kernel value that underflows does no harm; `released` does not clip it.
+        ``inverse_link(K)``, which Stage II fits; clipped to the sums' bounds but for `released`.
     dual_coef : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Signed coefficients; one column for each class where there are more than two.
     intercept : float or ndarray of shape (n_classes,)
@@ -64,10 +63,10 @@ class LearnedKernel:
     n_iter : int
         Number of rounds.
     gap : float
-        The certificate of `anchored`, which is for K alone: the objective at K, maximised over
-        the coefficients, exceeds the saddle value by at most this share of itself. With status
-        RAISED or NOT_PSD it holds for the raised matrices. Infinite where the reference kernel
-        is returned and is not positive semidefinite; NaN in the other variants.
+        The certificate of `anchored`: the objective at K, maximised over the coefficients, exceeds
+        the saddle value by at most this share of itself. With status RAISED or NOT_PSD it holds
+        for the raised matrices. Infinite where the reference kernel is returned and is not
+        positive semidefinite; NaN in the other variants.
     trace : Trace
         One record for each round.
     """
@@ -84,15 +83,12 @@ class LearnedKernel:
 
 
 class StageOneRounds(Rounds):
-    """The rounds of Stage I so far, and its stop rule."""
-
-    def __init__(self, tol: float, callback: Callback | None) -> None:
-        super().__init__("Stage I", callback)
-        self._tol = tol
+    """The rounds of Stage I so far."""
 
     def end(
         self,
         objective: float,
+        tol: float,
         *,
         watched: float | None = None,
         is_regular: bool = True,
@@ -101,8 +97,7 @@ class StageOneRounds(Rounds):
     ) -> Status | None:
         """Record a round, and return how the run ends; None where it goes on.
 
-        `changes` are the new and the old value of each variable. The stop rule watches the largest
-        relative change unless another quantity is given.
+        The stop rule watches the largest relative of the `changes`, (new, old), unless told what.
         """
         is_regular = is_regular and math.isfinite(objective)
         is_regular = is_regular and all(np.isfinite(new).all() for new, _ in changes.values())
@@ -115,7 +110,7 @@ class StageOneRounds(Rounds):
         )
         if not is_regular:
             return Status.DIVERGED
-        if (max(norms.values()) if watched is None else watched) <= self._tol:
+        if (max(norms.values()) if watched is None else watched) <= tol:
             return Status.CONVERGED
         return Status.INTERRUPTED if asked_to_stop else None
 
@@ -189,9 +184,7 @@ def stage_one(
 
     where * is elementwise and ' transposes, for lower <= A <= upper, A and E positive
     semidefinite, and b feasible in the dual. The term with rho replaces the paper's ball around E,
-    as in its eq. (SVM_S2_nost). A regression subtracts epsilon ||b||_1 (appendix E). Each round
-    takes the three steps, and the run ends where the largest relative change of A, E and b is at
-    most the tolerance.
+    as in its eq. (SVM_S2_nost). A regression subtracts epsilon ||b||_1 (appendix E).
     """
     dual = rows.dual
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=appendix)
@@ -201,8 +194,8 @@ def stage_one(
     K, step_1 = K_o, Adjusted(A)
     # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
-    moments = AdamMoments.zeros(b)
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    moments = AdamMoments()
+    rounds, status = StageOneRounds("Stage I", callback), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
         # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
@@ -224,21 +217,17 @@ def stage_one(
         #    that diverged is undone.
         status = rounds.end(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
+            stop.tol,
             inner_iterations=step_1.n_iter + 1,
             note=step_1.note,
-            changes={
-                "kernel": (A, before[0]),
-                "perturbation": (E, before[1]),
-                "dual": (b, before[2]),
-            },
+            changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),
         )
         if status is Status.DIVERGED:
             A, E, b, K = before
         if status is not None:
             break
-    # Line 9: K = K_o * K_Delta, without the perturbation. A round's Step 1 is inexact, so the last
-    # adjustment is projected to the end and then put between the bounds to the last bit. The
-    # coefficients and the intercept belong to the perturbed kernel.
+    # Line 9: K = K_o * K_Delta, without the perturbation, to which the machine belongs. A round's
+    # Step 1 is inexact, so the last adjustment is projected to the end and clipped.
     exact = project_box_psd(A, lower, upper, tol=1e-8, max_iter=1000)
     learned = K_o * np.clip(exact.point, lower, upper)
     status = status or Status.MAX_ITER
@@ -269,14 +258,8 @@ def adjustment_bounds(
 def project_exactly(
     closed_form: FloatArray, lower: FloatArray, upper: FloatArray, last: Adjusted
 ) -> Adjusted:
-    """Project on box and cone (appendix B's P_1), as far as `PROJECTIONS` iterations carry it.
-
-    The next round goes on from the multiplier, and the rounds move ever less, so that in the
-    limit the projection is exact.
-    """
-    found = project_box_psd(
-        closed_form, lower, upper, multiplier=last.exact, tol=1e-6, max_iter=PROJECTIONS
-    )
+    """Project on box and cone (appendix B's P_1), exactly in the limit: rounds move ever less."""
+    found = project_box_psd(closed_form, lower, upper, last.exact, 1e-6, PROJECTIONS)
     return Adjusted(found.point, last.program, found.multiplier, found.n_iter)
 
 
@@ -287,8 +270,8 @@ def adjust_eigenvalues(
 
     The eigenvectors U stay, and d becomes the nearest with d >= 0 and lower <= U diag(d) U' <=
     upper. Because the u_k u_k' are orthonormal, this is the projection on the box and the cone
-    {U diag(d) U' : d >= 0}, without the paper's (2 n^2 + n)-row constraint matrix. Where it is
-    infeasible, or violates the bounds by more than `VIOLATION`, the exact projection takes over.
+    {U diag(d) U' : d >= 0}. Where it is infeasible, or violates the bounds by more than
+    `VIOLATION`, the exact projection takes over.
     """
     closed_form = symmetrise(closed_form)
     U: FloatArray = np.linalg.eigh(closed_form)[1]
@@ -300,13 +283,7 @@ def adjust_eigenvalues(
 
     if not _is_infeasible(U, lower, upper):
         found = project_box_cone(
-            closed_form,
-            project_cone,
-            lower,
-            upper,
-            multiplier=last.program,
-            tol=1e-6,
-            max_iter=PROGRAM_ITERATIONS,
+            closed_form, project_cone, lower, upper, last.program, 1e-6, PROGRAM_ITERATIONS
         )
         if found.violation <= VIOLATION:
             return Adjusted(found.point, found.multiplier, last.exact, found.n_iter)
@@ -320,13 +297,9 @@ def adjust_eigenvalues(
 def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
     """Whether the entries with lower = upper already decide against the eigenvalue program.
 
-    Each of them is an equation, linear in d. Two cases are decided at once:
-
-    - Two complete rows i and j fix all four of their entries at 1. Then
-      sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates the two rows is 0;
-      generically these are all.
-    - An exact diagonal gives n independent equations. Their one solution is generically d = 1,
-      the identity matrix.
+    Each of them is an equation, linear in d. Where two complete rows i and j fix all four of their
+    entries at 1, sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates them is
+    0. An exact diagonal gives n independent equations, with generically the one solution d = 1.
     """
     n, pinned = lower.shape[0], lower == upper
     together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
@@ -348,10 +321,8 @@ def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
 
 
 def _centred(dual: Dual, point: FloatArray) -> FloatArray:
-    """Clip, then subtract the mean: the paper's Step 3, which may leave the box, by up to the mean.
-
-    Rows of weight 0 stay at 0.
-    """
+    """Clip, then subtract the mean: the paper's Step 3, which may leave the box by the mean."""
+    # Rows of weight 0 stay at 0.
     room = dual.lower < dual.upper
     clipped = np.clip(point, dual.lower, dual.upper)
     return np.where(room, clipped - clipped.sum(axis=0) / room.sum(axis=0), 0.0)

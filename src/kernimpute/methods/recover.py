@@ -18,17 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernimpute.core import checks
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import (
-    as_floats,
-    check_incomplete,
-    check_integer,
-    check_matrix,
-    check_real,
-    observed_cells,
-    refusal,
-    refusal_in_words,
-)
 from kernimpute.core.kernels import Kernel
 from kernimpute.core.status import COMPILING, Callback, Rounds, Status, Trace
 from kernimpute.methods import sweep as compiled
@@ -56,12 +47,8 @@ class RecoveredFeatures:
         The completed table; observed cells bit for bit as they were given.
     objective : float
         Weighted sum of squared residuals.
-    status : Status
-        How the descent from the winning start ended.
-    n_sweeps : int
-        Sweeps from the winning start.
-    trace : Trace
-        Start and sweeps of the winning descent; the objective never rises along it.
+    status, n_sweeps, trace : Status, int and Trace
+        How the descent from the winning start ended, its sweeps, and its records.
     start : str
         The winning start.
     """
@@ -85,7 +72,6 @@ def recover_features(
     tol: float = 1e-7,
     max_sweeps: int = 3000,
     extrapolate: bool = True,
-    random_state: int = 0,
     callback: Callback | None = None,
 ) -> RecoveredFeatures:
     """Fill the gaps of a table so that its sums of feature terms are close to a target.
@@ -93,8 +79,7 @@ def recover_features(
     Minimises the weighted sum of squared residuals over the missing cells. From each start:
 
     1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others.
-       For the gaussian and the product kernels, then take Newton's step in all numeric cells of
-       the row, as far as it lowers the objective most, and repeat both until it is a full step.
+       For the gaussian and the product kernels, also move all numeric cells of the row together.
     2. Extrapolate the last sweeps, and keep the guess if it lowers the objective.
     3. Stop once a sweep lowers the objective by at most `tol`, relatively, or the residuals are
        rounding; else go to 1.
@@ -114,9 +99,9 @@ def recover_features(
         squared slope of the link at the target, the paper's first form to first order.
     starts : "auto" or sequence of names and tables, default="auto"
         ``"half"`` (0.5 in every gap), ``"mean"`` (column means; both take the most frequent code),
-        ``"random"``, and ``"spectral"`` (eigenvectors of the target give the rows up to a rigid
-        motion, which the observed cells fix). Of a table of shape (n_samples, n_features) the
-        missing cells are used. ``"auto"`` is ``("spectral", "mean", "half")``.
+        and ``"spectral"`` (eigenvectors of the target give the rows up to a rigid motion, which
+        the observed cells fix). Of a table of shape (n_samples, n_features) the missing cells are
+        used. ``"auto"`` is ``("spectral", "mean", "half")``.
     categorical : array-like of bool or int, default=None
         The columns with codes; None keeps those of the kernel.
     tol : float, default=1e-7
@@ -125,8 +110,6 @@ def recover_features(
         Largest number of sweeps from each start, in [0, inf).
     extrapolate : bool, default=True
         Whether to take step 2, which saves more than half of the sweeps where there are many.
-    random_state : int, default=0
-        Seed of the random start and of the repeated fits of the spectral one.
     callback : callable, default=None
         Called with the `Record` of every start and sweep, the start's name in its note; a true
         answer ends everything with the best table so far.
@@ -140,28 +123,11 @@ def recover_features(
     ------
     TypeError, ValueError
         If a parameter is not as described.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernimpute.core.kernels import Gaussian
-    >>> table = np.array([[0.1, 0.9], [0.8, 0.4], [0.3, 0.2], [1.0, 0.0]])
-    >>> gappy = table.copy()
-    >>> gappy[0, 1] = gappy[2, 0] = np.nan
-    >>> kernel = Gaussian()
-    >>> recover_features(gappy, kernel.sums(table, table), kernel=kernel).X.round(6)
-    array([[0.1, 0.9],
-           [0.8, 0.4],
-           [0.3, 0.2],
-           [1. , 0. ]])
     """
     owner = "recover_features"
-    problem = recovery_problem(
-        X, target, kernel=kernel, weights=weights, categorical=categorical, owner=owner
-    )
-    check_real(owner, "tol", tol, 0.0, low_included=True)
-    check_integer(owner, "max_sweeps", max_sweeps, 0)
-    rng = np.random.default_rng(check_integer(owner, "random_state", random_state, 0))
+    problem = recovery_problem(X, target, kernel, weights, categorical, owner)
+    checks.check_real(owner, "tol", tol, 0.0, low_included=True)
+    checks.check_integer(owner, "max_sweeps", max_sweeps, 0)
     named_starts = check_starts(problem, starts, owner)
     if problem.observed.all():
         X, objective = problem.X.copy(), problem.objective(problem.X)
@@ -173,7 +139,7 @@ def recover_features(
     rounding = ZERO * weight * float((problem.target**2).sum())
     found: list[RecoveredFeatures] = []
     for name, given in named_starts:
-        start = STARTS[name](problem, rng) if given is None else given
+        start = STARTS[name](problem) if given is None else given
         found.append(_descend(problem, start, name, tol, max_sweeps, rounding, extrapolate, rounds))
         if found[-1].status is Status.INTERRUPTED or found[-1].objective <= rounding:
             break
@@ -245,10 +211,7 @@ def _descend(
 
 
 class Extrapolation:
-    """Anderson's extrapolation of a fixed-point map, from the latest changes of its steps.
-
-    See Walker and Ni (2011), "Anderson acceleration for fixed-point iterations".
-    """
+    """Anderson's extrapolation of a fixed-point map from its latest steps (Walker and Ni, 2011)."""
 
     def __init__(self) -> None:
         self._last: tuple[FloatArray, FloatArray] | None = None
@@ -314,7 +277,6 @@ class RecoveryProblem:
 def recovery_problem(
     X: ArrayLike,
     target: ArrayLike,
-    *,
     kernel: Kernel,
     weights: ArrayLike | None = None,
     categorical: ArrayLike | None = None,
@@ -324,18 +286,18 @@ def recovery_problem(
     if not isinstance(kernel, Kernel) or kernel.cell not in compiled.CELLS:
         error = ValueError if isinstance(kernel, Kernel) else TypeError
         must_be = "a Kernel whose cells Stage II can move, such as Gaussian(gamma=1.0)"
-        raise error(refusal(owner, "kernel", must_be, kernel))
+        raise error(checks.refusal(owner, "kernel", must_be, kernel))
     # In one memory layout, because numba compiles a function once for each layout.
-    table = np.ascontiguousarray(check_matrix(X, owner))
+    table = np.ascontiguousarray(checks.check_matrix(X, owner))
     n, n_features = table.shape
     kernel = kernel.with_categorical(categorical, n_features)
-    check_incomplete(table, owner, kernel.numeric(n_features))
+    checks.check_incomplete(table, owner, kernel.numeric(n_features))
     sums = _check_pairs(target, n, owner, "target")
     scale, matrix = 1.0, np.ones((1, n))
     if isinstance(weights, str):
         if weights != "kernel":
             must_be = "'kernel', None or a matrix of weights"
-            raise ValueError(refusal(owner, "weights", must_be, weights))
+            raise ValueError(checks.refusal(owner, "weights", must_be, weights))
         matrix = _kernel_weights(kernel, sums)
     elif weights is not None:
         matrix = _check_pairs(weights, n, owner, "weights")
@@ -343,9 +305,9 @@ def recovery_problem(
         if matrix.min() < 0.0 or scale <= 0.0:
             must_be = "nonnegative, and positive for one pair at least"
             got = f"weights from {matrix.min():g} to {scale:g}"
-            raise ValueError(refusal_in_words(owner, "weights", must_be, got))
+            raise ValueError(checks.refusal_in_words(owner, "weights", must_be, got))
         matrix /= scale
-    observed = observed_cells(table)
+    observed = checks.observed_cells(table)
     codes = tuple(
         np.unique(table[observed[:, p], p]) if p in kernel.categorical else np.empty(0)
         for p in range(n_features)
@@ -355,34 +317,30 @@ def recovery_problem(
 
 def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray:
     """Return the symmetric part of a finite matrix over pairs of n rows."""
-    values = np.ascontiguousarray(as_floats(matrix, owner, name))
+    values = np.ascontiguousarray(checks.as_floats(matrix, owner, name))
+    must_be, got = "", ""
     if values.shape != (n, n):
-        must_be = f"a matrix of shape {(n, n)}"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"shape {values.shape}"))
-    if not np.isfinite(values).all():
+        must_be, got = f"a matrix of shape {(n, n)}", f"shape {values.shape}"
+    elif not np.isfinite(values).all():
         row, column = (int(index) for index in np.argwhere(~np.isfinite(values))[0])
-        got = f"{float(values[row, column])!r} in row {row}, column {column}"
-        raise ValueError(refusal_in_words(owner, name, "finite", got))
-    largest = float(np.abs(values).max())
-    if largest > LARGEST:
-        must_be = f"at most {LARGEST:g} in absolute value"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"{largest:g}"))
-    asymmetry = float(np.abs(values - values.T).max())
-    if asymmetry > SYMMETRY * largest:
+        must_be, got = "finite", f"{float(values[row, column])!r} in row {row}, column {column}"
+    elif (largest := float(np.abs(values).max())) > LARGEST:
+        must_be, got = f"at most {LARGEST:g} in absolute value", f"{largest:g}"
+    elif (asymmetry := float(np.abs(values - values.T).max())) > SYMMETRY * largest:
+        must_be = "symmetric"
         got = f"values that differ by {asymmetry:g} from those of the transpose"
-        raise ValueError(refusal_in_words(owner, name, "symmetric", got))
+    if must_be:
+        raise ValueError(checks.refusal_in_words(owner, name, must_be, got))
     # An asymmetry that is rounding is averaged away.
     return np.asarray(0.5 * (values + values.T))
 
 
 def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:
-    """Return the squared slopes of the link at the sums, relative to the largest.
-
-    They come from the sums, not from kernel values, so that they neither overflow nor all vanish.
-    """
+    """Return the squared slopes of the link at the sums, relative to the largest."""
     # The diagonal of a distance matrix is 0, which is no measure for the other pairs.
     pairs = ~np.eye(sums.shape[0], dtype=bool)
     if kernel.is_distance:
+        # Of sums less the lowest, so that slopes neither overflow nor all vanish.
         lowest = np.min(sums, where=pairs, initial=np.inf)
         slopes = kernel.link(np.maximum(sums - lowest, 0.0))
     else:
@@ -400,7 +358,7 @@ def check_starts(
     is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
     if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
         must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
-        raise ValueError(refusal(owner, "starts", must_be, starts))
+        raise ValueError(checks.refusal(owner, "starts", must_be, starts))
     return [
         (each, None) if isinstance(each, str) else _given_table(problem, each, place, owner)
         for place, each in enumerate(listed)
@@ -412,10 +370,10 @@ def _given_table(
 ) -> tuple[str, FloatArray]:
     """Return the name of a given start, and it with the observed cells of the problem."""
     name = f"starts[{place}]"
-    table = as_floats(start, owner, name)
+    table = checks.as_floats(start, owner, name)
     if table.shape != problem.X.shape:
         must_be = f"a table of shape {problem.X.shape}"
-        raise ValueError(refusal_in_words(owner, name, must_be, f"shape {table.shape}"))
+        raise ValueError(checks.refusal_in_words(owner, name, must_be, f"shape {table.shape}"))
     table = np.where(problem.observed, problem.X, table)
     for column, codes in enumerate(problem.codes):
         values = table[:, column]
@@ -424,7 +382,7 @@ def _given_table(
             row = int(np.flatnonzero(~fits)[0])
             must_be = f"a table with {'observed codes' if codes.size else 'values in [0, 1]'}"
             got = f"{float(values[row])!r} in row {row}, column {column}"
-            raise ValueError(refusal_in_words(owner, name, f"{must_be} at the gaps", got))
+            raise ValueError(checks.refusal_in_words(owner, name, f"{must_be} at the gaps", got))
     return f"given table {place}", table
 
 
@@ -444,16 +402,6 @@ def _filled(problem: RecoveryProblem, typical: Callable[[FloatArray], float]) ->
     return table
 
 
-def _random(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
-    """Return the table with uniform values or codes in its gaps."""
-    table = problem.X.copy()
-    for column, codes in enumerate(problem.codes):
-        gaps = ~problem.observed[:, column]
-        n_gaps = int(gaps.sum())
-        table[gaps, column] = rng.choice(codes, n_gaps) if codes.size else rng.random(n_gaps)
-    return table
-
-
 SPARE_DIMENSIONS = 3
 """Coordinates per column for kernels whose sums are not those of a Euclidean space."""
 EXACT, FITS = 1e-6, 32
@@ -469,7 +417,7 @@ RANK = 1e-9
 """Relative size up to which an eigenvalue or singular value counts as 0."""
 
 
-def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
+def _spectral(problem: RecoveryProblem) -> FloatArray:
     """Return the table whose rows lie as the target says, as well as can be.
 
     1. Write categorical columns as indicators, so that all columns are numeric.
@@ -493,7 +441,7 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
     fitted = np.clip(_regress(coordinates, features, kernel.is_distance), 0.0, top)
     # 4.
     if kernel.is_euclidean:
-        start, lowest = fitted, np.inf
+        start, lowest, rng = fitted, np.inf, np.random.default_rng(0)
         for fit in range(FITS if error <= EXACT else 1):
             guess = start if fit == 0 else top * rng.random(features.shape)
             candidate, misfit = _fit_isometry(coordinates, features, guess, top, kernel.is_distance)
@@ -510,20 +458,18 @@ def _spectral(problem: RecoveryProblem, rng: np.random.Generator) -> FloatArray:
     return table
 
 
-STARTS: dict[str, Callable[[RecoveryProblem, np.random.Generator], FloatArray]] = {
-    "half": lambda problem, _: _filled(problem, lambda known: 0.5),
-    "mean": lambda problem, _: _filled(problem, lambda known: known.mean() if known.size else 0.5),
-    "random": _random,
+STARTS: dict[str, Callable[[RecoveryProblem], FloatArray]] = {
+    "half": lambda problem: _filled(problem, lambda known: 0.5),
+    "mean": lambda problem: _filled(problem, lambda known: known.mean() if known.size else 0.5),
     "spectral": _spectral,
 }
-"""The starts by name: each takes the problem and a generator and returns a complete table."""
+"""The starts by name: each takes the problem and returns a complete table."""
 
 
 def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple[FloatArray, float]:
     """Return coordinates of the rows, largest extent first, and the relative error they leave.
 
-    The target holds squared distances, which classical scaling centres, or inner products. There
-    are fewer coordinates where it has fewer positive eigenvalues.
+    The target holds squared distances, which classical scaling centres, or inner products.
     """
     products = target
     if centred:
@@ -541,8 +487,8 @@ def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple
 def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> FloatArray:
     """Return every column as a linear function of the coordinates, fitted on its known cells.
 
-    Ridge regression with the ridge of each column by generalised cross-validation: the least of
-    squared residuals over squared degrees of freedom left. A column without known cells is 0.5.
+    The ridge of each column has the least squared residuals over squared degrees of freedom left
+    (generalised cross-validation). A column without known cells is 0.5.
     """
     fitted = np.full(features.shape, 0.5)
     extent = float(np.linalg.norm(coordinates)) or 1.0
@@ -577,8 +523,7 @@ def _fit_isometry(
     """Return the table nearest to a rigid motion of the coordinates, and its mean squared misfit.
 
     Alternates between the motion that takes the coordinates nearest to the table (a rotation, and
-    a shift if `centred`) and the table nearest to the moved coordinates: known cells as known, the
-    others, which begin at the guess, between 0 and the highest value of their column.
+    a shift if `centred`) and the table nearest to the moved coordinates, from a guess on.
     """
     known = ~np.isnan(features)
     table = previous = aim = np.where(known, features, guess)

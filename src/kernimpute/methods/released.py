@@ -27,21 +27,18 @@ from kernimpute.core.projections import (
 )
 from kernimpute.core.rows import LabelledRows
 from kernimpute.core.status import COMPILING, Callback, Rounds, Status, StopRule, Trace
-from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
+from kernimpute.methods.paper import MOVING, LearnedKernel, StageOneRounds, finish, penalised_value
 from kernimpute.methods.recover import RecoveredFeatures
 from kernimpute.methods.sweep import compile_cached, is_compiled
 
 LEARNING_RATE = 0.1
 """Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""
-FLOOR = 1e-8
-"""Smallest entry of a projected product, and smallest eigenvalue of the last machine's kernel."""
-NEGLIGIBLE = 1e-5
-"""Final coefficients below this magnitude become 0."""
-RUNAWAY = 1e6
-"""Largest entry of ``K_o o A`` and of E in a regular run. An entry of E is a quotient of two
-projected products; at 1e6 an eigendecomposition's error of 1e-15 has become one of 1e-9."""
-OVERFLOW = 1e100
-"""Largest entry of A, which may rightly be large where K_o is small, that can still be squared."""
+FLOOR, NEGLIGIBLE = 1e-8, 1e-5
+"""Smallest entry of a projected product and eigenvalue of the last machine's kernel; and magnitude
+below which final coefficients become 0."""
+RUNAWAY, OVERFLOW = 1e6, 1e100
+"""Largest entry of ``K_o o A`` and of E in a regular run, where an eigendecomposition's error of
+1e-15 has become one of 1e-9; and of A, which may rightly be large where K_o is small."""
 LEAST_CHANGE, MAX_SWEEPS = 1e-5, 20_000
 """Stage II's stop rule: the change of the objective, and the number of sweeps."""
 GRADIENT_FACTOR = 4.0
@@ -64,34 +61,26 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn the adjustment of the observed kernel by the released recursion.
 
-    It stops where the coefficients' step is short enough, from the third round on. Steps
-    1 and 2 divide the projected product by the other two factors, so that neither A nor E ends in
-    its own set. Where K_o is far from positive semidefinite (gamma of 1 or more on a few hundred
-    rows) A and E run away in opposite directions; the run then ends with the last regular round.
+    It stops where the coefficients' step is short enough, from the third round on. Where K_o is far
+    from positive semidefinite (gamma of 1 or more on a few hundred rows) A and E run away in
+    opposite directions; the run then ends with the last regular round.
     """
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
-    rounds, status = StageOneRounds(stop.tol, callback), None
+    rounds, status = StageOneRounds("Stage I", callback), None
     for t in range(1, stop.max_iter + 1):
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
         A, E, b = now.A, now.E, now.b
-        sizes = (
-            np.abs(A).max() / OVERFLOW,
-            np.abs(K_o * A).max() / RUNAWAY,
-            np.abs(E).max() / RUNAWAY,
-        )
+        limits = ((A, OVERFLOW), (K_o * A, RUNAWAY), (E, RUNAWAY))
         status = rounds.end(
             penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
+            stop.tol,
             watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
-            is_regular=all(size <= 1.0 for size in sizes),
+            is_regular=all(np.abs(M).max() <= limit for M, limit in limits),
             inner_iterations=2,
-            changes={
-                "kernel": (A, before.A),
-                "perturbation": (E, before.E),
-                "dual": (b, before.b),
-            },
+            changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),
         )
         if status is Status.DIVERGED:
             now = before
@@ -120,7 +109,7 @@ def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
 def start(dual: Dual, K_o: FloatArray) -> Factors:
     """Return ``A = E = 11'`` and C / 2, which is feasible only for balanced labels."""
     ones, b = np.ones_like(K_o), 0.5 * (dual.lower + dual.upper)
-    return Factors(ones, ones, b, tuple(AdamMoments.zeros(like) for like in (ones, ones, b)))
+    return Factors(ones, ones, b, (AdamMoments(),) * 3)
 
 
 def next_round(
@@ -147,10 +136,7 @@ def next_round(
 
 
 def _project_product(K: FloatArray) -> FloatArray:
-    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1 and floor the entries.
-
-    The last two steps leave the cone slightly.
-    """
+    """Project on the cone, scale to mean diagonal 1, set the diagonal to 1, floor the entries."""
     projected = project_psd(K)
     scaled = projected / np.mean(np.diagonal(projected))
     np.fill_diagonal(scaled, 1.0)
@@ -181,10 +167,9 @@ def stage_two(
 ) -> RecoveredFeatures:
     """Recover the missing cells from squared distances, by one Adam step a row and sweep.
 
-    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order,
-    each given the newest values of all others, and are then clipped to [0, 1]. The sweeps start at
-    1/2 and stop where the objective changes by less than `LEAST_CHANGE`. A target that is not
-    finite, or whose squares are not, leaves the start.
+    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order
+    from 1/2, each given the newest values of all others, and are clipped to [0, 1]. A target that
+    is not finite, or whose squares are not, leaves the start.
     """
     observed = observed_cells(X)
     filled = np.where(observed, X, 0.5)

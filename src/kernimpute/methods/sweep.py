@@ -11,7 +11,7 @@ afresh from the columns, so that no rounding accumulates. Then
    Newton's step for all cells together bring the row to its minimum.
 
 A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
-2 of `_minimise_row`, the best step of one cell. All compiled code of the exact sweep is in this
+2 of `sweep`, the best step of one cell. All compiled code of the exact sweep is in this
 file because numba's cache only notices changes of the file that a compiled function is in.
 """
 
@@ -167,26 +167,48 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
 # ----------------------------------------------------------------------- the best step of a cell
 
 
+class _Room(NamedTuple):
+    """Arrays that the minimisation over a row writes to."""
+
+    # A number per row of the table; the third are the ratios of `_chi2_change`, or the products of
+    # residuals or a column with the weights.
+    residuals: FloatArray
+    weights: FloatArray
+    weighted: FloatArray
+    of_codes: FloatArray  # a number per code
+    # Weighted sums over the rows, of the columns and of the products of two columns.
+    sums: FloatArray
+    products: FloatArray
+    # A number per numeric missing cell: its column, its value, and the quartic's coefficients.
+    cells: IntArray
+    values: FloatArray
+    cubic: FloatArray
+    square: FloatArray
+    linear: FloatArray
+    # A number per cell that a joint step moves: its place among these cells, and its step.
+    free: IntArray
+    steps: FloatArray
+    curvature: FloatArray
+
+
+_Chi2Cell = tuple[float, float, float, FloatArray, FloatArray, FloatArray, FloatArray]
+"""A cell's value, its row's own residual and weight, its column, and of `_Room` three arrays."""
+
+
 @_helper
-def _best_code(
-    code: int,
-    codes: FloatArray,
-    n_codes: int,
-    weights: FloatArray,
-    residuals: FloatArray,
-    changes: FloatArray,
-) -> int:
+def _best_code(rows: Rows, p: int, code: int, room: _Room) -> int:
     """Return the code of a categorical cell that lowers the objective most, or the current one.
 
     A change from code b to c adds 1 to the residuals of the rows with b and takes 1 from those
     with c.
     """
+    codes, n_codes, changes = rows.columns[p], rows.n_codes[p], room.of_codes
     for c in range(n_codes):
         changes[c] = 0.0
     for j in range(codes.shape[0]):
         c = int(codes[j])
         leaving = 1.0 if c == code else -1.0
-        changes[c] += weights[j] * (1.0 + 2.0 * leaving * residuals[j])
+        changes[c] += room.weights[j] * (1.0 + 2.0 * leaving * room.residuals[j])
     best, lowest = code, 0.0
     for c in range(n_codes):
         change = changes[code] + changes[c]
@@ -238,22 +260,14 @@ def _laplacian_step(
 
 
 @_helper
-def _chi2_change(
-    step: float,
-    value: float,
-    own_residual: float,
-    own_weight: float,
-    column: FloatArray,
-    ratios: FloatArray,
-    weights: FloatArray,
-    residuals: FloatArray,
-) -> tuple[float, float, float]:
+def _chi2_change(step: float, cell: _Chi2Cell) -> tuple[float, float, float]:
     """Return what a step of a chi-squared cell adds to the objective, its slope and curvature.
 
     `ratios` holds ``a / (a + value)``. With the same of the new value, ``ratio``, a feature term
     changes by ``2 step ratios ratio``, its slope is ``2 ratio^2`` and its curvature
     ``-4 ratio^2 / (a + value + step)``. The term of the row with itself is its value.
     """
+    value, own_residual, own_weight, column, ratios, weights, residuals = cell
     moved = max(value + step, SMALLEST)
     change = 0.5 * own_weight * step * (step + 2.0 * own_residual)
     slope = own_weight * (step + own_residual)
@@ -271,27 +285,19 @@ def _chi2_change(
 
 
 @_helper
-def _chi2_step(
-    value: float,
-    own_residual: float,
-    own_weight: float,
-    column: FloatArray,
-    ratios: FloatArray,
-    weights: FloatArray,
-    residuals: FloatArray,
-) -> float:
+def _chi2_step(cell: _Chi2Cell) -> float:
     """Return the step of a chi-squared cell in [0, 1] that lowers the objective most, or 0.
 
     The best node of a grid starts a Newton search between its neighbours, which bisects where
     Newton's step would leave them.
     """
-    cell = (value, own_residual, own_weight, column, ratios, weights, residuals)
+    value, _, _, column, ratios, _, _ = cell
     for j in range(column.shape[0]):
         ratios[j] = column[j] / (column[j] + max(value, SMALLEST))
     best, lowest = 0.0, 0.0
     for node in range(CHI2_GRID + 1):
         step = (node / CHI2_GRID) ** CHI2_POWER - value
-        change, _, _ = _chi2_change(step, *cell)
+        change, _, _ = _chi2_change(step, cell)
         if change < lowest:
             lowest, best = change, step
     root = (value + best) ** (1.0 / CHI2_POWER) * CHI2_GRID
@@ -300,7 +306,7 @@ def _chi2_step(
     right = (min(np.floor(root + 0.25) + 1.0, float(CHI2_GRID)) / CHI2_GRID) ** CHI2_POWER - value
     step = best
     for _ in range(MAX_STEPS):
-        _, slope, curvature = _chi2_change(step, *cell)
+        _, slope, curvature = _chi2_change(step, cell)
         left, right = (left, step) if slope > 0.0 else (step, right)
         newton = -slope / curvature if curvature > 0.0 else np.inf
         if abs(newton) <= NEWTON_TOL:
@@ -311,7 +317,7 @@ def _chi2_step(
             step = 0.5 * (left + right)
         if right - left <= NEWTON_TOL:
             break
-    change, _, _ = _chi2_change(step, *cell)
+    change, _, _ = _chi2_change(step, cell)
     return step if change < lowest else best
 
 
@@ -319,9 +325,8 @@ def _chi2_step(
 def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: float) -> float:
     """Return the step in [low, high], which holds 0, that lowers a quartic most, or 0.
 
-    The quartic is ``q1 u + q2 u^2 + q3 u^3 + q4 u^4`` with q4 >= 0. It is convex outside its
-    inflection points, if it has any. So its minimum is that of one of at most two convex parts of
-    the interval, or an end of the interval.
+    The quartic is ``q1 u + q2 u^2 + q3 u^3 + q4 u^4`` with q4 >= 0. Its minimum is at an end, or
+    that of one of at most two parts outside its inflection points, where it is convex.
     """
     spread = 9.0 * q3 * q3 - 24.0 * q2 * q4
     if spread <= 0.0 or q4 <= 0.0:
@@ -345,8 +350,7 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
 def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right: float) -> float:
     """Return the minimiser of a quartic in an interval on which it is convex.
 
-    Newton's method for the root of the slope, from the point nearest to 0. It bisects where it
-    would leave the interval between a slope below 0 and one above.
+    Newton's method, from the point nearest to 0, bisects where it would leave the bracket.
     """
     if _slope(q1, q2, q3, q4, left) > 0.0:
         return left
@@ -383,30 +387,6 @@ def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
 # where v are the steps of its numeric missing cells.
 
 
-class _Room(NamedTuple):
-    """Arrays that the minimisation over a row writes to."""
-
-    # A number per row of the table: the residuals, their weights, and the products of the two.
-    residuals: FloatArray
-    weights: FloatArray
-    weighted: FloatArray
-    # A number per code.
-    of_codes: FloatArray
-    # Weighted sums over the rows, of the columns and of the products of two columns.
-    sums: FloatArray
-    products: FloatArray
-    # A number per numeric missing cell: its column, its value, and the quartic's coefficients.
-    cells: IntArray
-    values: FloatArray
-    cubic: FloatArray
-    square: FloatArray
-    linear: FloatArray
-    # A number per cell that a joint step moves: its place among these cells, and its step.
-    free: IntArray
-    steps: FloatArray
-    curvature: FloatArray
-
-
 @_helper
 def _write_quartic(
     rows: Rows, n_cells: int, own_weight: float, own_residual: float, room: _Room
@@ -418,8 +398,18 @@ def _write_quartic(
     latter counts half because the row's other pairs are in the objective twice.
     """
     is_difference, sums, products = rows.cell == GAUSSIAN, room.sums, room.products
+    # The weighted sums of the cells' columns and of their products.
+    for m in range(n_cells):
+        p = room.cells[m]
+        sums[p] = _dot(room.weights, rows.columns[p])
+        for j in range(room.weights.shape[0]):
+            room.weighted[j] = room.weights[j] * rows.columns[p, j]
+        for o in range(m + 1):
+            q = room.cells[o]
+            products[p, q] = products[q, p] = _dot(room.weighted, rows.columns[q])
     weight, residual = 0.0, 0.0
     for j in range(room.weights.shape[0]):
+        room.weighted[j] = room.weights[j] * room.residuals[j]
         weight += room.weights[j]
         residual += room.weighted[j]
     for m in range(n_cells):
@@ -497,10 +487,9 @@ def _move_origin(
 def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> tuple[int, float]:
     """Write the steps of all cells that the gradient does not push out of [0, 1].
 
-    The direction v is Newton's. A negative beta is left out of the curvature because it would make
-    it indefinite. Along the direction the objective is a quartic of t, whose minimum is taken. The
-    result is the number of steps, 0 for a singular curvature or a single free cell, and t, which is
-    then 0 or, for a single cell, 1 because that is at its minimum.
+    They are t times Newton's, without a negative beta, which would make the curvature indefinite.
+    The result is the number of steps, 0 for a singular curvature or a single free cell, and t,
+    which is then 0 or, for a single cell, 1 because that is at its minimum.
     """
     values, linear = room.values, room.linear
     free, steps, curvature = room.free, room.steps, room.curvature
@@ -532,14 +521,8 @@ def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> 
         if slack < reach * abs(step):
             reach = slack / abs(step)
     # The direction solves (square + ridge) v = -linear, which gives v'square v.
-    length = _quartic_step(
-        slope,
-        -0.5 * slope + norm * (beta - 0.5 * ridge),
-        norm * bend,
-        alpha * norm * norm,
-        0.0,
-        reach,
-    )
+    square = -0.5 * slope + norm * (beta - 0.5 * ridge)
+    length = _quartic_step(slope, square, norm * bend, alpha * norm * norm, 0.0, reach)
     for a in range(n_free):
         steps[a] *= length
     return n_free, length
@@ -595,90 +578,54 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
         np.empty(n_features),
         np.empty((n_features, n_features)),
     )
-    values = np.empty(n_features)
+    residuals, values = room.residuals, np.empty(n_features)
     for i in range(n):
         if not missing[i].any():
             continue
         values[:] = rows.columns[:, i]
-        row_weights = weights[min(i, weights.shape[0] - 1)]
-        _minimise_row(rows, i, values, missing[i], target[i], row_weights, room)
+        _write_residuals(rows, values, target[i], residuals)
+        room.weights[:] = weights[min(i, weights.shape[0] - 1)]
+        own_weight, own_residual = room.weights[i], residuals[i]
+        # The row's pair with itself follows another formula.
+        room.weights[i] = 0.0
+        # 1. Categorical cells.
+        n_cells = 0
+        for p in range(n_features):
+            if missing[i, p] and rows.n_codes[p] > 0:
+                code = int(values[p])
+                best = _best_code(rows, p, code, room)
+                if best != code:
+                    _exchange(rows, p, code, best, residuals)
+                    values[p] = best
+            elif missing[i, p]:
+                room.cells[n_cells] = p
+                room.values[n_cells] = values[p]
+                n_cells += 1
+        if rows.cell == LAPLACIAN or rows.cell == CHI2:
+            # 2. Numeric cells, one by one.
+            for m in range(n_cells):
+                p = room.cells[m]
+                value, column = values[p], rows.columns[p]
+                if rows.cell == LAPLACIAN:
+                    step = _laplacian_step(value, column, rows.order[p], room.weights, residuals)
+                else:
+                    own = (value, own_residual, own_weight, column)
+                    step = _chi2_step((*own, room.weighted, room.weights, residuals))
+                if step != 0.0:
+                    values[p] = min(max(value + step, 0.0), 1.0)
+                    _exchange(rows, p, value, values[p], residuals)
+                    own_residual += values[p] - value
+        else:
+            # 3. Numeric cells, all together.
+            alpha, beta = _write_quartic(rows, n_cells, own_weight, own_residual, room)
+            _minimise_quartic(alpha, beta, n_cells, room)
+            for m in range(n_cells):
+                values[room.cells[m]] = room.values[m]
         for p in range(n_features):
             if missing[i, p]:
                 rows.columns[p, i] = values[p]
                 if rows.cell == LAPLACIAN:
                     _restore_order(rows.columns[p], rows.order[p], i)
-
-
-@_helper
-def _minimise_row(
-    rows: Rows,
-    own: int,
-    values: FloatArray,
-    missing: BoolArray,
-    target: FloatArray,
-    weights: FloatArray,
-    room: _Room,
-) -> None:
-    """Minimise over the missing cells of one row, whose values are overwritten."""
-    n_features, n = rows.columns.shape
-    residuals = room.residuals
-    _write_residuals(rows, values, target, residuals)
-    own_weight, own_residual = weights[own], residuals[own]
-    for j in range(n):
-        room.weights[j] = weights[j]
-    # The row's pair with itself follows another formula.
-    room.weights[own] = 0.0
-    # 1. Categorical cells.
-    n_cells = 0
-    for p in range(n_features):
-        if missing[p] and rows.n_codes[p] > 0:
-            code, codes = int(values[p]), rows.columns[p]
-            best = _best_code(code, codes, rows.n_codes[p], room.weights, residuals, room.of_codes)
-            if best != code:
-                _exchange(rows, p, code, best, residuals)
-                values[p] = best
-        elif missing[p]:
-            room.cells[n_cells] = p
-            room.values[n_cells] = values[p]
-            n_cells += 1
-    # 2. Numeric cells, one by one.
-    if rows.cell != GAUSSIAN and rows.cell != PRODUCT:
-        for m in range(n_cells):
-            p = room.cells[m]
-            column, value = rows.columns[p], values[p]
-            if rows.cell == LAPLACIAN:
-                step = _laplacian_step(value, column, rows.order[p], room.weights, residuals)
-            else:
-                itself = (own_residual, own_weight)
-                step = _chi2_step(value, *itself, column, room.weighted, room.weights, residuals)
-            if step != 0.0:
-                values[p] = min(max(value + step, 0.0), 1.0)
-                _exchange(rows, p, value, values[p], residuals)
-                own_residual += values[p] - value
-        return
-    # 3. Numeric cells, all together.
-    _write_sums(rows.columns, n_cells, room)
-    alpha, beta = _write_quartic(rows, n_cells, own_weight, own_residual, room)
-    _minimise_quartic(alpha, beta, n_cells, room)
-    for m in range(n_cells):
-        values[room.cells[m]] = room.values[m]
-
-
-@_helper
-def _write_sums(columns: FloatArray, n_cells: int, room: _Room) -> None:
-    """Write the weighted sums of the cells' columns and of their products, and the residuals."""
-    n = room.weights.shape[0]
-    for m in range(n_cells):
-        p = room.cells[m]
-        room.sums[p] = _dot(room.weights, columns[p])
-        for j in range(n):
-            room.weighted[j] = room.weights[j] * columns[p, j]
-        for o in range(m + 1):
-            q = room.cells[o]
-            room.products[p, q] = _dot(room.weighted, columns[q])
-            room.products[q, p] = room.products[p, q]
-    for j in range(n):
-        room.weighted[j] = room.weights[j] * room.residuals[j]
 
 
 @_helper

@@ -508,12 +508,10 @@ def _code(lines: str) -> str:
 
 def _short(value: object, width: int) -> str:
     """Return text of bounded width, in letters; a wide letter counts twice."""
-    written, so_far = str(value), 0
-    for place, letter in enumerate(written):
-        so_far += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        if so_far > width:
-            return written[: max(place - 1, 1)] + "…"
-    return written
+    written = str(value)
+    widths = np.cumsum([1 + (unicodedata.east_asian_width(one) in "WF") for one in written])
+    n_kept = int(np.searchsorted(widths, width, side="right"))
+    return written if n_kept == len(written) else written[: max(n_kept - 1, 1)] + "…"
 
 
 def _text(value: object, width: int = 80) -> str:

@@ -1,1 +1,1 @@
-"""Tables: columns, their code as a matrix, data frames, and the roles of columns."""
+"""Tables: columns and their roles, their code as a matrix, labels, and data frames."""

@@ -22,7 +22,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kernimpute.core.arrays import BoolArray, FloatArray
-from kernimpute.core.checks import ObservedRange, observed_range
+from kernimpute.core.checks import (
+    ObservedRange,
+    Task,
+    classes_recur,
+    observed_range,
+    task_of_numbers,
+)
 from kernimpute.table.columns import (
     LARGEST_WHOLE,
     Column,
@@ -128,13 +134,10 @@ class TableCode:
 
     def to_indicators(self, matrix: FloatArray) -> FloatArray:
         """Return a matrix with indicators for its codes, of shape (n_rows, n_indicators)."""
-        indicators = np.empty((len(matrix), len(self.indicator_columns)))
-        for place, (position, code) in enumerate(self.indicator_columns):
-            values = matrix[:, position]
-            if code is not None:
-                values = np.where(np.isnan(values), np.nan, values == code)
-            indicators[:, place] = values
-        return indicators
+        places = np.array([place for place, _ in self.indicator_columns], dtype=np.intp)
+        codes = np.array([code for _, code in self.indicator_columns], dtype=float)
+        values = matrix[:, places]
+        return np.where(np.isnan(values) | np.isnan(codes), values, values == codes)
 
     def to_codes(
         self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
@@ -212,25 +215,90 @@ def learn_code(
     return TableCode(tuple(columns), scale, cautions)
 
 
-def encode_table(frame: pd.DataFrame, *, categorical: Iterable[Hashable] = ()) -> EncodedTable:
-    """Return a table with the matrix that stands for it, by a code learned from it."""
-    return learn_code(frame, categorical=categorical).encode(frame)
-
-
 def checked_range(pair: Any, parameter: str, owner: str) -> tuple[float, float]:
     """Return the two ends of a declared range; refuse what is not a range."""
     try:
-        low, high = (float(end) for end in pair)
+        # Integers stay integers, because a float does not hold every one of 64 bits.
+        low, high = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
+        width = float(high) - float(low)
     except (TypeError, ValueError, OverflowError):
-        low = high = np.nan
-    if not low < high or not np.isfinite(high - low):
+        width = math.nan
+    if not 0.0 < width < math.inf:
         raise TableError(
             f"The {parameter!r} parameter of {owner} must hold pairs of finite numbers "
             f"low < high. Got {pair!r} instead."
         )
-    # Integers stay integers, because a float does not hold every one of 64 bits.
-    first, last = (int(end) if isinstance(end, Integral) else float(end) for end in pair)
-    return first, last
+    return low, high
+
+
+# ---------------------------------------------------------------------- labels
+
+
+@dataclass(frozen=True)
+class TableLabels:
+    """The labels of the rows that have one, as the solver takes them."""
+
+    values: NDArray[np.generic]  # Classes; or numbers, centred, in standard deviations.
+    task: Task
+    cautions: tuple[str, ...]
+    numbers: FloatArray | None = None  # In their own unit; None for classes.
+
+
+def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
+    """Return the labels in a label column of shape (n_rows, 1); refuse what can guide nothing.
+
+    `labelled` of shape (n_rows,) is True where a row has a label. With task "auto" text, booleans
+    and categories are classes; for numbers see `core.checks.infer_task`.
+    """
+    name = column.columns[0]
+    n_labelled = int(labelled.sum())
+    if n_labelled == 0:
+        raise TableError(f"The label column {name!r} must hold labels. Got gaps only.")
+    rows = column[labelled]
+    labels = rows.iloc[:, 0]
+    try:
+        chosen: Task = "regression" if task == "regression" else "classification"
+        if task == "auto" and learn_code(rows).columns[0].kind in ("number", "whole"):
+            chosen = task_of_numbers(np.asarray(labels, dtype=float))
+        code = learn_code(rows, categorical=[name] if chosen == "classification" else ())
+        codes = code.encode(rows).matrix
+    except TableError as error:
+        # A label, such as a date, cannot be dropped or ignored, as a column may be.
+        refused = str(error).partition(" instead.")[0]
+        raise TableError(
+            f"{refused} instead. Turn this label into numbers, such as days, or into a "
+            "categorical column if its values are classes."
+        ) from error
+    classes = code.columns[0].values
+    example = plain(classes[0])
+    if not codes.shape[1]:
+        what = "two classes" if chosen == "classification" else "two values"
+        raise TableError(
+            f"The label column {name!r} must hold at least {what}. Got "
+            f"{example!r} in all {n_labelled} rows that have a label: a label with one class can "
+            "guide nothing."
+        )
+    if chosen == "regression":
+        if code.categorical[0]:
+            remedy = "use task='classification'"
+            if str(example)[:1].isdigit():
+                remedy = f"make numbers of them, with a point before decimals, or {remedy}"
+            raise TableError(
+                f"The label column {name!r} must hold numbers for regression. Got "
+                f"{labels.dtype} values such as {example!r}: {remedy}."
+            )
+        values = (codes[:, 0] - codes.mean()) / codes.std()
+        return TableLabels(values, chosen, code.cautions, labels.to_numpy(dtype=float))
+    if len(classes) == n_labelled > 2 or not classes_recur(len(classes), n_labelled):
+        raise TableError(
+            f"The label column {name!r} must hold classes that recur. Got {len(classes)} distinct "
+            f"values in {n_labelled} rows: is it an identifier, or a quantity (task='regression')?"
+        )
+    names = np.array(classes)
+    if names.dtype.kind == "O" or (names.dtype.kind == "f" and (names != np.rint(names)).any()):
+        # The solver takes fractions for a quantity and cannot sort objects, but it takes text.
+        names = np.array([str(name) for name in classes])
+    return TableLabels(names[codes[:, 0].astype(int)], chosen, code.cautions)
 
 
 # ---------------------------------------------------------------------- matrix to table
@@ -485,3 +553,23 @@ def _spelled_numbers(categories: Sequence[object]) -> Literal["with a unit", "ba
         return "bare"
     have_unit = len(units) == 1 and units.total() > n_bare
     return "with a unit" if have_unit and len(matches) >= 0.9 * len(sample) else None
+
+
+def left_as_found(names: Sequence[Hashable], labelled: BoolArray) -> list[str]:
+    """Return a caution that names the columns in which nothing can be learned, if there are any."""
+    where = "" if labelled.all() else " in the rows that have a label"
+    left = f"{'column' if len(names) == 1 else 'columns'} left as found"
+    because = f"because nothing is observed{where}: {', '.join(map(repr, names))}"
+    return [f"{left}, {because}"] if names else []
+
+
+def codes_note(names: Sequence[Hashable]) -> list[str]:
+    """Return a note on columns of few whole numbers, which may be codes."""
+    note = "columns of few whole numbers are filled with the nearest of these; name codes as "
+    note += "categorical if their order means nothing: "
+    return [note + ", ".join(map(str, names))] if names else []
+
+
+def plain(value: object) -> object:
+    """Return a NumPy scalar as Python's own, for messages."""
+    return value.item() if isinstance(value, np.generic) else value

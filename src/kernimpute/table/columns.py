@@ -132,7 +132,7 @@ def as_number(text: str) -> float | None:
 def marker_values(text: str) -> list[object]:
     """Return what a missing value given as text stands for: itself, and the number it spells."""
     number = as_number(text.strip())
-    return [text.strip()] + ([] if number is None else [number])
+    return [text.strip(), *([] if number is None else [number])]
 
 
 def text_gaps(
@@ -171,19 +171,14 @@ def observed_in_table(frame: pd.DataFrame, missing_values: GapValues = ()) -> Bo
     observed = np.empty(frame.shape, dtype=bool)
     for position, name in enumerate(frame.columns):
         series = plain_series(frame.iloc[:, position])
-        observed[:, position] = _observed(series, markers_of(missing_values, name))
-    return observed
-
-
-def _observed(series: pd.Series, missing_values: Sequence[object]) -> BoolArray:
-    """Return the mask of a column's observed cells, of shape (n_rows,)."""
-    observed = np.array(series.notna(), dtype=bool)
-    if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
-        # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
-        observed &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
-    for marker in missing_values:
-        if isinstance(marker, str) or (is_number(marker) and marker == marker):
-            observed[observed] = ~_equal(series[observed], marker)
+        seen = np.array(series.notna(), dtype=bool)
+        if family_of(series.dtype) == "float" and not isinstance(series.dtype, np.dtype):
+            # A NaN inside a nullable or Arrow float is a value to pandas and a gap to us.
+            seen &= ~np.isnan(series.to_numpy(dtype=float, na_value=np.nan))
+        for marker in markers_of(missing_values, name):
+            if isinstance(marker, str) or (is_number(marker) and marker == marker):
+                seen[seen] = ~_equal(series[seen], marker)
+        observed[:, position] = seen
     return observed
 
 
@@ -316,6 +311,8 @@ def read_column(
     # Python's own integers, because a float does not hold every integer.
     type_: Any = int if of_integers else float
     ends = [present.iloc[int(end)] for end in (numbers.argmin(), numbers.argmax())]
+    # Every format can store Python's and NumPy's own numbers.
+    ends = [end if isinstance(end, (int, float, np.generic)) else float(end) for end in ends]
     if of_integers:
         ends = [int(present.min()), int(present.max())]
     low, high = map(type_, ends)
@@ -326,13 +323,13 @@ def read_column(
         )
     are_whole = of_integers or bool((numbers == np.rint(numbers)).all())
     if low == high or (not are_whole and high - low <= _rounding(series.dtype, low, high)):
-        return Column(name, "constant", (_storable(ends[0]),), family)
+        return Column(name, "constant", (ends[0],), family)
     if math.isinf(float(high) - float(low)):
         raise TableError(
             f"{the_column(name)} must span a range that a float can hold. Got "
             f"{low!r} to {high!r}. {_REMEDY}"
         )
-    domain, few = tuple(map(_storable, ends)), ()
+    domain, few = tuple(ends), ()
     if bounds is not None:
         domain = (math.ceil(bounds[0]), math.floor(bounds[1])) if of_integers else bounds
     elif are_whole and (of_integers or whole != "dtype"):
@@ -419,11 +416,6 @@ def _finite_numbers(present: pd.Series, name: Hashable, origin: int = 0) -> Floa
     return numbers
 
 
-def _storable(value: object) -> object:
-    """Return a number as one of Python's or NumPy's own, which every format can store."""
-    return value if isinstance(value, (int, float, np.generic)) else float(value)  # type: ignore[arg-type]
-
-
 def _sorted_values(present: pd.Series, levels: tuple[object, ...]) -> tuple[object, ...]:
     """Return the observed categories, in the order of the levels if there are any, else sorted."""
     unique = dict.fromkeys(present.unique())
@@ -471,7 +463,17 @@ def column_codes(
     return codes, unknown
 
 
-# ---------------------------------------------------------------------- names
+# ---------------------------------------------------------------------- names and roles
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The names of a table's columns by role: used and filled, left out, or kept and not used."""
+
+    features: tuple[Hashable, ...]
+    dropped: tuple[Hashable, ...]
+    ignored: tuple[Hashable, ...]
+    categorical: tuple[Hashable, ...]  # of any role, and perhaps numbers
 
 
 def check_table(frame: pd.DataFrame) -> None:
@@ -516,6 +518,38 @@ def _suggestion(name: Hashable, columns: Sequence[Hashable]) -> str:
     if close:
         return "Did you mean " + " or ".join(repr(by_text[text]) for text in close) + "?"
     return f"The columns are: {listed(columns, most=12)}."
+
+
+def column_roles(
+    names: Sequence[Hashable],
+    target: Hashable | None,
+    drop: Iterable[Hashable],
+    ignore: Iterable[Hashable],
+    categorical: Iterable[Hashable],
+    index: Iterable[Hashable] = (),
+) -> ColumnRoles:
+    """Return the roles of a table's columns; refuse names that do not exist or contradict.
+
+    Without a target every column that is not named is a feature, but for those of an index.
+    """
+    labels = [] if target is None else [target]
+    check_column_names("target", labels, names)
+    dropped = check_column_names("drop", drop, names)
+    ignored = check_column_names("ignore", ignore, names)
+    for option, chosen in (("drop", dropped), ("ignore", ignored)):
+        if {*labels} & {*chosen}:
+            raise TableError(f"{option}: the label column {target!r} is needed.")
+    both = [name for name in dropped if name in ignored]
+    if both:
+        raise TableError(f"The column {both[0]!r} is both in drop and in ignore: name it in one.")
+    ignored += tuple(name for name in index if name not in {*labels, *dropped, *ignored})
+    features = tuple(name for name in names if name not in {*labels, *dropped, *ignored})
+    if not features:
+        besides = " besides the label" if labels else ""
+        raise TableError(f"The table must have a column{besides} to use. Got none.")
+    return ColumnRoles(
+        features, dropped, ignored, check_column_names("categorical", categorical, names)
+    )
 
 
 # ------------------------------------------------------------------------- values in a file
