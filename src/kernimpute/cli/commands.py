@@ -55,9 +55,11 @@ def impute(
 
     from kernimpute.cli.files import (
         arrow_file,
-        check_new_file,
-        check_own_files,
+        check_outputs,
         check_storable,
+        codes,
+        column_roles,
+        missing_by_column,
         open_table,
         read_with_roles,
         replacing_outputs,
@@ -67,12 +69,32 @@ def impute(
     )
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
+    from kernimpute.stream import impute_parquet
+    from kernimpute.table.frames import ParquetSource
 
     # 1. Large Parquet tables stream.
     needs_memory = method.guidance or beside.report or beside.mask or beside.draws
     if not needs_memory and streams(table, output, scheduler):
-        done = _impute_stream(table, output, label, columns, reading, method, scheduler, how)
-        print_done(done, how)
+        is_folder, beside_it = table.is_dir(), {"JSON": how.json}
+        check_outputs([table], [output], beside_it, force=how.force, is_folder=is_folder)
+        with Progress(quiet=how.quiet) as progress, refusals(ImportError, OSError):
+            source = ParquetSource(table)
+            markers = missing_by_column(reading.missing_values, source.names)
+            roles = column_roles(source.names, label.target, columns)
+            if roles.pop("auto"):
+                roles["categorical"] += codes(source.first(), label.target, roles, markers)
+            given = {**roles, **method.given(), "task": label.task.value}
+            done = impute_parquet(
+                table,
+                output,
+                label.target,
+                missing_values=markers,
+                scheduler=scheduler,
+                force=how.force,
+                callback=progress.rows,
+                **given,
+            )
+        print_done(Summary.of(done, [output], progress.warnings_but(TableWarning)), how)
         return
     if scheduler is not None or table.is_dir():
         what = "--scheduler is" if scheduler is not None else f"{table}: a folder of tables is"
@@ -87,10 +109,8 @@ def impute(
     if mask is not None:
         table_extension(mask)
     file = open_table(table, reading)
-    for path in tables:
-        check_new_file(path, force=how.force)
     others = {"report": report, "mask": mask, "JSON": how.json}
-    check_own_files([table], tables, others, force=how.force)
+    check_outputs([table], tables, others, force=how.force)
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = "classification" if method.guidance is None else label.task.value
     values, roles = read_with_roles(file, label.target, read_as, columns, reading)
@@ -135,49 +155,6 @@ def _origin(table: Path) -> dict[str, str]:
         return {"command": command}
     with table.open("rb") as file:
         return {"command": command, "data_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _impute_stream(
-    table: Path,
-    output: Path,
-    label: options.Label,
-    columns: options.Columns,
-    reading: options.Reading,
-    method: options.Method,
-    scheduler: str | None,
-    how: options.Output,
-) -> Summary:
-    """Fill a Parquet file, or a folder of such, block by block."""
-    from kernimpute.cli.files import (
-        check_new_file,
-        check_own_files,
-        codes,
-        column_roles,
-        missing_by_column,
-    )
-    from kernimpute.estimators.impute_table import TableWarning
-    from kernimpute.stream import impute_parquet
-    from kernimpute.table.frames import ParquetSource
-
-    check_new_file(output, force=how.force, is_folder=table.is_dir())
-    check_own_files([table], [output], {"JSON": how.json}, force=how.force)
-    with Progress(quiet=how.quiet) as progress, refusals(ImportError, OSError):
-        source = ParquetSource(table)
-        markers = missing_by_column(reading.missing_values, source.names)
-        roles = column_roles(source.names, label.target, columns)
-        if roles.pop("auto"):
-            roles["categorical"] += codes(source.first(), label.target, roles, markers)
-        done = impute_parquet(
-            table,
-            output,
-            label.target,
-            missing_values=markers,
-            scheduler=scheduler,
-            force=how.force,
-            callback=progress.rows,
-            **{**roles, **method.given(), "task": label.task.value},
-        )
-    return Summary.of(done, [output], progress.warnings_but(TableWarning))
 
 
 # ------------------------------------------------------------------------- fit

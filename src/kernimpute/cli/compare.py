@@ -92,7 +92,7 @@ def compare(
 
     Example: `kernimpute compare patients.csv --target outcome --report report.html`
     """
-    from kernimpute.cli.files import STANDARD, check_own_files, open_table, read_with_roles
+    from kernimpute.cli.files import STANDARD, check_outputs, open_table, read_with_roles
     from kernimpute.comparison.verdict import compare as compare_candidates
     from kernimpute.core.files import before_leaving
 
@@ -100,7 +100,7 @@ def compare(
     asked = {"JSON": how.json, "Markdown": given.pop("markdown"), "report": given.pop("report")}
     outputs = {path: what for what, path in asked.items() if path is not None}
     file = open_table(table, reading)
-    check_own_files([table], [], asked, force=how.force, resumed=design.resume)
+    check_outputs([table], [], asked, force=how.force, resumed=design.resume)
     values, roles = read_with_roles(file, target, design.task.value, columns, reading)
     groups = given.pop("groups")
     if groups is not None and groups not in values.frame.columns:

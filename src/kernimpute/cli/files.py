@@ -366,7 +366,7 @@ def replacing_outputs(*paths: Path) -> Iterator[tuple[Path, ...]]:
         standard.unlink(missing_ok=True)
 
 
-def check_new_file(path: Path, *, force: bool, is_folder: bool = False) -> None:
+def _check_new_file(path: Path, *, force: bool, is_folder: bool = False) -> None:
     """Refuse a file or folder that cannot be written, before any work is done."""
     if path == STANDARD and not is_folder:
         if sys.stdout is None:
@@ -383,24 +383,30 @@ def check_new_file(path: Path, *, force: bool, is_folder: bool = False) -> None:
         raise RefusedError(f"{path}: the directory {str(folder)!r} cannot be written to.")
 
 
-def check_own_files(
+def check_outputs(
     read: Iterable[Path],
     written: Iterable[Path],
     beside: Mapping[str, Path | None],
     *,
     force: bool,
+    is_folder: bool = False,
     resumed: Path | None = None,
 ) -> None:
-    """Refuse files to write `beside` others that are one of them, or cannot be written."""
-    taken = {path.absolute() for path in written}
-    taken |= {path.absolute() for path in read if path != STANDARD}
-    for what, path in beside.items():
-        if path is not None:
-            if path.absolute() in taken:
-                name = "standard output" if path == STANDARD else path
+    """Refuse files that cannot be written, and such `beside` others that are one of them.
+
+    Those that are written may be folders. One that is `resumed` may be replaced.
+    """
+    taken = {path.absolute() for path in read if path != STANDARD}
+    for path in written:
+        _check_new_file(path, force=force, is_folder=is_folder)
+        taken.add(path.absolute())
+    for what, own in beside.items():
+        if own is not None:
+            if own.absolute() in taken:
+                name = "standard output" if own == STANDARD else own
                 raise RefusedError(f"{name}: the {what} must be a file of its own.")
-            check_new_file(path, force=force or path == resumed)
-            taken.add(path.absolute())
+            _check_new_file(own, force=force or own == resumed)
+            taken.add(own.absolute())
 
 
 def check_storable(
@@ -440,16 +446,22 @@ def write_table(
     """Write the filled rows of a file, without its dropped columns.
 
     Cells that were not filled are copied from the file that was read. `cells` says for each
-    column with fills which they are, shape (n_rows,); `decimals` how they are written.
+    column with fills which they are, shape (n_rows,); `decimals` how they are written. Columns
+    that the file does not have are added to it.
     """
     kind = _kind_of(extension)
     if kind in _ARROW_KINDS:
         if isinstance(file.cells, TextTable):
+            for name, column in filled.select_dtypes(object).items():
+                # Parquet holds no text beside booleans or numbers.
+                if any(isinstance(value, str) for value in column):
+                    filled = filled.assign(**{str(name): column.map(str, na_action="ignore")})
             table = pa.Table.from_pandas(filled, preserve_index=False)
         else:
             # Columns without fills are as they came.
-            kept = file.cells.select(list(map(str, filled.columns)))
+            kept = file.cells.select([name for name in filled.columns if name in file.names])
             table = with_filled_columns(kept, filled, map(str, cells))
+            table = with_columns(table, filled.drop(columns=kept.column_names))
         if kind == ".parquet":
             pq.write_table(table, path)
         else:
@@ -490,6 +502,13 @@ def write_table(
     path.write_bytes(data)
 
 
+def with_columns(table: pa.Table, added: pd.DataFrame) -> pa.Table:
+    """Return an Arrow table with further columns."""
+    for name in added.columns:
+        table = table.append_column(str(name), pa.array(added[name]))
+    return table
+
+
 def _column(
     file: TableFile,
     name: Hashable,
@@ -501,7 +520,10 @@ def _column(
 ) -> list[Any]:
     """Return a column's name and cells, which are text or, in a sheet or JSON, values."""
     shown = _plain_values(values)
-    if not isinstance(file.cells, TextTable):
+    if str(name) not in file.names and as_text:
+        mark = file.cells.style.decimal if isinstance(file.cells, TextTable) else "."
+        shown = [f"{one:.8g}".replace(".", mark) if type(one) is float else one for one in shown]
+    if str(name) not in file.names or not isinstance(file.cells, TextTable):
         if as_text:
             shown = ["" if value is None else str(value) for value in shown]
         return [str(name), *shown]

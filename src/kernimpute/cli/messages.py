@@ -186,13 +186,12 @@ class Progress:
 
     def hint(self, n_rows: int, method: Mapping[str, Any]) -> None:
         """Say how a large table would take less time, before the work."""
-        is_guided = method.get("guidance") is not None
-        if self._quiet or n_rows <= _MANY_ROWS[is_guided] or "subset_size" in method:
-            return
+        is_guided = "guidance" in method
         how = "as a Parquet file it would be fitted to a sample and filled block by block"
         if is_guided:
             how = "--subset-size 500 takes less time and memory"
-        typer.echo(f"note: {n_rows} rows are fitted at once: {how}", err=True)
+        if not self._quiet and n_rows > _MANY_ROWS[is_guided] and "subset_size" not in method:
+            typer.echo(f"note: {n_rows} rows are fitted at once: {how}", err=True)
 
     def rows(self, done: int, of: int) -> None:
         """Show how many rows are done."""
@@ -227,8 +226,17 @@ class Summary:
     def as_text(self, *more: Path | None) -> str:
         """Return it for people, who are told of further files too."""
         lines = aligned(self.facts, left=(0, 1))
-        if self.filled:
-            lines.extend(["", *_columns(self.filled, self.n_rows), ""])
+        listed, more_columns = (
+            [*self.filled.items()][:_MOST_COLUMNS],
+            len(self.filled) - _MOST_COLUMNS,
+        )
+        rows = [(str(c), f"{n}", f"{100.0 * n / self.n_rows:.1f} %") for c, n in listed]
+        if more_columns > 0:
+            rest = sum([*self.filled.values()][_MOST_COLUMNS:])
+            rows.append((f"and {more_columns} more columns", f"{rest}", ""))
+        if rows:
+            rows.insert(0, ("column", "cells filled", "of its cells"))
+            lines += ["", *aligned(rows, left=(0,)), ""]
         lines.extend(f"note: {note}" for note in self.notes)
         written = (path for path in (*self.outputs, *more) if path not in (None, Path("-")))
         lines.extend(f"wrote {path}" for path in written)
@@ -293,17 +301,6 @@ def print_or_ignore(print_all: Callable[[], None]) -> None:
             # Else what is left in the buffer fails again when Python exits.
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _columns(filled: Mapping[Hashable, int], n_rows: int) -> list[str]:
-    """Return a table of the columns that were filled, as lines."""
-    rows = [("column", "cells filled", "of its cells")]
-    for name, count in list(filled.items())[:_MOST_COLUMNS]:
-        rows.append((str(name), str(count), f"{100.0 * count / n_rows:.1f} %"))
-    if len(filled) > _MOST_COLUMNS:
-        rest = list(filled.values())[_MOST_COLUMNS:]
-        rows.append((f"and {len(rest)} more columns", str(sum(rest)), ""))
-    return aligned(rows, left=(0,))
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:

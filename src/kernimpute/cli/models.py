@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from kernimpute.cli.files import (
     TableFile,
-    check_new_file,
-    check_own_files,
+    check_outputs,
     check_storable,
     is_table_name,
     missing_by_column,
@@ -26,6 +25,7 @@ from kernimpute.cli.files import (
     replacing_outputs,
     streams,
     table_extension,
+    with_columns,
     write_table,
 )
 from kernimpute.cli.messages import Progress, RefusedError, Summary, refusals
@@ -162,7 +162,7 @@ def fit_model(
     """Fit an imputer to a table, on request a predictor of its label too, and write the model."""
     path, target, task, given = model_path(output), label.target, label.task.value, method.given()
     file = open_table(table, reading)
-    check_own_files([table], [], {"model": path, "JSON": how.json}, force=how.force)
+    check_outputs([table], [], {"model": path, "JSON": how.json}, force=how.force)
     is_guided = method.guidance is not None
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = task if is_guided or predict else "classification"
@@ -248,20 +248,14 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
     markers = missing_by_column(model.missing_values, model.features) or float("nan")
     for part in filter(None, (model.imputer, model.predictor)):
         part.set_params(missing_values=markers, handle_unknown=use.unknown.value)
-    reading = Reading(
-        form.delimiter,
-        form.decimal or model.decimal,
-        form.encoding,
-        [*model.missing_values],
-        [*model.keep_values],
-    )
+    decimal, texts = form.decimal or model.decimal, (model.missing_values, model.keep_values)
+    reading = Reading(form.delimiter, decimal, form.encoding, *map(list, texts))
     file = None
     if not streams(new, output):
         extension = table_extension(output)
         file = open_table(new, reading)
-    check_new_file(output, force=how.force, is_folder=new.is_dir())
-    read = [new, path, Path(f"{path}.skops")]
-    check_own_files(read, [output], {"JSON": how.json}, force=how.force)
+    read, is_folder = [new, path, Path(f"{path}.skops")], new.is_dir()
+    check_outputs(read, [output], {"JSON": how.json}, force=how.force, is_folder=is_folder)
     with refusals(OSError):
         names = ParquetSource(new).names if file is None else [*file.names]
     lacking = [name for name in model.features if name not in names]
@@ -294,17 +288,12 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
             table = values.frame[kept]
             if predict:
                 predicted, found = _predicted(model, values.frame)
-                file, table = _beside(file, table, predicted)
-                written = file, table
+                written = pd.concat([table, predicted], axis=1), {}, {}
             else:
                 rows = fill_rows(model.imputer, values.frame)
                 found = Found.of(rows, n_empty(table[ignored]))
                 fills = {str(name): rows.table[name] for name in rows.cells}
-                for name, *_ in rows.unknown:
-                    if rows.table[name].dtype == object:
-                        # Of a text file: Parquet holds no text beside booleans or numbers.
-                        fills[str(name)] = rows.table[name].map(str)
-                written = file, table.assign(**fills), rows.cells, values.decimals
+                written = table.assign(**fills), rows.cells, values.decimals
     # 3. What was done is told, and, where it is not yet, written: last, because an interrupt says
     # that no output was.
     by = f", of kernimpute {model.version}" if model.version else ""
@@ -333,7 +322,7 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
     facts["seconds"] = f"{time.perf_counter() - start:.2f}"
     if file is not None:
         with replacing_outputs(output) as (temporary,):
-            write_table(temporary, extension, *written)
+            write_table(temporary, extension, file, *written)
     return Summary([*facts.items()], [output], found.n_rows, notes, cautions, found.filled)
 
 
@@ -375,7 +364,7 @@ class _Predictor(BlockWriter):
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
         """Return a block of rows with predictions, and what was found in it."""
         predicted, found = _predicted(self.model, as_frame(block))
-        return _with_columns(block.select(self.kept), predicted), found
+        return with_columns(block.select(self.kept), predicted), found
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Return the columns of a file without rows."""
@@ -383,41 +372,3 @@ class _Predictor(BlockWriter):
         first, *others = _predicted_names(self.model)
         added = [pa.field(first, label), *(pa.field(name, pa.float64()) for name in others)]
         return pa.schema([*map(source.field, self.kept), *added], source.metadata)
-
-
-def _with_columns(cells: pa.Table, added: pd.DataFrame) -> pa.Table:
-    """Return the rows of a Parquet file with further columns."""
-    for name in added.columns:
-        cells = cells.append_column(str(name), pa.array(added[name]))
-    return cells
-
-
-def _beside(
-    file: TableFile, frame: pd.DataFrame, predicted: pd.DataFrame
-) -> tuple[TableFile, pd.DataFrame]:
-    """Return a table file, and its values, with predictions as further columns."""
-    cells = file.cells
-    if not isinstance(cells, TextTable):
-        cells = _with_columns(cells, predicted)
-        return replace(file, cells=cells), pd.concat([frame, predicted], axis=1)
-    mark = cells.style.decimal
-    texts = predicted.map(
-        lambda value: f"{value:.8g}".replace(".", mark) if isinstance(value, float) else str(value)
-    )
-
-    def wider(rows: list[list[Any]], added: pd.DataFrame) -> list[list[Any]]:
-        more = added.astype(object).to_numpy().tolist()
-        return [[*row, *own] for row, own in zip(rows, more, strict=True)]
-
-    cells = replace(
-        cells,
-        header=(*cells.header, *map(str, texts.columns)),
-        rows=wider(cells.rows, texts),
-        values=None if cells.values is None else wider(cells.values, predicted),
-    )
-    # Parquet holds no text beside booleans or numbers.
-    as_text = {
-        str(name): frame[name].map(str, na_action="ignore")
-        for name in frame.select_dtypes(object).columns
-    }
-    return replace(file, cells=cells), pd.concat([frame.assign(**as_text), predicted], axis=1)

@@ -128,8 +128,7 @@ class Label:
     """The label column, and what it is."""
 
     target: str | None = option(
-        "The label column: never filled, and used with --guidance only. By default every "
-        "column is filled and used.",
+        "The label column: never filled, and used with --guidance only.",
         "--target",
         "-t",
         metavar="COLUMN",
@@ -144,18 +143,17 @@ class Columns:
     """The columns that are not used, and those of codes; as they are typed."""
 
     ignore: list[str] = option(
-        "Keep this column as it is and do not use it (identifiers). Repeatable; also a,b,c.",
+        "Keep this column and do not use it (identifiers). Repeatable; also a,b,c.",
         default=[],
         metavar="COLUMN",
     )
     drop: list[str] = option(
-        "Do not use this column, and leave it out of what is written. Repeatable; also a,b,c.",
+        "Do not use this column, nor write it. Repeatable; also a,b,c.",
         default=[],
         metavar="COLUMN",
     )
     categorical: list[str] = option(
-        "These numbers are codes. Repeatable; also a,b,c. auto: those of columns of at most "
-        "ten whole numbers that each occur twice on average.",
+        "These numbers are codes; auto: all columns of few whole numbers. Repeatable; also a,b,c.",
         default=[],
         metavar="COLUMN",
     )
@@ -166,8 +164,7 @@ class Format:
     """How the cells of a text file are written."""
 
     delimiter: str | None = option(
-        "What separates the cells of a text file, such as ; or tab. By default what its "
-        "header does. With it the file may have any extension.",
+        "What separates the cells of a text file of any extension, such as ; or tab.",
         metavar="CHARACTER",
         callback=_delimiter,
     )
@@ -177,7 +174,7 @@ class Format:
         callback=_check(lambda mark: mark in (".", ","), "not '.' or ','"),
     )
     encoding: str | None = option(
-        "Encoding of a text file, such as latin-1; by default UTF-8, or UTF-16 by its mark.",
+        "Encoding of a text file, such as latin-1; by default UTF-8.",
         metavar="NAME",
         callback=_encoding,
     )
@@ -188,14 +185,12 @@ class Reading(Format):
     """How the cells of a table file are read; each text for all columns, or COLUMN=TEXT."""
 
     missing_values: list[str] = option(
-        "A cell with this text is a gap, besides empty cells, NA, NaN and null; COLUMN=TEXT: "
-        "in one column. Repeatable.",
+        "A cell with this text is a gap too; COLUMN=TEXT: in one column. Repeatable.",
         default=[],
         metavar="TEXT",
     )
     keep_values: list[str] = option(
-        "Cells of text columns with this text, such as NA, are no gaps; COLUMN=TEXT: in one "
-        "column. Repeatable.",
+        "Text such as NA is no gap in columns of text; COLUMN=TEXT: in one. Repeatable.",
         default=[],
         metavar="TEXT",
     )
@@ -206,19 +201,15 @@ class Method:
     """Parameters of `KernelImputer`, by their names there; None leaves its own default."""
 
     guidance: GuidanceName | None = option(
-        "Let labels guide the fills of their rows, by a variant of the paper's method; by "
-        "default they do not. --task, and the options from --kernel to --max-memory, are for "
-        "guidance and refused without it."
+        "Let labels guide the fills of their rows. --task, and the options from --kernel to "
+        "--max-memory, are for guidance and refused without it."
     )
     reference: ReferenceName | None = option(
-        "What fills gaps, and what guidance starts from: a joint normal of all columns, which"
-        " is the default, or column means."
+        "What fills gaps, and guidance starts from: a joint normal, the default, or column means."
     )
     random_state: int | None = option("Seed of all that is random; by default 0.", "--seed", min=0)
     kernel: str | None = option(
-        "A kernel of `kernimpute.kernels`, such as linear; by default gaussian.",
-        metavar="NAME",
-        callback=_kernel,
+        "Such as linear; by default gaussian.", metavar="NAME", callback=_kernel
     )
     C: float | None = option(
         "The penalty of the machine; by default 1.", "--C", callback=_is_positive
@@ -228,18 +219,14 @@ class Method:
         callback=_is_positive,
     )
     eta: float | None = option(
-        "Pull towards the reference, up to inf. By default 16 C / (observed share), for a "
-        "quantity 256 C / (observed share); for other guidance than direct the norm of the "
-        "coefficients.",
+        "Pull towards the reference, up to inf; by default by C and the share of observed cells.",
         callback=_check(lambda value: value > 0.0, "not a positive number"),
     )
     tol: float | None = option(
-        "Stop where the gap (direct: the slope) is below this; by default the guidance's own.",
+        "Stop where the gap (direct: the slope) is below this.",
         callback=_check(lambda value: 0.0 <= value < math.inf, "not a number of at least 0"),
     )
-    max_iter: int | None = option(
-        "Stop after so many rounds; by default the guidance's own number.", min=1
-    )
+    max_iter: int | None = option("Stop after so many rounds.", min=1)
     subset_size: int | None = option(
         "Impute larger tables by subsets of at most so many rows.", min=10
     )
@@ -248,8 +235,7 @@ class Method:
         callback=_check(lambda value: 0.0 < value <= 1.0, "not a share in (0, 1]"),
     )
     n_jobs: int | None = option(
-        "With --subset-size, subsets at the same time; for impute with --scheduler local, its"
-        " worker processes. -1: one a core.",
+        "Subsets at the same time, or workers of --scheduler local; -1: one a core.",
         "--jobs",
         "--n-jobs",
         callback=_check(bool, "no number of jobs: 1 or more, or -1 for all cores"),
@@ -267,14 +253,10 @@ class Beside:
 
     report: Path | None = option("Also write a report.", metavar="FILE.html")
     mask: Path | None = option(
-        "Also write a table of the rows and columns of OUT: True where a cell was filled, else "
-        "False.",
-        metavar="FILE",
+        "Also write a table like OUT: True where a cell was filled, else False.", metavar="FILE"
     )
     draws: int | None = option(
-        "Also write M tables whose gaps are drawn at random, beside OUT: out.1.csv, ...",
-        metavar="M",
-        min=1,
+        "Also write M tables with gaps drawn at random: out.1.csv, ...", metavar="M", min=1
     )
 
 
@@ -307,13 +289,10 @@ class Use:
         metavar="OUT",
     )
     unknown: UnknownName = option(
-        "Categories that the model does not know: keep and not use, or refuse.",
-        default=UnknownName.KEEP,
+        "Unknown categories: keep and not use, or refuse.", default=UnknownName.KEEP
     )
     trust: bool = option(
-        "Open MODEL even if it holds types that kernimpute does not know, which can run code.",
-        "--trust",
-        default=False,
+        "Open MODEL even if it holds unknown types, which can run code.", "--trust", default=False
     )
 
 
