@@ -35,7 +35,7 @@ def pair(filling="means", learner=None):
     learner = learner or LogisticRegression()
     return Candidate(
         f"{filling}, linear",
-        make_pipeline(make_filling(filling, "classification", 0), learner),
+        make_pipeline(*make_filling(filling, "classification", 0), learner),
         filling,
         "linear",
     )
@@ -151,12 +151,12 @@ def test_the_corrected_test_widens_the_variance():
     differences = np.array([0.03, 0.01, 0.02, 0.05, -0.01])
     found = corrected_difference(differences, test_to_train=0.25)
     error = np.sqrt(differences.var(ddof=1) * (1 / 5 + 0.25))
-    assert found.mean == pytest.approx(0.02)
-    assert found.p == pytest.approx(2 * stats.t.sf(0.02 / error, 4))
-    assert (found.lower, found.upper) == pytest.approx(
+    assert found["difference"] == pytest.approx(0.02)
+    assert found["p"] == pytest.approx(2 * stats.t.sf(0.02 / error, 4))
+    assert (found["lower"], found["upper"]) == pytest.approx(
         stats.t.interval(0.95, 4, loc=0.02, scale=error)
     )
-    assert corrected_difference(np.zeros(5), 0.25).p == 1.0
+    assert corrected_difference(np.zeros(5), 0.25)["p"] == 1.0
 
 
 def made_folds(**scores):

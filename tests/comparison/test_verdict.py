@@ -58,8 +58,8 @@ def verdict_on(gains, p=0.5, n_folds=15):
             loss = base[k] - gain + 0.002 * rng.normal()
             scores[one.name] = {"log_loss": loss, "auc": 0.7, "accuracy": 0.7, "seconds": 0.1}
         folds[k] = {"number": k, "n_train": 80, "n_test": 20, "scores": scores}
-    facts = {"gaps_tell": {"p": p}}
-    return judge(candidates, folds, facts, SETTINGS, (), pd.DataFrame({"a": [1.0]}))
+    facts = {"gaps_tell": {"p": p}, "columns": []}
+    return judge(candidates, folds, facts, SETTINGS, ())
 
 
 @pytest.mark.parametrize(
@@ -256,4 +256,4 @@ def test_the_simplest_candidate_must_run():
             }
             for k in range(2)
         }
-        judge(broken, folds, {"gaps_tell": {"p": None}}, SETTINGS, (), pd.DataFrame({"a": [1.0]}))
+        judge(broken, folds, {"columns": []}, SETTINGS, ())
