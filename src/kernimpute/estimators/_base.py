@@ -478,7 +478,7 @@ class KernelImputation(Persistent, BaseEstimator):
         matrix = coding.matrix(rows.matrix)
         if self._has_svm:
             kernel = self._kernel_for(matrix, coding, labels)
-            subsets = stratified_subsets(labels, self.subset_size, self._seed())
+            subsets = stratified_subsets(labels, self.subset_size, seed_of(self.random_state))
             if self._predicts or np.isnan(matrix).any():
                 self._check_memory(matrix.shape, subsets, kernel)
                 n_at_once = max(subset.size for subset in subsets)
@@ -576,7 +576,7 @@ class KernelImputation(Persistent, BaseEstimator):
             if self.reference != "joint":
                 return typical_row(matrix, Gaussian(categorical=coding.categorical), weights)
             given = {} if self.use_labels is None else _for_joint(labels)
-            seed = self._seed()
+            seed = seed_of(self.random_state)
             if self.verbose:
                 print(f"{self._prefix()}joint normal of {len(matrix)} rows", file=sys.stderr)
             # Its matrices are small: more threads of BLAS would wait for each other.
@@ -598,9 +598,6 @@ class KernelImputation(Persistent, BaseEstimator):
         if isinstance(filler, JointReference) and self.use_labels == "own":
             return filler.fill(matrix, **_for_joint(labels))
         return self._new_rows.fill(matrix)
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
 
     def _check_memory(
         self, shape: tuple[int, ...], subsets: Sequence[NDArray[np.intp]], kernel: Kernel
@@ -712,7 +709,7 @@ class KernelPredictor(KernelImputation):
     def _fit_predictors(self, rows: FloatArray, labels: Labels) -> None:
         """Fit the predictor of the filled rows, or one of each draw of them."""
         matrix, known = self._coding.matrix(rows), ~np.isnan(rows)
-        seed, n_draws, filler = self._seed(), self.n_draws, self._new_rows.filler
+        seed, n_draws, filler = seed_of(self.random_state), self.n_draws, self._new_rows.filler
         self._draw_seed = None if n_draws is None else seed
         if n_draws is not None and isinstance(filler, JointReference):
             generator = np.random.default_rng(seed)
