@@ -49,8 +49,7 @@ class UnsolvedMachineError(ValueError):
 
 def coupling(dual_coef: FloatArray) -> FloatArray:
     """Return ``sum over k of b_k b_k'``: all that a kernel step ever sees of the labels."""
-    product: FloatArray = dual_coef @ dual_coef.T
-    return product
+    return np.asarray(dual_coef @ dual_coef.T)
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,7 @@ class Kernel(ABC):
     ) -> FloatArray:
         """Return the sums, (n_rows, n_other_rows), over the features observed in both rows.
 
-        `observed` is True where a cell is; what stands at other cells is ignored. Without other
-        rows Z and their observed cells, the pairs are those of X.
+        What stands at unobserved cells is ignored. Without other rows Z the pairs are those of X.
         """
         if (Z is None) != (observed_Z is None):
             must_be = "given together with observed_Z, or not at all"

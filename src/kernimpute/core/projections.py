@@ -209,8 +209,7 @@ def _equal_rows(lower: FloatArray, upper: FloatArray) -> NDArray[np.int32]:
     """Return a number for each row, the same for rows equal in every matrix of box and cone."""
     fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
     equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
-    labels: NDArray[np.int32] = connected_components(equal, directed=False)[1]
-    return labels
+    return np.asarray(connected_components(equal, directed=False)[1])
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from scipy.spatial.distance import cdist
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint import gaussian
 from kernimpute.joint.gaussian import Law, drawn_classes, rows_times, with_labels
-from kernimpute.joint.ridge import spectrum_of
+from kernimpute.joint.ridge import TIE, spectrum_of
 
 IntArray = NDArray[np.intp]
 
@@ -47,20 +47,14 @@ MEANS_NOTE = (
     "the columns tell nothing of each other that could be learnt: gaps have means and the most "
     "frequent categories"
 )
-FEWEST_OF_CATEGORY = 3
-"""Rows of a category that its indicator takes at the least."""
-HIDDEN_SHARE = 0.2
-"""Share of the observed cells that are hidden for the choice."""
-TOL = 2e-3
-"""EM stops where filled cells move by less, in standard deviations."""
-CHOICE_ROUNDS, FIT_ROUNDS = 10, 30
-"""Rounds of EM at the most. Each strength of a choice starts from the one before."""
+FEWEST_OF_CATEGORY, HIDDEN_SHARE = 3, 0.2
+"""Rows that a category's indicator takes at the least; share of cells hidden for the choice."""
+TOL, CHOICE_ROUNDS, FIT_ROUNDS = 2e-3, 10, 30
+"""EM stops where filled cells move by less, in standard deviations, or after so many rounds."""
 FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 40_000
 """Rows that a choice takes: at the most so many, and so many cells, but not fewer than these."""
 MOST_FIT_ROWS, MOST_SQUARES = 20_000, 2e7
 """Rows that a fit takes at the most, and the squares of their gaps, which fill the memory."""
-TIE = 1e-8
-"""Relative differences of errors below this decide nothing."""
 MOST_DENSE_COLUMNS, MOST_CUBES = 150, 1.2e8
 """With more columns, or rows times cubed gaps in a choice, the covariance is of low rank."""
 FEWEST_CHUNK_ROWS, MOST_CHUNK_ROWS, CHUNK_SQUARES = 64, 2**13, 2**24
@@ -397,7 +391,7 @@ def _worthwhile(
     corrections = []
     for place, column in enumerate(own):
         # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
-        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
+        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + TIE))[0])
         saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
         none = float(weights @ left[:, place] ** 2)
         if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):

@@ -228,9 +228,8 @@ def proximal_step(
     """Return new coefficients, their lower bound, which is no smaller, and the next caution.
 
     The best response to a fixed K cycles. But D(b; K) - w ||b - b_now||^2 / 2, a machine's dual
-    again, minorises the lower bound at a fixed Z and touches it at b_now, near which it suffices
-    that w = ||b_now||^2 / (2 eta), or a fraction where entries of K are at their bounds. Each step
-    shows which fraction would have made the model the bound itself.
+    again, minorises the lower bound at a fixed Z near b_now with w = ||b_now||^2 / (2 eta), or with
+    the fraction of it, shown by each step, that would have made it the bound itself.
     """
     dual = problem.dual
     before = problem.lower_bound(now, Z, K)
@@ -301,8 +300,8 @@ def nearly_feasible(problem: Problem, K: FloatArray) -> FloatArray:
     allowed = np.clip(diagonal, np.diagonal(problem.lower), np.diagonal(problem.upper))
     ratio = np.divide(allowed, diagonal, out=np.ones_like(diagonal), where=diagonal > 0.0)
     scale = np.sqrt(np.maximum(ratio, 0.0))
-    scaled: FloatArray = np.clip(projected * (scale[:, None] * scale), problem.lower, problem.upper)
-    return scaled
+    scaled = projected * (scale[:, None] * scale)
+    return np.asarray(np.clip(scaled, problem.lower, problem.upper))
 
 
 def _least_mixture(K: FloatArray, interior: FloatArray) -> FloatArray | None:
@@ -316,8 +315,7 @@ def _least_mixture(K: FloatArray, interior: FloatArray) -> FloatArray | None:
             enough = share
         else:
             short = share
-    mixture: FloatArray = enough * (interior - K) + K
-    return mixture
+    return np.asarray(enough * (interior - K) + K)
 
 
 def _is_psd(K: FloatArray) -> bool:

@@ -206,8 +206,7 @@ class _Objective:
     def _share(self, X: FloatArray, dual_coef: FloatArray) -> FloatArray:
         """Return coefficients that twins share in proportion to their weights.
 
-        On twins K is singular; of the many best b, the shared one has a gradient that moves them
-        together, like one row of their weight.
+        Of the many best b on twins, the shared one moves them together, like one row.
         """
         if self.twins is None:
             return dual_coef

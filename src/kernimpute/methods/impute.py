@@ -160,8 +160,7 @@ def impute(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range, X is not as described, y has gaps or a single class,
-        or the kernel does not suit the variant; before any long work.
+        If X, y or a parameter is not as described, or the kernel does not suit the variant.
 
     Examples
     --------
@@ -227,7 +226,7 @@ def learn_kernel(
 
     Parameters
     ----------
-    X, y, kernel, C, epsilon, task, categorical, sample_weight, max_iter, callback
+    X, y, kernel, C, epsilon, task, categorical, reference, sample_weight, max_iter, callback
         As in `impute`. More than two classes are learned one against the rest, with one kernel.
     eta : float or None, default=None
         Weight that holds the adjustment at its anchor, in (0, inf]. None takes the paper's rule,
@@ -239,9 +238,6 @@ def learn_kernel(
         Radius of the perturbation's ball, in [0, inf), for `released`; None is its ``0.2 N m``.
     variant : {"anchored", "paper", "appendix", "released"}, default="anchored"
         The method; see `kernimpute.methods.impute`.
-    reference : None, "mean", "expected", array-like or fitted imputer, default=None
-        What `anchored` is anchored at, and what the default eta is taken from; see
-        `kernimpute.joint.reference`.
     tol : float or None, default=None
         The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
         `appendix` the largest relative step (1e-3), for `released` the norm of the step of the

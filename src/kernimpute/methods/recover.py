@@ -28,7 +28,6 @@ ZERO = 1e-28
 """Objective, relative to that of all sums 0, at which residuals are rounding, 1e-14 of the sums."""
 MEMORY, RIDGE = 8, 1e-14
 """Changes between sweeps that an extrapolation combines, and its least squares' relative ridge."""
-AUTO = ("spectral", "mean", "half")
 SYMMETRY = 1e-8
 """Relative asymmetry of a target that passes for rounding."""
 LARGEST = 1e150
@@ -334,7 +333,7 @@ def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray
 
 def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:
     """Return the squared slopes of the link at the sums, relative to the largest."""
-    # The diagonal of a distance matrix is 0, which is no measure for the other pairs.
+    # The 0 on the diagonal of distances is no measure for the other pairs.
     pairs = ~np.eye(sums.shape[0], dtype=bool)
     if kernel.is_distance:
         # Of sums less the lowest, so that slopes neither overflow nor all vanish.
@@ -351,7 +350,8 @@ def check_starts(
     problem: RecoveryProblem, starts: str | Sequence[str | ArrayLike], owner: str
 ) -> list[tuple[str, FloatArray | None]]:
     """Return the starts as names, each with its table where one is given."""
-    listed = AUTO if isinstance(starts, str) and starts == "auto" else starts
+    is_auto = isinstance(starts, str) and starts == "auto"
+    listed = ("spectral", "mean", "half") if is_auto else starts
     is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
     if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
         must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"

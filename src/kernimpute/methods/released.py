@@ -57,9 +57,8 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn the adjustment of the observed kernel by the released recursion.
 
-    It stops where the coefficients' step is short enough, from the third round on. Where K_o is far
-    from positive semidefinite (gamma of 1 or more on a few hundred rows) A and E run away in
-    opposite directions; the run then ends with the last regular round.
+    It stops on the coefficients' step, from the third round on. Where K_o is far from positive
+    semidefinite A and E run away in opposite directions; the last regular round is then returned.
     """
     dual = rows.dual
     K_o, lower = mask_bounds(rows)

@@ -39,8 +39,8 @@ PIVOT = 1e-10
 MAX_STEPS, NEWTON_TOL = 60, 1e-9
 """Newton's method stops at a step of this length because its error is then the square of it."""
 CHI2_GRID, CHI2_POWER = 12, 6.0
-"""Intervals of the grid on which a chi-squared cell is first sought, and the power of its nodes,
-which are dense near 0 because the term bends there over a distance as small as the values."""
+"""Intervals of the grid on which a chi-squared cell is first sought; and the power of its nodes,
+dense near 0 because the term bends there over a distance as small as the values."""
 SMALLEST = 1e-300
 """Stands for 0 where the derivative of the chi-squared term would be 0 / 0."""
 
@@ -280,8 +280,7 @@ def _chi2_change(step: float, cell: _Chi2Cell) -> tuple[float, float, float]:
 def _chi2_step(cell: _Chi2Cell) -> float:
     """Return the step of a chi-squared cell in [0, 1] that lowers the objective most, or 0.
 
-    The best node of a grid starts a Newton search between its neighbours, which bisects where
-    Newton's step would leave them.
+    The best node of a grid starts a Newton search, which bisects where it would leave the bracket.
     """
     value, _, _, column, ratios, _, _ = cell
     for j in range(column.shape[0]):
@@ -372,19 +371,14 @@ def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
 # ------------------------------------------------------------------ a row that is one quartic
 
 
-# Of a row whose terms are squared differences or products, the objective is, but for a constant,
-#
-#     alpha |v|^4 + |v|^2 (beta + cubic'v) + v'square v / 2 + linear'v
-#
-# where v are the steps of its numeric missing cells.
-
-
 @_helper
 def _write_quartic(
     rows: Rows, n_cells: int, own_weight: float, own_residual: float, room: _Room
 ) -> tuple[float, float]:
     """Write the quartic of a row; return alpha and beta.
 
+    For the steps v of its numeric missing cells the objective is, but for a constant,
+    ``alpha |v|^4 + |v|^2 (beta + cubic'v) + v'square v / 2 + linear'v``.
     Of squared differences a residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
     Of products it changes by ``v'a``, that of the row with itself by ``2 v'value + |v|^2``. The
     latter counts half because the row's other pairs are in the objective twice.
