@@ -35,7 +35,7 @@ def pair(filling="means", learner=None):
     learner = learner or LogisticRegression()
     return Candidate(
         f"{filling}, linear",
-        make_pipeline(make_filling(filling, "classification", 0), learner),
+        make_pipeline(*make_filling(filling, "classification", 0), learner),
         filling,
         "linear",
     )
@@ -55,18 +55,20 @@ def test_every_row_is_tested_once_a_repeat_and_classes_are_even():
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_groups_are_never_parted(task):
-    groups = np.repeat(np.arange(18), 5)
-    data = made_data(groups=groups)
+    groups, data = np.repeat(np.arange(18), 5), made_data()
     data = Data(data.table, data.given, data.y, task, groups)
     for fold in make_folds(data, 3, 2, seed=0):
         assert not set(groups[fold.train]) & set(groups[fold.test])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_scores_are_those_of_scikit_learn(n_classes):
+def test_scores_are_those_of_scikit_learn_and_failures_are_rows(n_classes):
     data = made_data(n_classes)
     fold = make_folds(data, 3, 1, seed=0)[1]
-    found = run_fold(data, [pair()], fold, permuted=False, seed=0)["scores"]["means, linear"]
+    broken = Candidate("broken", LogisticRegression(), is_own=True)
+    scores = run_fold(data, [broken, pair()], fold, permuted=False, seed=0)["scores"]
+    assert scores["broken"]["error"].startswith("ValueError: ")
+    found = scores["means, linear"]
     model = pair().estimator.fit(data.table.iloc[fold.train], data.y[fold.train])
     p, y = model.predict_proba(data.table.iloc[fold.test]), data.y[fold.test]
     assert found["log_loss"] == pytest.approx(log_loss(y, p))
@@ -120,15 +122,6 @@ def test_all_run_on_many_classes_of_few_rows_and_on_sorted_rows(task):
         assert not [one["error"] for one in scores.values() if "error" in one]
 
 
-def test_a_candidate_that_fails_is_a_row_with_its_reason():
-    data = made_data()
-    fold = make_folds(data, 3, 1, seed=0)[0]
-    broken = Candidate("broken", LogisticRegression(), is_own=True)
-    scores = run_fold(data, [pair(), broken], fold, permuted=False, seed=0)["scores"]
-    assert scores["broken"]["error"].startswith("ValueError: ")
-    assert scores["means, linear"]["log_loss"] > 0.0
-
-
 def test_errors_of_fills_of_means_are_a_standard_deviation_and_the_joint_normal_does_better():
     rng = np.random.default_rng(0)
     a = rng.normal(5.0, 3.0, size=400)
@@ -151,48 +144,34 @@ def test_the_corrected_test_widens_the_variance():
     differences = np.array([0.03, 0.01, 0.02, 0.05, -0.01])
     found = corrected_difference(differences, test_to_train=0.25)
     error = np.sqrt(differences.var(ddof=1) * (1 / 5 + 0.25))
-    assert found.mean == pytest.approx(0.02)
-    assert found.p == pytest.approx(2 * stats.t.sf(0.02 / error, 4))
-    assert (found.lower, found.upper) == pytest.approx(
+    assert found["difference"] == pytest.approx(0.02)
+    assert found["p"] == pytest.approx(2 * stats.t.sf(0.02 / error, 4))
+    assert (found["lower"], found["upper"]) == pytest.approx(
         stats.t.interval(0.95, 4, loc=0.02, scale=error)
     )
-    assert corrected_difference(np.zeros(5), 0.25).p == 1.0
-
-
-def made_folds(**scores):
-    """Return the results of folds with these log losses."""
-    return [
-        {
-            "n_test": 20,
-            "n_train": 80,
-            "scores": {name: {"log_loss": s[k]} for name, s in scores.items()},
-        }
-        for k in range(len(next(iter(scores.values()))))
-    ]
+    assert corrected_difference(np.zeros(5), 0.25)["p"] == 1.0
 
 
 def test_findings_need_chance_and_margin():
     base = np.linspace(0.5, 0.6, 15)
     wave = 0.001 * np.sin(np.arange(15))
-    folds = made_folds(
-        base=base,
-        better=base - 0.05 + wave,
-        worse=base + 0.05 + wave,
-        equal=base + wave,
-        small=base - 0.005 + 0.1 * wave,
-        noisy=base - 0.02 + 200 * wave,
-    )
-    tests = compared(
-        folds,
-        [(name, "base") for name in ("better", "worse", "equal", "small", "noisy")],
-        "log_loss",
-        0.01,
-    )
-    assert {one["candidate"]: one["finding"] for one in tests} == {
-        "better": "better",
-        "worse": "worse",
-        "equal": "equivalent",
-        "small": "equivalent",
-        "noisy": "undecided",
+    losses = {
+        "base": base,
+        "better": base - 0.05 + wave,
+        "worse": base + 0.05 + wave,
+        "equivalent": base - 0.005 + 0.1 * wave,
+        "undecided": base - 0.02 + 200 * wave,
+        "failed once": [None, *base[1:]],
     }
+    folds = [
+        {
+            "n_test": 2,
+            "n_train": 8,
+            "scores": {one: {"log_loss": s[k]} for one, s in losses.items()},
+        }
+        for k in range(15)
+    ]
+    tests = compared(folds, [(name, "base") for name in losses if name != "base"], "log_loss", 0.01)
+    assert [one["candidate"] for one in tests] == ["better", "worse", "equivalent", "undecided"]
+    assert all(one["finding"] == one["candidate"] for one in tests)
     assert tests[0]["difference"] == pytest.approx(0.05, abs=1e-3)

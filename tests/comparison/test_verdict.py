@@ -58,8 +58,8 @@ def verdict_on(gains, p=0.5, n_folds=15):
             loss = base[k] - gain + 0.002 * rng.normal()
             scores[one.name] = {"log_loss": loss, "auc": 0.7, "accuracy": 0.7, "seconds": 0.1}
         folds[k] = {"number": k, "n_train": 80, "n_test": 20, "scores": scores}
-    facts = {"gaps_tell": {"p": p}}
-    return judge(candidates, folds, facts, SETTINGS, (), pd.DataFrame({"a": [1.0]}))
+    facts = {"gaps_tell": {"p": p}, "columns": []}
+    return judge(candidates, folds, facts, SETTINGS, ())
 
 
 @pytest.mark.parametrize(
@@ -105,18 +105,12 @@ def test_fewer_folds_are_not_complete_and_one_has_no_verdict():
 # ------------------------------------------------------------------------- whole comparisons
 
 
-def test_gaps_that_tell_give_indicators_and_others_give_means():
-    telling = compare(*gappy_table(3, n_rows=300, of_label=2.0))
-    assert telling.recommendation["kind"] == "indicators"
-    assert "indicators" in telling.verdict
-    assert compare(*gappy_table()).recommendation["kind"] == "keep"
-
-
 def test_everything_is_plain_json_with_the_documented_keys():
     found = compare(*gappy_table(), permuted=True)
     document = json.loads(found.to_json(), parse_constant=pytest.fail)
     assert {"verdict", "recommendation", "table", "facts", "settings", "complete"} <= {*document}
     assert document["complete"] is True
+    assert document["recommendation"]["kind"] == "keep"
     assert document["settings"]["data_sha256"] == found.settings["data_sha256"]
     assert list(found.table.index) == ["means, linear", "means+indicators, linear"]
     assert found.verdict in found.to_markdown()
@@ -168,10 +162,17 @@ def test_labels_by_name_gaps_in_labels_rare_classes_and_identifiers_are_named():
 
 def test_a_large_table_is_sampled_with_a_warning():
     X, y = gappy_table(n_rows=200)
-    with pytest.warns(kernimpute.TableWarning, match="100 of 200 rows .* max_rows=100"):
-        assert compare(X, y, max_rows=100).facts["n_rows"] == 100
-    groups = np.repeat(np.arange(40), 5)
-    with pytest.warns(kernimpute.TableWarning, match="100 of 200 rows"):
+    y[:11] = "rare"
+    with pytest.warns(kernimpute.TableWarning) as caught:
+        found = compare(X, y, max_rows=100)
+    said = " | ".join(str(one.message) for one in caught)
+    assert "100 of 200 rows are compared, drawn at random: max_rows=100" in said
+    # Of eleven rows few are drawn.
+    assert "classes of fewer than 10 rows are left out" in said
+    assert [*found.facts["classes"]] == ["no", "yes"]
+    # The largest group is above the limit.
+    groups = np.maximum(0, np.arange(200) - 109)
+    with pytest.warns(kernimpute.TableWarning, match="90 of 200 rows"):
         assert compare(X, y, max_rows=100, groups=groups).settings["grouped"]
 
 
@@ -205,14 +206,6 @@ def test_a_time_limit_ends_with_what_is_finished(n_jobs):
     assert found.recommendation["kind"] == "incomplete"
 
 
-def test_an_interrupt_is_the_callers():
-    def interrupt(found):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compare(*gappy_table(), callback=interrupt)
-
-
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
@@ -221,6 +214,8 @@ def test_an_interrupt_is_the_callers():
         ({"y": ["yes"] * 120}, ValueError, "must hold at least two classes"),
         ({"y": ["yes"] * 115 + ["no"] * 5}, ValueError, "two classes of at least 10 rows. Got 1"),
         ({"groups": [1, 2]}, ValueError, "'groups' parameter .* of length 120"),
+        ({"groups": [1] * 120}, ValueError, "'folds' .* at most 1, the number of groups. Got 3"),
+        ({"folds": 61}, ValueError, "'folds' .* must be at most 60, half of the rows. Got 61"),
         ({"folds": 1}, ValueError, "'folds' parameter of compare must be an int in .2, inf"),
         ({"margin": -1}, ValueError, "'margin' parameter"),
         ({"time_limit": 0}, ValueError, "'time_limit' parameter"),
@@ -240,20 +235,14 @@ def test_another_comparison_is_not_resumed():
     part = compare(X, y, callback=lambda found: True)
     with pytest.raises(ValueError, match="'resume' .* Got another seed instead"):
         compare(X, y, resume=part, random_state=1)
-    with pytest.raises(ValueError, match="Got another data_sha256 instead"):
-        compare(X.fillna(0.0), y, resume=part)
+    for X_or_groups in ({"X": X.fillna(0.0)}, {"groups": np.arange(120)}):
+        with pytest.raises(ValueError, match="Got another data_sha256 instead"):
+            compare(**{"X": X, "y": y, "resume": part} | X_or_groups)
 
 
 def test_the_simplest_candidate_must_run():
+    broken = [Candidate("means, linear", LogisticRegression(), "means", "linear")]
+    scores = {"means, linear": {"error": "ValueError: x"}}
+    folds = {k: {"number": k, "n_train": 8, "n_test": 2, "scores": scores} for k in range(2)}
     with pytest.raises(ValueError, match="The simplest candidate failed. ValueError"):
-        broken = [Candidate("means, linear", LogisticRegression(), "means", "linear")]
-        folds = {
-            k: {
-                "number": k,
-                "n_train": 8,
-                "n_test": 2,
-                "scores": {"means, linear": {"error": "ValueError: x"}},
-            }
-            for k in range(2)
-        }
-        judge(broken, folds, {"gaps_tell": {"p": None}}, SETTINGS, (), pd.DataFrame({"a": [1.0]}))
+        judge(broken, folds, {"columns": []}, SETTINGS, ())

@@ -36,14 +36,11 @@ def related_rows(n_samples=60, n_features=4, share=0.25, seed=0, n_classes=2):
     return amputed(X, share, generator), y
 
 
-def noisy_target(X, generator):
-    return 3.0 * X[:, 0] - 2.0 * X[:, 1] ** 2 + 0.3 * generator.normal(size=len(X))
-
-
 def regression_rows(n_samples=60, n_features=4, share=0.25, seed=0):
     generator = np.random.default_rng(seed)
     X = generator.random((n_samples, n_features))
-    y = 50.0 + 20.0 * noisy_target(X, generator)
+    noisy = 3.0 * X[:, 0] - 2.0 * X[:, 1] ** 2 + 0.3 * generator.normal(size=n_samples)
+    y = 50.0 + 20.0 * noisy
     return amputed(X, share, generator), y
 
 

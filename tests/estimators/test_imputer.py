@@ -85,11 +85,6 @@ def fill_training(imputer, X, y):
     return features(clone(imputer).fit_transform(X, y), X)
 
 
-def fill_new(imputer, X, y, X_new):
-    """Return new rows as a fresh copy of the imputer, fitted on X, fills them."""
-    return features(clone(imputer).fit(X, y).transform(X_new), X_new)
-
-
 def fill_both(imputer, X, y, X_new):
     """Return training and new rows as one fresh copy of the imputer fills them."""
     fitted = clone(imputer)
@@ -161,7 +156,7 @@ def fitting_twice_gives_the_same_and_leaves_the_global_generators_alone(imputer)
     fitted = clone(imputer)
     first = fitted.fit_transform(X, y), fitted.transform(X_new)
     second = fitted.fit_transform(X, y), fitted.transform(X_new)
-    other = fill_training(imputer, X, y), fill_new(imputer, X, y, X_new)
+    other = fill_both(imputer, X, y, X_new)
     for once, twice, elsewhere in zip(first, second, other, strict=True):
         assert same_bits(once, twice)
         assert same_bits(features(once, X), elsewhere)

@@ -13,7 +13,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -88,20 +87,17 @@ def candidates_of(
 
     `n_categories` counts the table's columns of categories; `methods` names some candidates.
     """
-    # To stop early takes a tenth of the rows, with a row of each class.
-    boosting = _boosting(task, seed, stops_early=n_rows >= 20 * n_classes)
-    chosen = list(FILLINGS + LEARNERS + WHOLE if methods is None else methods)
+    known = FILLINGS + LEARNERS + WHOLE
+    chosen = list(known if methods is None else methods)
     for name in chosen:
-        if name not in FILLINGS + LEARNERS + WHOLE:
-            must_be = "made of " + ", ".join(map(repr, FILLINGS + LEARNERS + WHOLE))
+        if name not in known:
+            must_be = "made of " + ", ".join(map(repr, known))
             raise ValueError(refusal("compare", "methods", must_be, name))
-    for name, estimator in own.items():
-        needed = "predict_proba" if task == "classification" else "predict"
+    needed = "predict_proba" if task == "classification" else "predict"
+    for estimator in own.values():
         if not (hasattr(estimator, "fit") and hasattr(estimator, needed)):
             must_be = f"made of estimators with fit and {needed}"
             raise ValueError(refusal("compare", "candidates", must_be, estimator))
-        if name in FILLINGS + LEARNERS + WHOLE:
-            raise ValueError(refusal("compare", "candidates", "named otherwise", name))
     cautions = []
     slow = [name for name in ("svm", "guided") if name in chosen]
     if n_rows > MOST_ROWS_OF_KERNELS and slow:
@@ -115,52 +111,39 @@ def candidates_of(
             chosen.remove(package)
             if methods is not None:
                 cautions.append(f"{package} left out, because it is not installed")
-    fillings = [name for name in FILLINGS if name in chosen or name == BASELINE]
-    learners = [name for name in LEARNERS if name in chosen or name == LEARNERS[0]]
-    if methods is not None and not set(LEARNERS) & set(chosen):
-        learners = [LEARNERS[0]]
-    pairs = [
+    # To stop early takes a tenth of the rows, with a row of each class.
+    how: dict[str, Any] = {"n_categories": n_categories, "stops_early": n_rows >= 20 * n_classes}
+    candidates = [
         Candidate(
             f"{filling}, {learner}",
             make_pipeline(
-                make_filling(filling, task, seed),
-                clone(boosting) if learner == "boosting" else make_learner(learner, task),
+                *make_filling(filling, task, seed), make_model(learner, task, seed, **how)
             ),
             filling,
             learner,
         )
-        for learner in learners
-        for filling in fillings
+        for learner in LEARNERS
+        if learner in chosen or learner == LEARNERS[0]
+        for filling in FILLINGS
+        if filling in chosen or filling == BASELINE
     ]
-    whole = [
-        Candidate(
-            name,
-            boosting if name == "unfilled" else make_whole(name, task, n_categories, seed),
-        )
-        for name in WHOLE
-        if name in chosen
-    ]
-    return [
-        *pairs,
-        *whole,
-        *(Candidate(name, estimator, is_own=True) for name, estimator in own.items()),
-    ], cautions
+    whole = [name for name in WHOLE if name in chosen]
+    candidates += [Candidate(name, make_model(name, task, seed, **how)) for name in whole]
+    for name in own:
+        if name in known or name in [one.name for one in candidates]:
+            raise ValueError(refusal("compare", "candidates", "named otherwise", name))
+    candidates += [Candidate(name, estimator, is_own=True) for name, estimator in own.items()]
+    return candidates, cautions
 
 
-# ------------------------------------------------------------------------- fillings
-
-
-def _coding(numbers: Any, categories: Any) -> ColumnTransformer:
+def coding(numbers: Any, categories: Any) -> ColumnTransformer:
     """Return what makes a matrix of a table: standardised numbers, then indicators."""
     encoder = OneHotEncoder(handle_unknown="ignore", max_categories=50, sparse_output=False)
+    texts = make_pipeline(categories, encoder)
     return ColumnTransformer(
         [
             ("numbers", numbers, make_column_selector(dtype_include="number")),
-            (
-                "categories",
-                make_pipeline(categories, encoder),
-                make_column_selector(dtype_exclude=["number", "bool"]),
-            ),
+            ("categories", texts, make_column_selector(dtype_exclude=["number", "bool"])),
             # Indicators of gaps.
             ("booleans", "passthrough", make_column_selector(dtype_include="bool")),
         ]
@@ -170,64 +153,45 @@ def _coding(numbers: Any, categories: Any) -> ColumnTransformer:
 def make_filling(name: str, task: Task, seed: int) -> Pipeline:
     """Return the estimator that fills a table and codes it as a matrix."""
     modes = SimpleImputer(strategy="most_frequent")
-    with_means = _coding(make_pipeline(SimpleImputer(), StandardScaler()), modes)
-    scaled = _coding(StandardScaler(), modes)
-    if name == "means":
-        return make_pipeline(with_means)
-    if name == "means+indicators":
-        # A gap among categories becomes a category, which says as much as an indicator.
-        numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
-        return make_pipeline(
-            _coding(numbers, SimpleImputer(strategy="constant", fill_value="missing"))
-        )
-    if name == "knn":
-        return make_pipeline(scaled, KNNImputer())
-    if name == "iterative":
-        return make_pipeline(scaled, IterativeImputer(random_state=seed))
+    # A gap among categories becomes a category, which says as much as an indicator.
+    named = SimpleImputer(strategy="constant", fill_value="missing")
+    with_means = coding(make_pipeline(SimpleImputer(), StandardScaler()), modes)
+    with_indicators = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    scaled = coding(StandardScaler(), modes)
     # The joint normal fills every column; means are for those in which nothing is observed.
-    own = {
-        "joint": KernelImputer(),
-        "joint+indicators": KernelImputer(add_indicator=True),
-        "guided": KernelImputer(guidance="direct", task=task),
+    steps: dict[str, tuple[Any, ...]] = {
+        "means": (with_means,),
+        "means+indicators": (coding(with_indicators, named),),
+        "knn": (scaled, KNNImputer()),
+        "iterative": (scaled, IterativeImputer(random_state=seed)),
+        "joint": (KernelImputer(), with_means),
+        "joint+indicators": (KernelImputer(add_indicator=True), with_means),
+        "guided": (KernelImputer(guidance="direct", task=task), with_means),
     }
-    return make_pipeline(own[name], with_means)
+    return make_pipeline(*steps[name])
 
 
-# ------------------------------------------------------------------------- learners
-
-
-def make_learner(name: str, task: Task) -> Any:
-    """Return the estimator that predicts from a matrix, tuned by cross-validation inside."""
-    if task == "regression":
-        if name == "linear":
-            return RidgeCV(alphas=[0.01, 0.1, 1.0, 10.0, 100.0, 1000.0])
-        grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}
-        return TransformedTargetRegressor(
-            GridSearchCV(SVR(), grid, cv=3), transformer=StandardScaler()
-        )
+def make_model(name: str, task: Task, seed: int, *, n_categories: int, stops_early: bool) -> Any:
+    """Return a learner, tuned by cross-validation inside, or what takes a table with its gaps."""
+    is_classes = task == "classification"
+    if name == "linear" and is_classes:
+        strengths = {"C": [0.003, 0.03, 0.3, 3.0, 30.0]}
+        logistic = LogisticRegression(max_iter=1000)
+        return GridSearchCV(logistic, strengths, scoring="neg_log_loss", cv=3)
     if name == "linear":
-        return GridSearchCV(
-            LogisticRegression(max_iter=1000),
-            {"C": [0.003, 0.03, 0.3, 3.0, 30.0]},
-            scoring="neg_log_loss",
-            cv=3,
-        )
-    machine = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}, cv=3)
-    return CalibratedClassifierCV(machine, cv=3)
-
-
-def _boosting(task: Task, seed: int, *, stops_early: bool) -> Any:
-    """Return boosted trees, as many as a tenth of the rows says, or of few rows fifty."""
-    is_classes = task == "classification"
-    make = HistGradientBoostingClassifier if is_classes else HistGradientBoostingRegressor
-    if not stops_early:
+        return RidgeCV(alphas=[0.01, 0.1, 1.0, 10.0, 100.0, 1000.0])
+    if name == "svm" and is_classes:
+        machine = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}, cv=3)
+        return CalibratedClassifierCV(machine, cv=3)
+    if name == "svm":
+        grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}
+        machine = GridSearchCV(SVR(), grid, cv=3)
+        return TransformedTargetRegressor(machine, transformer=StandardScaler())
+    if name in ("boosting", "unfilled"):
+        make = HistGradientBoostingClassifier if is_classes else HistGradientBoostingRegressor
+        if stops_early:
+            return make(early_stopping=True, learning_rate=0.05, max_iter=300, random_state=seed)
         return make(early_stopping=False, learning_rate=0.05, max_iter=50)
-    return make(early_stopping=True, learning_rate=0.05, max_iter=300, random_state=seed)
-
-
-def make_whole(name: str, task: Task, n_categories: int, seed: int) -> Any:
-    """Return the estimator that takes a table with its gaps."""
-    is_classes = task == "classification"
     if name == "kernimpute":
         return KernelImputationClassifier() if is_classes else KernelImputationRegressor()
     package = import_module(name)
@@ -262,42 +226,36 @@ def python_of(estimator: Any) -> str:
 
 def _call(value: Any, imports: dict[str, set[str]], depth: int) -> str:
     """Return a value as Python, indented, with the parameters that differ from their defaults."""
-    open_, close, parts = "", "", []
-    if isinstance(value, (list, tuple)):
-        open_, close = ("[", "]") if isinstance(value, list) else ("(", ")")
-        parts = [_call(one, imports, depth + 1) for one in value]
-        close = "," + close if isinstance(value, tuple) and len(value) == 1 else close
+
+    def inner(one: Any) -> str:
+        return _call(one, imports, depth + 1)
+
+    if isinstance(value, list):
+        open_, close, parts = "[", "]", [inner(one) for one in value]
+    elif isinstance(value, tuple):
+        # A tuple of one needs its comma.
+        close = ",)" if len(value) == 1 else ")"
+        open_, parts = "(", [inner(one) for one in value]
     elif isinstance(value, dict):
-        open_, close = "{", "}"
-        parts = [f"{key!r}: {_call(one, imports, depth + 1)}" for key, one in value.items()]
+        open_, close, parts = "{", "}", [f"{key!r}: {inner(one)}" for key, one in value.items()]
     elif isinstance(value, Pipeline):
         imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
-        open_, close = "make_pipeline(", ")"
-        parts = [_call(step, imports, depth + 1) for step in _flat_steps(value)]
+        open_, close, parts = "make_pipeline(", ")", [inner(step) for _, step in value.steps]
     elif hasattr(value, "get_params") or isinstance(value, make_column_selector):
         kind = type(value)
         imports.setdefault(kind.__module__.partition("._")[0], set()).add(kind.__name__)
-        open_, close = f"{kind.__name__}(", ")"
+        open_, close, parts = f"{kind.__name__}(", ")", []
         given = value.get_params(deep=False) if hasattr(value, "get_params") else vars(value)
         signature = inspect.signature(kind.__init__).parameters
         for name, own in given.items():
             # What some estimators take by keyword only, without a name, is None by default.
             default = signature[name].default if name in signature else None
             if own is not default and not (type(own) is type(default) and own == default):
-                parts.append(f"{name}={_call(own, imports, depth + 1)}")
+                parts.append(f"{name}={inner(own)}")
     else:
         return repr(value)
     flat = open_ + ", ".join(parts) + close
     if len(flat) + 4 * depth <= 88 and "\n" not in flat:
         return flat
-    inner = "".join(f"\n{'    ' * (depth + 1)}{part}," for part in parts)
-    return f"{open_}{inner}\n{'    ' * depth}{close.lstrip(',')}"
-
-
-def _flat_steps(pipeline: Pipeline) -> list[Any]:
-    """Return the steps of a pipeline, and those of pipelines in it, in order."""
-    return [
-        inner
-        for _, step in pipeline.steps
-        for inner in (_flat_steps(step) if isinstance(step, Pipeline) else [step])
-    ]
+    lines = "".join(f"\n{'    ' * (depth + 1)}{part}," for part in parts)
+    return f"{open_}{lines}\n{'    ' * depth}{close.lstrip(',')}"

@@ -5,15 +5,16 @@ These are facts of the whole table, which the user reads before any candidate is
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import StandardScaler
 
+from kernimpute.comparison.candidates import coding
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import Task
 from kernimpute.estimators._base import disjoint_pairs
@@ -31,20 +32,23 @@ def facts_of(
 ) -> dict[str, Any]:
     """Return the facts of a prepared table: numbers as floats, the rest as categories."""
     gaps = table.isna().to_numpy()
-    labels, counts = np.unique(y, return_counts=True)
+    classes = pd.Series(y if task == "classification" else []).value_counts().sort_index()
     patterns, n_rows = np.unique(gaps, axis=0, return_counts=True)
-    order = np.argsort(-n_rows, kind="stable")[:MOST_PATTERNS]
     quantiles = np.quantile(gaps.sum(axis=1), [0.0, 0.25, 0.5, 0.75, 1.0])
-    numbers = [name for name in table if table[name].dtype.kind == "f"]
+    numbers = table.select_dtypes("number")
+    rare = [
+        {"column": str(name), "category": str(value), "n_rows": int(n)}
+        for name, column in table.drop(columns=numbers.columns).items()
+        for value, n in column.value_counts().items()
+        if 0 < n < RARE
+    ]
     return {
         "n_rows": len(table),
         "n_columns": table.shape[1],
         "n_gaps": int(gaps.sum()),
         "task": task,
-        "classes": {str(label): int(n) for label, n in zip(labels, counts, strict=True)}
-        if task == "classification"
-        else {},
-        "columns": _columns(table, gaps, y, task),
+        "classes": {str(label): int(n) for label, n in classes.items()},
+        "columns": _columns(table, gaps, y, task, has_groups=has_groups),
         "rows": {
             "complete": int((~gaps.any(axis=1)).sum()),
             "empty": int(gaps.all(axis=1).sum()),
@@ -54,16 +58,14 @@ def facts_of(
         },
         "n_patterns": len(patterns),
         "patterns": [
-            {
-                "columns": [str(name) for name in table.columns[patterns[place]]],
-                "n_rows": int(n_rows[place]),
-            }
-            for place in order.tolist()
+            {"columns": [*map(str, table.columns[patterns[place]])], "n_rows": int(n_rows[place])}
+            for place in np.argsort(-n_rows, kind="stable")[:MOST_PATTERNS]
         ],
-        # Rows of one group are alike, so that their labels cannot be exchanged.
         "gaps_tell": {"p": None if has_groups else gaps_tell(table, gaps, y, task, seed)},
-        "identifiers": [str(name) for name in numbers if _is_identifier(table[name])],
-        "rare_categories": _rare_categories(table),
+        "identifiers": [str(name) for name, column in numbers.items() if _counts_rows(column)],
+        "rare_categories": sorted(
+            rare, key=lambda one: (one["n_rows"], one["column"], one["category"])
+        ),
         "disjoint_pairs": disjoint_pairs(~gaps),
         # They may be in the training and the test rows of one fold.
         "n_copies": int(table.duplicated().sum()),
@@ -71,38 +73,34 @@ def facts_of(
 
 
 def _columns(
-    table: pd.DataFrame, gaps: BoolArray, y: NDArray[Any], task: Task
+    table: pd.DataFrame, gaps: BoolArray, y: NDArray[Any], task: Task, *, has_groups: bool
 ) -> list[dict[str, Any]]:
     """Return the gaps of each column, by class, with a test corrected over the columns."""
-    p = np.array([_p_of_column(gaps[:, place], y, task) for place in range(table.shape[1])])
-    tested = ~np.isnan(p)
-    p[tested] = holm(p[tested])
-    rows = []
-    for place, name in enumerate(table.columns):
-        by_class = {}
-        if task == "classification":
-            by_class = {str(label): float(gaps[y == label, place].mean()) for label in np.unique(y)}
-        rows.append(
-            {
-                "column": str(name),
-                "kind": "number" if table[name].dtype.kind == "f" else "category",
-                "n_gaps": int(gaps[:, place].sum()),
-                "share": float(gaps[:, place].mean()),
-                "gaps_by_class": by_class,
-                "p": float(p[place]) if tested[place] else None,
-            }
-        )
-    return rows
+    by_class = pd.DataFrame(gaps).groupby(y).mean()
+    by_class.index = by_class.index.map(str)
+    shares = gaps.mean(axis=0)
+    # Rows of one group are alike, so that their labels cannot be exchanged.
+    tested = [] if has_groups else np.flatnonzero((shares > 0.0) & (shares < 1.0)).tolist()
+    p = holm(np.array([_p_of_column(gaps[:, place], y, task) for place in tested]))
+    p_of_place = dict(zip(tested, p.tolist(), strict=True))
+    return [
+        {
+            "column": str(name),
+            "kind": "number" if table[name].dtype.kind == "f" else "category",
+            "n_gaps": int(gaps[:, place].sum()),
+            "share": float(shares[place]),
+            "gaps_by_class": by_class[place].to_dict() if task == "classification" else {},
+            "p": p_of_place.get(place),
+        }
+        for place, name in enumerate(table.columns)
+    ]
 
 
 def _p_of_column(gap: BoolArray, y: NDArray[Any], task: Task) -> float:
-    """Return the p-value that a column's gaps and the label are independent; NaN without both."""
-    if gap.all() or not gap.any():
-        return np.nan
+    """Return the p-value that a column's gaps and the label are independent."""
     if task == "regression":
         return float(stats.mannwhitneyu(y[gap], y[~gap]).pvalue)
-    counts = pd.crosstab(gap, y).to_numpy()
-    return float(stats.chi2_contingency(counts).pvalue)
+    return float(stats.chi2_contingency(pd.crosstab(gap, y)).pvalue)
 
 
 def holm(p: FloatArray) -> FloatArray:
@@ -127,54 +125,33 @@ def gaps_tell(
     None where no gap tells rows apart.
     """
     gappy = np.unique(gaps[:, gaps.any(axis=0) & ~gaps.all(axis=0)], axis=1)
-    if gappy.shape[1] == 0:
-        return None
     # 1.
     most = max(1, len(y) // 4)
-    known = _basis(_filled_by_means(table), most)
-    label = (
-        pd.get_dummies(pd.Series(y)).to_numpy(dtype=float)
-        if task == "classification"
-        else y.astype(float)[:, None]
-    )
+    code = coding(StandardScaler(), SimpleImputer(strategy="most_frequent"))
+    # A standardised column has its mean at 0.
+    filled = np.nan_to_num(code.fit_transform(table.dropna(axis="columns", how="all")))
+    known = _basis(filled - filled.mean(axis=0), most)
+    label = (pd.get_dummies(y) if task == "classification" else pd.DataFrame(y)).to_numpy(float)
     residual = label - label.mean(axis=0)
     residual -= known @ (known.T @ residual)
     of_gaps = gappy - gappy.mean(axis=0)
     of_gaps = _basis(of_gaps - known @ (known.T @ of_gaps), most)
     if of_gaps.shape[1] == 0:
         return None
+    total = float((residual**2).sum())
+
+    def explained(residual: FloatArray) -> float:
+        left = total - float(((known.T @ residual) ** 2).sum())
+        return float(((of_gaps.T @ residual) ** 2).sum()) / left if left > 0.0 else 0.0
+
     # 2. and 3.
     rng = np.random.default_rng(seed)
-    total = float((residual**2).sum())
-    found = _explained(of_gaps, known, residual, total)
+    found = explained(residual)
     as_large = sum(
-        _explained(of_gaps, known, residual[rng.permutation(len(y))], total) >= found * (1 - 1e-12)
+        explained(residual[rng.permutation(len(y))]) >= found * (1 - 1e-12)
         for _ in range(N_PERMUTATIONS)
     )
     return (1 + as_large) / (1 + N_PERMUTATIONS)
-
-
-def _explained(of_gaps: FloatArray, known: FloatArray, residual: FloatArray, total: float) -> float:
-    """Return the share of a residual that an orthonormal basis explains, beyond what is known."""
-    left = total - float(((known.T @ residual) ** 2).sum())
-    return float(((of_gaps.T @ residual) ** 2).sum()) / left if left > 0.0 else 0.0
-
-
-def _filled_by_means(table: pd.DataFrame) -> FloatArray:
-    """Return standardised columns with gaps at the mean, and indicators of categories, centred."""
-    is_number = [dtype.kind == "f" for dtype in table.dtypes]
-    numbers = table.loc[:, is_number]
-    categories = table.loc[:, [not one for one in is_number]]
-    parts = [np.empty((len(table), 0))]
-    if numbers.shape[1]:
-        parts.append(np.nan_to_num(StandardScaler().fit_transform(numbers.to_numpy())))
-    if categories.shape[1]:
-        encoder = OneHotEncoder(sparse_output=False, max_categories=50)
-        texts = categories.astype(object).where(categories.notna(), None)
-        modes = texts.mode().iloc[0].to_dict()
-        parts.append(encoder.fit_transform(texts.fillna(modes).astype(str)))
-    matrix = np.hstack(parts)
-    return np.asarray(matrix - matrix.mean(axis=0))
 
 
 def _basis(matrix: FloatArray, most: int) -> FloatArray:
@@ -184,23 +161,8 @@ def _basis(matrix: FloatArray, most: int) -> FloatArray:
     return np.asarray(left[:, : min(rank, most)])
 
 
-def _is_identifier(numbers: pd.Series) -> bool:
+def _counts_rows(column: pd.Series) -> bool:
     """Return whether a column of numbers counts rows: whole numbers, no two alike, no gap."""
-    values = numbers.to_numpy()
-    return bool(
-        len(values) > 20
-        and np.isfinite(values).all()
-        and (values == np.rint(values)).all()
-        and np.unique(values).size == len(values)
-    )
-
-
-def _rare_categories(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the categories of few rows, the rarest first."""
-    found: list[tuple[int, Hashable, object]] = []
-    for name in table:
-        if table[name].dtype.kind != "f":
-            counts = table[name].value_counts()
-            found += [(int(n), name, value) for value, n in counts.items() if 0 < n < RARE]
-    found.sort(key=lambda one: (one[0], str(one[1]), str(one[2])))
-    return [{"column": str(name), "category": str(value), "n_rows": n} for n, name, value in found]
+    values = column.to_numpy()
+    is_whole = bool(np.isfinite(values).all() and (values == np.rint(values)).all())
+    return len(values) > 20 and is_whole and column.is_unique

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from kernimpute.comparison.candidates import Candidate
 from kernimpute.comparison.facts import holm
-from kernimpute.core.arrays import BoolArray, FloatArray
+from kernimpute.core.arrays import FloatArray
 from kernimpute.core.checks import Task
 
 LEVEL = 0.05
@@ -31,7 +31,6 @@ SCORES = {
     "regression": ("r2", "mae"),
 }
 """The scores of a fold; the first decides."""
-HIGHER_IS_BETTER = ("auc", "accuracy", "r2")
 HIDDEN = 0.1
 """Share of the observed cells that are hidden to measure the error of the fills."""
 SMALLEST_PROBABILITY = 1e-15
@@ -106,24 +105,24 @@ def _scores_of_all(
     data: Data, y: NDArray[Any], candidates: Sequence[Candidate], fold: Fold
 ) -> dict[str, dict[str, Any]]:
     """Return the scores of every candidate; each filling is fitted once, for all its learners."""
-    scores = {}
-    filled: dict[str, tuple[Any, Any, float] | Exception] = {}
+    scores: dict[str, dict[str, Any]] = {}
+    filled: dict[str, tuple[Any, Any, float]] = {}
     for candidate in candidates:
         start = time.perf_counter()
+        table = data.given if candidate.is_own else data.table
+        train, test, before = table.iloc[fold.train], table.iloc[fold.test], 0.0
+        learner, name = candidate.estimator, candidate.filling
         try:
-            if candidate.filling is None:
-                table = data.given if candidate.is_own else data.table
-                train, test, before = table.iloc[fold.train], table.iloc[fold.test], 0.0
-                learner = clone(candidate.estimator)
-            else:
-                if candidate.filling not in filled:
-                    filled[candidate.filling] = _filled(data, y, candidate, fold)
-                found = filled[candidate.filling]
-                if isinstance(found, Exception):
-                    raise found
-                train, test, before = found
-                learner = clone(candidate.estimator[-1])
+            if name is not None:
+                learner = learner[-1]
+                if name not in filled:
+                    filling = clone(candidate.estimator[:-1])
+                    train = filling.fit_transform(train, y[fold.train])
+                    test = filling.transform(test)
+                    filled[name] = train, test, time.perf_counter() - start
+                train, test, before = filled[name]
                 start = time.perf_counter()
+            learner = clone(learner)
             learner.fit(train, y[fold.train])
             one = _scores(learner, test, y[fold.test], data.task)
             one["seconds"] = before + time.perf_counter() - start
@@ -131,19 +130,6 @@ def _scores_of_all(
             one = {"error": f"{type(error).__name__}: {error}"}
         scores[candidate.name] = one
     return scores
-
-
-def _filled(
-    data: Data, y: NDArray[Any], candidate: Candidate, fold: Fold
-) -> tuple[Any, Any, float] | Exception:
-    """Return the matrices of the training and the test rows, and the seconds that they took."""
-    start = time.perf_counter()
-    try:
-        filling = clone(candidate.estimator[0])
-        train = filling.fit_transform(data.table.iloc[fold.train], y[fold.train])
-        return train, filling.transform(data.table.iloc[fold.test]), time.perf_counter() - start
-    except Exception as error:  # Every learner on this filling fails for this reason.
-        return error
 
 
 def _scores(learner: Any, rows: Any, y: NDArray[Any], task: Task) -> dict[str, Any]:
@@ -184,95 +170,68 @@ def _fill_errors(
     table = data.table.iloc[fold.train].reset_index(drop=True)
     observed = table.notna().to_numpy()
     rng = np.random.default_rng([seed, fold.number])
-    hidden = observed & (rng.random(observed.shape) < HIDDEN)
-    incomplete = table.mask(hidden)
+    hidden = pd.DataFrame(observed & (rng.random(observed.shape) < HIDDEN), columns=table.columns)
+    incomplete = table.mask(hidden).dropna(axis="columns", how="all")
+    fillings = {one.filling: one.estimator[:-1] for one in candidates if one.filling is not None}
     errors: dict[str, dict[str, float]] = {}
-    for candidate in candidates:
-        name = candidate.filling
-        if name is None or name in errors or name.endswith("indicators"):
-            continue
-        filling = clone(candidate.estimator[0])
-        try:
-            matrix = filling.fit_transform(incomplete, data.y[fold.train])
-            errors[name] = _errors_by_column(filling, matrix, table, incomplete, hidden)
-        except Exception:  # The scores of this candidate carry the reason.
-            errors[name] = {}
+    for name, filling in fillings.items():
+        if not name.endswith("indicators"):
+            try:
+                filled = _filled_table(clone(filling), incomplete, data.y[fold.train])
+            except Exception:  # The scores of this candidate carry the reason.
+                errors[name] = {}
+                continue
+            found = {one: _error(filled[one], table[one], hidden[one]) for one in filled}
+            errors[name] = {str(one): error for one, error in found.items() if error is not None}
     return errors
 
 
-def _errors_by_column(
-    filling: Pipeline,
-    matrix: FloatArray,
-    table: pd.DataFrame,
-    incomplete: pd.DataFrame,
-    hidden: BoolArray,
-) -> dict[str, float]:
-    """Return the errors in the columns of a filled matrix: numbers first, then indicators."""
+def _filled_table(filling: Pipeline, incomplete: pd.DataFrame, y: NDArray[Any]) -> pd.DataFrame:
+    """Return a table with its fills, which are read from the coded matrix."""
+    matrix = filling.fit_transform(incomplete, y)
     coding = next(step for _, step in filling.steps if isinstance(step, ColumnTransformer))
-    has_values = incomplete.notna().any().to_numpy()
-    is_number = np.array([dtype.kind == "f" for dtype in table.dtypes])
-    numbers = np.flatnonzero(is_number & has_values)
-    errors = {}
-    if numbers.size:
-        scaler = coding.named_transformers_["numbers"]
-        scaler = scaler[-1] if isinstance(scaler, Pipeline) else scaler
-        # Where imputers leave columns without values out, the scaler may still have them.
-        places = slice(None) if scaler.mean_.size == numbers.size else has_values[is_number]
-        filled = matrix[:, : numbers.size] * scaler.scale_[places] + scaler.mean_[places]
-        for place, own in zip(numbers.tolist(), filled.T, strict=True):
-            cells, name = hidden[:, place], table.columns[place]
-            spread = float(table.iloc[:, place].std())
-            if cells.any() and spread > 0.0:
-                left = own[cells] - table.iloc[:, place].to_numpy()[cells]
-                errors[str(name)] = float(np.sqrt((left**2).mean()) / spread)
-    categories = np.flatnonzero(~is_number & has_values)
-    if categories.size:
-        encoder = coding.named_transformers_["categories"][-1]
-        width = len(encoder.get_feature_names_out())
-        values = encoder.inverse_transform(matrix[:, numbers.size : numbers.size + width])
-        for place, own in zip(categories.tolist(), values.T, strict=True):
-            cells = hidden[:, place]
-            if cells.any():
-                truth = table.iloc[:, place].astype(object).to_numpy()[cells]
-                errors[str(table.columns[place])] = float((own[cells] != truth).mean())
-    return errors
+    kinds = {"numbers": incomplete.select_dtypes("number")}
+    kinds["categories"] = incomplete.drop(columns=kinds["numbers"])
+    filled = []
+    for kind, part in kinds.items():
+        if part.shape[1]:
+            coder = coding.named_transformers_[kind]
+            coder = coder[-1] if isinstance(coder, Pipeline) else coder
+            values = coder.inverse_transform(matrix[:, coding.output_indices_[kind]])
+            filled.append(pd.DataFrame(values, columns=part.columns))
+    return pd.concat(filled, axis=1)[incomplete.columns]
 
 
-def mean_fill_errors(folds: Sequence[dict[str, Any]], table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the errors of the fills by column, averaged over folds."""
-    rows = []
-    for name in table.columns:
-        found: dict[str, list[float]] = {}
-        for fold in folds:
-            for filling, errors in fold.get("fill_errors", {}).items():
-                if str(name) in errors:
-                    found.setdefault(filling, []).append(errors[str(name)])
-        if found:
-            is_number = table[name].dtype.kind == "f"
-            rows.append(
-                {
-                    "column": str(name),
-                    "unit": "standard deviations" if is_number else "share wrong",
-                    **{filling: float(np.mean(values)) for filling, values in found.items()},
-                }
-            )
-    return rows
+def _error(filled: pd.Series, truth: pd.Series, hidden: pd.Series) -> float | None:
+    """Return the error of a column's fills in its hidden cells; None where it has no measure."""
+    own, known = filled[hidden].to_numpy(), truth[hidden].to_numpy()
+    if not len(known):
+        return None
+    if truth.dtype.kind != "f":
+        return float((own != known).mean())
+    spread = float(truth.std())
+    return float(np.sqrt(((own - known) ** 2).mean()) / spread) if spread > 0.0 else None
+
+
+def mean_fill_errors(
+    folds: Sequence[dict[str, Any]], columns: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the errors of the fills in the facts' columns, averaged over folds."""
+    found = [pd.DataFrame(fold.get("fill_errors", {}), dtype=float) for fold in folds]
+    means = pd.concat(found).groupby(level=0).mean() if found else pd.DataFrame()
+    units = {"number": "standard deviations", "category": "share wrong"}
+    return [
+        {"column": one["column"], "unit": units[one["kind"]]}
+        | means.loc[one["column"]].dropna().to_dict()
+        for one in columns
+        if one["column"] in means.index
+    ]
 
 
 # ------------------------------------------------------------------------- tests
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A mean difference of scores between two candidates over folds; positive is better."""
-
-    mean: float
-    lower: float
-    upper: float
-    p: float
-
-
-def corrected_difference(differences: FloatArray, test_to_train: float) -> Difference:
+def corrected_difference(differences: FloatArray, test_to_train: float) -> dict[str, float]:
     """Return the mean difference over J folds, with its interval and p-value.
 
     Training rows of the folds overlap, so the variance of the mean is (1/J + n_test/n_train) times
@@ -282,17 +241,35 @@ def corrected_difference(differences: FloatArray, test_to_train: float) -> Diffe
     n = differences.size
     mean = float(differences.mean())
     error = float(np.sqrt(differences.var(ddof=1) * (1.0 / n + test_to_train)))
-    if error <= 1e-12:
-        return Difference(mean, mean, mean, 1.0 if abs(mean) <= 1e-12 else 0.0)
-    width = error * float(stats.t.ppf(1.0 - LEVEL / 2.0, n - 1))
-    p = float(2.0 * stats.t.sf(abs(mean) / error, n - 1))
-    return Difference(mean, mean - width, mean + width, p)
+    width, p = 0.0, 1.0 if abs(mean) <= 1e-12 else 0.0
+    if error > 1e-12:
+        width = error * float(stats.t.ppf(1.0 - LEVEL / 2.0, n - 1))
+        p = float(2.0 * stats.t.sf(abs(mean) / error, n - 1))
+    return {"difference": mean, "lower": mean - width, "upper": mean + width, "p": p}
 
 
-def scores_by_fold(folds: Sequence[dict[str, Any]], name: str, score: str) -> FloatArray:
-    """Return a candidate's score in each fold, NaN where it has none."""
-    values = (fold["scores"].get(name, {}).get(score) for fold in folds)
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
+def gains_by_fold(
+    folds: Sequence[dict[str, Any]], name: str, score: str, labels: str = "scores"
+) -> FloatArray:
+    """Return a candidate's score in each fold, the loss negated, NaN where it has none."""
+    values = np.array([fold[labels].get(name, {}).get(score) for fold in folds], dtype=float)
+    return -values if score == "log_loss" else values
+
+
+def _tests(
+    folds: Sequence[dict[str, Any]], differences: Mapping[Any, FloatArray]
+) -> Iterator[tuple[Any, dict[str, float]]]:
+    """Yield the tests of differences by fold, with p-values corrected by Holm over all."""
+    ratio = float(np.mean([fold["n_test"] / fold["n_train"] for fold in folds]))
+    tests = {
+        key: corrected_difference(values, ratio)
+        for key, values in differences.items()
+        # A candidate that failed in a fold is not judged by the others.
+        if not np.isnan(values).any()
+    }
+    corrected = holm(np.array([test["p"] for test in tests.values()]))
+    for (key, test), p in zip(tests.items(), corrected.tolist(), strict=True):
+        yield key, test | {"p_holm": p}
 
 
 def compared(
@@ -307,50 +284,28 @@ def compared(
     difference beyond the margin, "equivalent" where the whole interval lies inside the margin, and
     else "undecided".
     """
-    sign = 1.0 if primary in HIGHER_IS_BETTER else -1.0
-    ratio = float(np.mean([fold["n_test"] / fold["n_train"] for fold in folds]))
-    tests: list[tuple[str, str, Difference]] = []
-    for name, against in pairs:
-        own = scores_by_fold(folds, name, primary) - scores_by_fold(folds, against, primary)
-        # A candidate that failed in a fold is not judged by the others.
-        if not np.isnan(own).any():
-            tests.append((name, against, corrected_difference(sign * own, ratio)))
-    p = holm(np.array([test.p for *_, test in tests]))
-    return [
-        {
-            "candidate": name,
-            "against": against,
-            "difference": test.mean,
-            "lower": test.lower,
-            "upper": test.upper,
-            "p": test.p,
-            "p_holm": float(p_holm),
-            "finding": _finding(test, float(p_holm), margin),
-        }
-        for (name, against, test), p_holm in zip(tests, p, strict=True)
-    ]
-
-
-def _finding(test: Difference, p_holm: float, margin: float) -> str:
-    """Return what a test found."""
-    if p_holm < LEVEL and abs(test.mean) > margin:
-        return "better" if test.mean > 0.0 else "worse"
-    return "equivalent" if max(abs(test.lower), abs(test.upper)) <= margin else "undecided"
-
-
-def beyond_chance(
-    folds: Sequence[dict[str, Any]], names: Sequence[str], task: Task
-) -> Iterator[str]:
-    """Yield the candidates whose scores with permuted labels are better than chance."""
-    score, chance = ("auc", 0.5) if task == "classification" else ("r2", 0.0)
-    ratio = float(np.mean([fold["n_test"] / fold["n_train"] for fold in folds]))
+    differences = {
+        (name, against): gains_by_fold(folds, name, primary)
+        - gains_by_fold(folds, against, primary)
+        for name, against in pairs
+    }
     found = []
-    for name in names:
-        values = [fold["permuted"].get(name, {}).get(score) for fold in folds]
-        own = np.array([value for value in values if value is not None], dtype=float)
-        if own.size == len(folds):
-            found.append((name, corrected_difference(own - chance, ratio)))
-    p = holm(np.array([test.p for _, test in found]))
-    for (name, test), p_holm in zip(found, p, strict=True):
-        if test.mean > 0.0 and p_holm < LEVEL:
-            yield name
+    for (name, against), test in _tests(folds, differences):
+        if test["p_holm"] < LEVEL and abs(test["difference"]) > margin:
+            finding = "better" if test["difference"] > 0.0 else "worse"
+        else:
+            is_inside = max(abs(test["lower"]), abs(test["upper"])) <= margin
+            finding = "equivalent" if is_inside else "undecided"
+        found.append({"candidate": name, "against": against, **test, "finding": finding})
+    return found
+
+
+def beyond_chance(folds: Sequence[dict[str, Any]], names: Sequence[str], task: Task) -> list[str]:
+    """Return the candidates whose scores with permuted labels are better than chance."""
+    score, chance = ("auc", 0.5) if task == "classification" else ("r2", 0.0)
+    gains = {name: gains_by_fold(folds, name, score, "permuted") - chance for name in names}
+    return [
+        name
+        for name, test in _tests(folds, gains)
+        if test["difference"] > 0.0 and test["p_holm"] < LEVEL
+    ]

@@ -28,7 +28,7 @@ import joblib
 import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kernimpute.comparison.candidates import (
     BASELINE,
@@ -40,16 +40,15 @@ from kernimpute.comparison.candidates import (
 )
 from kernimpute.comparison.facts import facts_of
 from kernimpute.comparison.judging import (
-    HIGHER_IS_BETTER,
     SCORES,
     Data,
     Fold,
     beyond_chance,
     compared,
+    gains_by_fold,
     make_folds,
     mean_fill_errors,
     run_fold,
-    scores_by_fold,
 )
 from kernimpute.core.checks import (
     check_choice,
@@ -73,6 +72,7 @@ FEWEST_FOLDS = 2
 """Finished folds that a verdict needs."""
 _SAME = ("task", "folds", "repeats", "seed", "candidates", "permuted", "data_sha256", "versions")
 """The settings in which a resumed comparison must agree."""
+_RECOMMENDED = ("candidate", "filling", "learner", "code", "command")
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,13 @@ class Comparison:
         One sentence: what to use, and why.
     recommendation : dict
         ``kind`` ("keep", "use", "indicators" or "incomplete"), ``candidate``, ``filling``,
-        ``learner``, ``code`` (Python that makes the estimator; None where it cannot be printed)
-        and ``command`` (of the command line; None where there is none).
+        ``learner``, ``code`` (Python that makes the estimator) and ``command``; None without one.
     rows : list of dict
-        One for each candidate: mean scores; difference to the simplest candidate in the first
-        score, positive where better, with its 95 % interval; seconds a fold.
+        One a candidate: mean scores, seconds a fold, and the difference to the simplest candidate
+        in the first score, positive where better, with its 95 % interval.
     effects : list of dict
-        The tests behind the verdict. "learner": each learner on means, and each candidate that
-        needs no filling, against the simplest candidate. "filling": each filling against means
-        under one learner. P-values are corrected by Holm within each question.
+        The tests behind the verdict, corrected by Holm within each question. "learner": against the
+        simplest candidate. "filling": each filling against means under one learner.
     facts : dict
         Gaps by column, row and class, their patterns, and whether they tell of the label.
     settings : dict
@@ -122,63 +120,40 @@ class Comparison:
         return pd.DataFrame(self.rows).set_index("candidate")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values.
-
-        Returns
-        -------
-        dict
-            With the keys ``verdict``, ``recommendation``, ``table``, ``effects``, ``facts``,
-            ``settings``, ``cautions``, ``folds`` and ``complete``.
-        """
+        """Return everything as plain Python values: the fields, with ``rows`` as ``table``."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         plain: dict[str, Any] = _plain(values | {"table": values.pop("rows")})
         return plain
 
     def to_json(self) -> str:
-        """Return `to_dict` as JSON.
-
-        Returns
-        -------
-        str
-            JSON; `compare` takes a file that holds it as ``resume``.
-        """
+        """Return `to_dict` as JSON, which `compare` takes as ``resume`` from a file."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """Return the verdict and the candidates as Markdown.
-
-        Returns
-        -------
-        str
-            The sentence, and a table.
-        """
+        """Return the verdict and the candidates as Markdown: the sentence, and a table."""
         head, *rows = self.cells()
         lines = [head, ["---"] * len(head), *rows]
         return "\n".join([self.verdict, "", *("| " + " | ".join(row) + " |" for row in lines), ""])
 
     def cells(self) -> list[list[str]]:
-        """Return the table as text.
-
-        Returns
-        -------
-        list of list of str
-            The head, then one row a candidate.
-        """
+        """Return the table as texts: the head, then one row a candidate."""
         scores = SCORES[self.settings["task"]]
-        cells = [["candidate", *scores, "difference", "95 % interval", "finding", "seconds"]]
-        for row in self.rows:
-            ends = [_shown(row[one], "+.3f") for one in ("lower", "upper")]
-            cells.append(
-                [
-                    row["candidate"],
-                    *(_shown(row[one], ".3f") for one in scores),
-                    _shown(row["difference"], "+.3f"),
-                    " to ".join(ends) if any(ends) else "",
-                    row["error"] or row["finding"],
-                    _shown(row["seconds"], ".2f"),
-                ]
-            )
-        return cells
+
+        def text(value: float | None, form: str) -> str:
+            return "" if value is None else f"{value:{form}}"
+
+        head = ["candidate", *scores, "difference", "95 % interval", "finding", "seconds"]
+        return [head] + [
+            [
+                row["candidate"],
+                *(text(row[score], ".3f") for score in scores),
+                text(row["difference"], "+.3f"),
+                "" if row["lower"] is None else f"{row['lower']:+.3f} to {row['upper']:+.3f}",
+                row["error"] or row["finding"],
+                text(row["seconds"], ".2f"),
+            ]
+            for row in self.rows
+        ]
 
     def _repr_html_(self) -> str:
         """Show the verdict and the candidates in a notebook."""
@@ -198,26 +173,19 @@ class Comparison:
         -------
         matplotlib Axes
             With one line a candidate; the zone of practical equivalence is shaded.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
-        try:
-            from matplotlib import pyplot
-        except ImportError as error:
-            raise ImportError("plot needs matplotlib: pip install matplotlib.") from error
-        rows = [row for row in self.rows if row["lower"] is not None][::-1]
+        from matplotlib import pyplot
+
+        shown = self.table.dropna(subset="lower")[::-1]
         if ax is None:
-            _, ax = pyplot.subplots(figsize=(7, 1 + 0.28 * len(rows)), layout="constrained")
+            _, ax = pyplot.subplots(figsize=(7, 1 + 0.28 * len(shown)), layout="constrained")
         margin = self.settings["margin"]
         ax.axvspan(-margin, margin, color="0.88")
         ax.axvline(0.0, color="0.5", linewidth=1)
-        for place, row in enumerate(rows):
-            ax.plot([row["lower"], row["upper"]], [place, place], color="C0", linewidth=1)
-            ax.plot(row["difference"], place, "o", color="C0", markersize=4)
-        ax.set_yticks(range(len(rows)), [row["candidate"] for row in rows])
+        places = range(len(shown))
+        ax.plot(shown[["lower", "upper"]].T, [places, places], color="C0", linewidth=1)
+        ax.plot(shown["difference"], places, "o", color="C0", markersize=4)
+        ax.set_yticks(places, shown.index)
         ax.set_xlabel(
             f"gain in {_SCORE_WORDS[self.settings['primary']]} over {self.settings['baseline']}"
         )
@@ -263,14 +231,12 @@ def compare(
     groups : array-like of shape (n_samples,) or None, default=None
         Rows of one group are never parted, such as the visits of one patient.
     methods : sequence of str or None, default=None
-        Which fillings, learners and candidates without filling to compare: "means",
-        "means+indicators", "knn", "iterative", "joint", "joint+indicators", "guided"; "linear"
-        (logistic or ridge regression), "svm", "boosting"; "unfilled" (gradient boosting with its
-        own treatment of gaps), "kernimpute" (its predictor), "catboost", "lightgbm". None takes
-        all that are installed; "means" with "linear" is always there.
+        What to compare. Fillings: "means", "means+indicators", "knn", "iterative", "joint",
+        "joint+indicators", "guided"; learners: "linear", "svm", "boosting"; without filling:
+        "unfilled" (boosting), "kernimpute", "catboost", "lightgbm". None takes all that are
+        installed; "means" with "linear" is always there.
     candidates : mapping of str to estimator or None, default=None
-        Further estimators or pipelines that take X with its gaps, by name. Classifiers need
-        `predict_proba`.
+        Further estimators that take X with its gaps; classifiers need `predict_proba`.
     task : {"auto", "classification", "regression"}, default="auto"
         What the labels are; as in `impute_table`.
     categorical : iterable of hashable, default=()
@@ -349,7 +315,7 @@ def compare(
         check_real("compare", "time_limit", time_limit, 0.0)
     # 1.
     data, cautions = _prepared(X, y, groups, task, categorical, missing_values)
-    data, more = _sampled(data, max_rows, random_state)
+    data, more = _compared_rows(data, max_rows, folds, random_state)
     cautions += more
     n_categories = sum(dtype.kind != "f" for dtype in data.table.dtypes)
     n_classes = np.unique(data.y).size if data.task == "classification" else 1
@@ -370,10 +336,8 @@ def compare(
         "permuted": permuted,
         "n_jobs": n_jobs,
         "data_sha256": _sha256(data),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in _VERSIONS},
-        },
+        "versions": {"python": platform.python_version()}
+        | {one: version(one) for one in _PACKAGES},
     }
     finished = {fold["number"]: fold for fold in _resumed(resume, settings)}
     for caution in cautions:
@@ -384,25 +348,19 @@ def compare(
     )
 
     def found_so_far() -> Comparison:
-        return judge(chosen, finished, facts, settings, tuple(cautions), data.table)
+        return judge(chosen, finished, facts, settings, tuple(cautions))
 
     # 3.
-    jobs = [
-        fold
-        for fold in make_folds(data, folds, repeats, random_state)
-        if fold.number not in finished
-    ]
+    all_folds = make_folds(data, folds, repeats, random_state)
+    jobs = [fold for fold in all_folds if fold.number not in finished]
     end = math.inf if time_limit is None else start + time_limit
-    n_before, begun = len(finished), time.perf_counter()
-    for result in _results(data, chosen, jobs, settings, end):
+    begun = time.perf_counter()
+    for n_done, result in enumerate(_results(data, chosen, jobs, settings, end), start=1):
         finished[result["number"]] = result
         if verbose:
-            each = (time.perf_counter() - begun) / (len(finished) - n_before)
-            left = each * (folds * repeats - len(finished))
-            print(
-                f"compare: fold {len(finished)} of {folds * repeats}, about {left:.0f} s left",
-                file=sys.stderr,
-            )
+            left = (time.perf_counter() - begun) / n_done * (len(jobs) - n_done)
+            said = f"compare: fold {len(finished)} of {len(all_folds)}, about {left:.0f} s left"
+            print(said, file=sys.stderr)
         if callback is not None and callback(found_so_far()):
             break
     # 4.
@@ -412,7 +370,7 @@ def compare(
     return comparison
 
 
-_VERSIONS = ("kernimpute", "numpy", "scipy", "scikit-learn", "pandas")
+_PACKAGES = ("kernimpute", "numpy", "scipy", "scikit-learn", "pandas")
 _SCORE_WORDS = {"log_loss": "log loss", "r2": "R²"}
 
 
@@ -436,11 +394,12 @@ def _prepared(
         label, labels = y, given.pop(y)
     else:
         labels = pd.Series(np.asarray(y) if not isinstance(y, pd.Series) else y.array, name="y")
-    lengths = {"y": len(labels)} | ({} if groups is None else {"groups": len(np.asarray(groups))})
-    for whose, length in lengths.items():
-        if length != len(given):
+    whose_groups = None if groups is None else np.atleast_1d(np.asarray(groups))
+    for whose, own in (("y", labels), ("groups", whose_groups)):
+        if own is not None and len(own) != len(given):
             must_be = f"of length {len(given)}, one for each row of X"
-            raise ValueError(refusal_in_words("compare", whose, must_be, f"{length} values"))
+            got = counted(len(own), "value")
+            raise ValueError(refusal_in_words("compare", whose, must_be, got))
     column = labels.to_frame(label)
     labelled = observed_in_table(column, missing_values)[:, 0]
     read = table_labels(column, labelled, task)
@@ -450,24 +409,10 @@ def _prepared(
     given = given[labelled].reset_index(drop=True)
     table, more = _plain_table(given, categorical, missing_values)
     values = read.values if read.numbers is None else read.numbers
-    own_groups = None if groups is None else pd.factorize(np.asarray(groups)[labelled])[0]
-    data = Data(table, given, values, read.task, own_groups)
-    if read.task == "classification":
-        classes, counts = np.unique(values, return_counts=True)
-        rare = classes[counts < FEWEST_OF_CLASS]
-        if classes.size - rare.size < 2:
-            raise TableError(
-                f"The label column {label!r} must have two classes of at least {FEWEST_OF_CLASS} "
-                f"rows. Got {classes.size - rare.size}."
-            )
-        if rare.size:
-            kept = np.flatnonzero(~np.isin(values, rare))
-            data = _taken(data, kept)
-            more.append(
-                f"classes of fewer than {FEWEST_OF_CLASS} rows are left out, with "
-                f"{counted(len(values) - len(kept), 'row')}: {listed(rare.tolist())}"
-            )
-    return data, cautions + more
+    if whose_groups is not None:
+        # Rows without a group are one group.
+        whose_groups = pd.factorize(whose_groups[labelled], use_na_sentinel=False)[0]
+    return Data(table, given, values, read.task, whose_groups), cautions + more
 
 
 def _plain_table(
@@ -500,36 +445,61 @@ def _plain_table(
     return pd.DataFrame(columns), cautions
 
 
-def _sampled(data: Data, max_rows: int, seed: int) -> tuple[Data, list[str]]:
-    """Return a random sample of a large table, of whole groups if there are any."""
-    n_rows = len(data.y)
-    if n_rows <= max_rows:
-        return data, []
-    groups = np.arange(n_rows) if data.groups is None else data.groups
-    order = np.random.default_rng(seed).permutation(groups.max() + 1)
-    fits = np.cumsum(np.bincount(groups)[order]) <= max_rows
-    rows = np.flatnonzero(np.isin(groups, order[fits]))
-    return _taken(data, rows), [
-        f"{len(rows)} of {n_rows} rows are compared, drawn at random: max_rows={max_rows}"
-    ]
+def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[Data, list[str]]:
+    """Return the rows that are compared, and cautions on those that are left out.
 
-
-def _taken(data: Data, rows: NDArray[Any]) -> Data:
-    """Return some of the rows."""
+    Of a large table they are a random sample, of whole groups if there are any; then rare classes
+    are left out.
+    """
+    cautions = []
+    n_rows, rows = len(data.y), np.arange(len(data.y))
+    if n_rows > max_rows:
+        groups = rows if data.groups is None else data.groups
+        sizes = np.bincount(groups)
+        order = np.random.default_rng(seed).permutation(sizes.size)
+        # A group above the limit would keep all that come after it out.
+        order = order[sizes[order] <= max_rows]
+        fits = np.cumsum(sizes[order]) <= max_rows
+        rows = np.flatnonzero(np.isin(groups, order[fits]))
+        cautions.append(
+            f"{len(rows)} of {n_rows} rows are compared, drawn at random: max_rows={max_rows}"
+        )
+    if data.task == "classification":
+        classes, counts = np.unique(data.y[rows], return_counts=True)
+        rare = classes[counts < FEWEST_OF_CLASS]
+        if classes.size - rare.size < 2:
+            raise TableError(
+                f"The labels must have two classes of at least {FEWEST_OF_CLASS} rows. Got "
+                f"{classes.size - rare.size}."
+            )
+        is_rare = np.isin(data.y[rows], rare)
+        rows = rows[~is_rare]
+        if rare.size:
+            cautions.append(
+                f"classes of fewer than {FEWEST_OF_CLASS} rows are left out, with "
+                f"{counted(int(is_rare.sum()), 'row')}: {listed(rare.tolist())}"
+            )
+    own_groups = None if data.groups is None else data.groups[rows]
+    # R² of a fold needs two rows.
+    most = len(rows) // 2 if own_groups is None else np.unique(own_groups).size
+    if n_folds > most:
+        what = "half of the rows" if own_groups is None else "the number of groups"
+        raise ValueError(refusal("compare", "folds", f"at most {most}, {what}", n_folds))
     return replace(
         data,
+        y=data.y[rows],
+        groups=own_groups,
         table=data.table.iloc[rows].reset_index(drop=True),
         given=data.given.iloc[rows].reset_index(drop=True),
-        y=data.y[rows],
-        groups=None if data.groups is None else data.groups[rows],
-    )
+    ), cautions
 
 
 def _sha256(data: Data) -> str:
-    """Return a hash of the cells and labels that are compared."""
+    """Return a hash of the cells, labels and groups that are compared."""
     rows = pd.util.hash_pandas_object(data.table, index=False).to_numpy()
     labels = pd.util.hash_array(np.asarray(data.y), categorize=True)
-    return hashlib.sha256(rows.tobytes() + labels.tobytes()).hexdigest()
+    groups = np.empty(0) if data.groups is None else data.groups
+    return hashlib.sha256(rows.tobytes() + labels.tobytes() + groups.tobytes()).hexdigest()
 
 
 def _resumed(
@@ -538,21 +508,21 @@ def _resumed(
     """Return the folds of a comparison that did not end; refuse another one's."""
     if resume is None:
         return []
-    if isinstance(resume, Comparison):
-        former = resume.to_dict()
-    else:
-        try:
-            former = json.loads(Path(resume).read_text(encoding="utf-8"))
-            former["folds"], former["settings"]
-        except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
-            must_be = "a file of Comparison.to_json"
-            raise ValueError(refusal("compare", "resume", must_be, str(resume))) from error
-    differ = [name for name in _SAME if former["settings"].get(name) != settings[name]]
+    try:
+        former = (
+            resume.to_dict()
+            if isinstance(resume, Comparison)
+            else json.loads(Path(resume).read_text(encoding="utf-8"))
+        )
+        folds, own = list(former["folds"]), dict(former["settings"])
+    except (ValueError, KeyError, TypeError) as error:
+        must_be = "a file of Comparison.to_json"
+        raise ValueError(refusal("compare", "resume", must_be, str(resume))) from error
+    differ = [name for name in _SAME if own.get(name) != settings[name]]
     if differ:
-        must_be = "of the same table and settings"
-        got = "another " + ", ".join(differ)
+        must_be, got = "of the same table and settings", "another " + ", ".join(differ)
         raise ValueError(refusal_in_words("compare", "resume", must_be, got))
-    return list(former["folds"])
+    return folds
 
 
 def _results(
@@ -596,54 +566,48 @@ def judge(
     facts: dict[str, Any],
     settings: dict[str, Any],
     cautions: tuple[str, ...],
-    table: pd.DataFrame,
 ) -> Comparison:
     """Return the comparison by the folds that are finished."""
     folds = [finished[number] for number in sorted(finished)]
-    facts = facts | {"fill_errors": mean_fill_errors(folds, table)}
     n_folds = settings["folds"] * settings["repeats"]
-    complete = len(folds) == n_folds
     rows = {one.name: _row(one, folds, settings) for one in candidates}
     found = Comparison(
         verdict=f"No verdict yet: {len(folds)} of {n_folds} folds are finished.",
-        recommendation=_recommended("incomplete", None),
+        recommendation={"kind": "incomplete"} | dict.fromkeys(_RECOMMENDED),
         rows=[*rows.values()],
         effects=[],
-        facts=facts,
+        facts=facts | {"fill_errors": mean_fill_errors(folds, facts["columns"])},
         settings=settings,
         folds=folds,
         cautions=cautions,
-        complete=complete,
+        complete=len(folds) == n_folds,
     )
     if len(folds) < FEWEST_FOLDS:
         return found
-    failed = [name for name, row in rows.items() if row["error"]]
-    cautions += tuple(f"{name} failed: {rows[name]['error']}" for name in failed)
-    base = settings["baseline"]
+    failed = {name: row["error"] for name, row in rows.items() if row["error"]}
+    cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
+    base, primary = settings["baseline"], settings["primary"]
     if base in failed:
-        raise TableError(f"The simplest candidate failed. {rows[base]['error']}.")
+        raise TableError(f"The simplest candidate failed. {failed[base]}.")
     choice = _choose(candidates, folds, facts, settings)
-    differences = compared(
-        folds, [(name, base) for name in rows if name != base], settings["primary"], 0.0
-    )
-    for one in differences:
-        rows[one["candidate"]] |= {
-            name: one[name] for name in ("difference", "lower", "upper", "p")
-        }
+    for one in compared(folds, [(name, base) for name in rows if name != base], primary, 0.0):
+        rows[one["candidate"]] |= {key: one[key] for key in ("difference", "lower", "upper", "p")}
     for one in choice.effects:
         if one["against"] == base:
-            rows[one["candidate"]] |= {name: one[name] for name in ("p_holm", "finding")}
-    if settings["permuted"]:
-        cheats = [*beyond_chance(folds, [*rows], settings["task"])]
-        if cheats:
-            cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
+            rows[one["candidate"]] |= {key: one[key] for key in ("p_holm", "finding")}
+    if settings["permuted"] and (cheats := beyond_chance(folds, [*rows], settings["task"])):
+        cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
     sentence = _sentence(choice, facts, settings, rows)
-    if not complete:
+    if not found.complete:
         sentence = f"Not complete, {len(folds)} of {n_folds} folds: {sentence}"
+    used = choice.candidate
+    is_printed = hasattr(used.estimator, "get_params")
+    code = python_of(used.estimator) if is_printed else None
+    what = (used.name, used.filling, used.learner, code, None)
     return replace(
         found,
         verdict=sentence,
-        recommendation=_recommended(choice.kind, choice.candidate),
+        recommendation={"kind": choice.kind} | dict(zip(_RECOMMENDED, what, strict=True)),
         effects=choice.effects,
         cautions=cautions,
     )
@@ -653,21 +617,22 @@ def _row(
     candidate: Candidate, folds: Sequence[dict[str, Any]], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return a candidate's mean scores, without its tests."""
-    own = [fold["scores"].get(candidate.name, {}) for fold in folds]
-    errors = [one["error"] for one in own if "error" in one]
-    scores: dict[str, Any] = {}
+    name = candidate.name
+    own = [fold["scores"].get(name, {}) for fold in folds]
+    error = next((one["error"] for one in own if "error" in one), "")
+    scores: dict[str, float | None] = {}
     for score in (*SCORES[settings["task"]], "seconds"):
         values = [one[score] for one in own if one.get(score) is not None]
-        scores[score] = float(np.mean(values)) if values and not errors else None
+        scores[score] = float(np.mean(values)) if values and not error else None
     return {
-        "candidate": candidate.name,
+        "candidate": name,
         "filling": candidate.filling,
         "learner": candidate.learner,
         **scores,
         **dict.fromkeys(("difference", "lower", "upper", "p", "p_holm")),
-        "finding": "baseline" if candidate.name == settings["baseline"] else "",
+        "finding": "baseline" if name == settings["baseline"] else "",
         "n_folds": len(own),
-        "error": " ".join(errors[0].split()) if errors else "",
+        "error": " ".join(error.split()),
     }
 
 
@@ -677,11 +642,10 @@ class _Choice:
 
     kind: Literal["keep", "use", "indicators"]
     candidate: Candidate
+    under: str  # The learner under which fillings were compared.
     effects: list[dict[str, Any]]
     learner_matters: bool
     filling_matters: bool
-    # The difference that the sentence quotes.
-    reason: dict[str, Any] | None
 
 
 def _choose(
@@ -698,79 +662,47 @@ def _choose(
     4. A candidate that needs no filling is taken where it is better than that pair.
     """
     primary, margin, base = settings["primary"], settings["margin"], settings["baseline"]
-    sign = 1.0 if primary in HIGHER_IS_BETTER else -1.0
     named = {one.name: one for one in candidates}
+    mean = {name: float(gains_by_fold(folds, name, primary).mean()) for name in named}
 
-    def mean(name: str) -> float:
-        return sign * float(scores_by_fold(folds, name, primary).mean())
-
-    def family(question: str, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
-        return [{"question": question} | one for one in compared(folds, pairs, primary, margin)]
+    def tests(question: str, names: list[str], against: str) -> list[dict[str, Any]]:
+        found = compared(folds, [(name, against) for name in names], primary, margin)
+        return [{"question": question} | one for one in found]
 
     # 1.
-    simplest = [one for one in candidates if one.name != base and one.filling in (None, BASELINE)]
-    of_learners = family("learner", [(one.name, base) for one in simplest])
-    better = {one["candidate"] for one in of_learners if one["finding"] == "better"}
+    simple = [one.name for one in candidates if one.filling in (None, BASELINE)]
+    effects = tests("learner", [name for name in simple if name != base], base)
+    better = [one["candidate"] for one in effects if one["finding"] == "better"]
     on_means = [base, *(name for name in better if named[name].filling is not None)]
-    start = named[max(on_means, key=mean)]
-    # 2.
-    others = [
-        one
-        for one in candidates
-        if one.learner == start.learner and one.learner is not None and one.name != start.name
-    ]
-    of_fillings = family("filling", [(one.name, start.name) for one in others])
-    good = {one["candidate"] for one in of_fillings if one["finding"] == "better"}
-    # 3.
+    start = max(on_means, key=mean.__getitem__)
+    under = str(named[start].learner)
+    # 2. and 3.
     p = facts["gaps_tell"]["p"]
     tells = p is not None and p < GAPS_TELL
-    with_indicators = f"{BASELINE}+indicators, {start.learner}"
-    if tells:
-        good |= {
-            one["candidate"]
-            for one in of_fillings
-            if one["candidate"] == with_indicators and one["difference"] > margin
-        }
-    pair = named[max([start.name, *good], key=mean)]
-    # 4.
-    more = margin if pair.name != base else 0.0
-    whole = [
-        name
-        for name in better
-        if named[name].filling is None and mean(name) > mean(pair.name) + more
+    with_indicators = f"{BASELINE}+indicators, {under}"
+    others = [one.name for one in candidates if one.learner == under and one.name != start]
+    of_fillings = tests("filling", others, start)
+    good = [
+        one["candidate"]
+        for one in of_fillings
+        if one["finding"] == "better"
+        or (tells and one["candidate"] == with_indicators and one["difference"] > margin)
     ]
-    chosen = named[max([pair.name, *whole], key=mean)]
+    pair = max([start, *good], key=mean.__getitem__)
+    # 4.
+    least = mean[pair] + (margin if pair != base else 0.0)
+    whole = [name for name in better if named[name].filling is None and mean[name] > least]
+    chosen = named[max([pair, *whole], key=mean.__getitem__)]
     sees_gaps = chosen.filling is None or chosen.filling.endswith("+indicators")
     is_told = tells and with_indicators in good and sees_gaps
-    effects = of_learners + of_fillings
-    reasons = [one for one in effects if one["candidate"] == chosen.name]
     return _Choice(
         "keep" if chosen.name == base else "indicators" if is_told else "use",
         chosen,
-        effects,
+        under,
+        effects + of_fillings,
         learner_matters=bool(better),
         filling_matters=bool(good),
-        reason=reasons[-1] if reasons else None,
     )
-
-
-def _recommended(kind: str, candidate: Candidate | None) -> dict[str, Any]:
-    """Return the recommendation, with Python that makes the estimator."""
-    found: dict[str, Any] = dict.fromkeys(("candidate", "filling", "learner", "code", "command"))
-    if candidate is not None:
-        found["candidate"] = candidate.name
-        found |= {"filling": candidate.filling, "learner": candidate.learner}
-        if hasattr(candidate.estimator, "get_params"):
-            found["code"] = python_of(candidate.estimator)
-    return {"kind": kind} | found
-
-
-def in_words(candidate: Candidate, task: str) -> str:
-    """Return what a candidate is, in a sentence."""
-    words = WORDS | ({"linear": "ridge regression"} if task == "regression" else {})
-    if candidate.filling is None or candidate.learner is None:
-        return words.get(candidate.name, candidate.name)
-    return f"{words[candidate.learner]} on {words[candidate.filling]}"
 
 
 def _sentence(
@@ -780,53 +712,38 @@ def _sentence(
     rows: Mapping[str, dict[str, Any]],
 ) -> str:
     """Return the verdict in one sentence."""
-    task, score = settings["task"], _SCORE_WORDS[settings["primary"]]
+    score, chosen = _SCORE_WORDS[settings["primary"]], choice.candidate
+    words = dict(WORDS)
+    if settings["task"] == "regression":
+        words["linear"] = "ridge regression"
 
     def gain(one: Mapping[str, Any]) -> str:
-        return (
-            f"{one['difference']:+.3f} in {score}, 95 % interval {one['lower']:+.3f} to "
-            f"{one['upper']:+.3f}"
-        )
+        interval = f"95 % interval {one['lower']:+.3f} to {one['upper']:+.3f}"
+        return f"{one['difference']:+.3f} in {score}, {interval}"
 
-    used = in_words(choice.candidate, task)
     if choice.kind == "keep":
         others = [row for row in rows.values() if row["difference"] is not None]
         best = max(others, key=lambda row: float(row["difference"]), default=None)
         beside = f" (the best of the others, {best['candidate']}: {gain(best)})" if best else ""
-        return f"Keep mean imputation with {used.partition(' on ')[0]}: nothing is better{beside}."
-    reason = f" ({gain(choice.reason)})" if choice.reason else ""
+        return f"Keep mean imputation with {words[LEARNERS[0]]}: nothing is better{beside}."
+    used = words.get(chosen.name, chosen.name)
+    if chosen.filling is not None and chosen.learner is not None:
+        used = f"{words[chosen.learner]} on {words[chosen.filling]}"
+    # Every other candidate than the simplest was tested, a pair last against its own means.
+    reason = f"({gain([one for one in choice.effects if one['candidate'] == chosen.name][-1])})"
     if choice.kind == "indicators":
-        return (
-            f"Gaps tell of the label (p = {facts['gaps_tell']['p']:.3f}): use indicators of gaps, "
-            f"best as {used}{reason}."
-        )
-    if choice.candidate.filling is None:
+        p = facts["gaps_tell"]["p"]
+        told = f"Gaps tell of the label (p = {p:.3f})"
+        return f"{told}: use indicators of gaps, best as {used} {reason}."
+    if chosen.filling is None:
         fills = "the filling matters too" if choice.filling_matters else "no filling differs"
-        lead = (
-            "Use"
-            if choice.candidate.name not in ("unfilled", "catboost", "lightgbm")
-            else "Do not fill: use"
-        )
-        return f"{lead} {used}{reason}; under {_under(choice, task)}, {fills}."
-    if choice.candidate.filling == BASELINE:
-        return f"Use {used}: the learner matters{reason}, the filling does not."
+        takes_gaps = chosen.name in ("unfilled", "catboost", "lightgbm")
+        lead = "Do not fill: use" if takes_gaps else "Use"
+        return f"{lead} {used} {reason}; under {words[choice.under]}, {fills}."
+    if chosen.filling == BASELINE:
+        return f"Use {used}: the learner matters {reason}, the filling does not."
     what = "the filling and the learner matter" if choice.learner_matters else "the filling matters"
-    return f"Use {used}: {what}{reason}."
-
-
-def _under(choice: _Choice, task: str) -> str:
-    """Return the learner under which fillings were compared."""
-    against = {one["against"] for one in choice.effects if one["question"] == "filling"}
-    learner = next(iter(against), f"{BASELINE}, {LEARNERS[0]}").rpartition(", ")[2]
-    return "ridge regression" if (learner, task) == ("linear", "regression") else WORDS[learner]
-
-
-# ------------------------------------------------------------------------- text
-
-
-def _shown(value: float | None, form: str) -> str:
-    """Return a number as text, and nothing for none."""
-    return "" if value is None else f"{value:{form}}"
+    return f"Use {used}: {what} {reason}."
 
 
 def _plain(value: Any) -> Any:

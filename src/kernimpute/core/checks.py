@@ -23,8 +23,6 @@ EPSILON = float(np.finfo(float).eps)
 SMALLEST_SUBSET = 10
 """Fewest rows that may be asked for as the size of a subset."""
 
-# ------------------------------------------------------------------------------ parameters
-
 
 def refusal(owner: str, name: str, must_be: str, got: object) -> str:
     """Return the sentence that refuses a parameter, and shows what was got."""
@@ -271,8 +269,6 @@ def check_sample_weight(owner: str, sample_weight: ArrayLike | None, n_samples: 
         raise ValueError(refusal_in_words(owner, name, must_be, got))
     return weights
 
-
-# ---------------------------------------------------------------------------------- memory
 
 CONTROL_GROUPS = (
     ("memory.max", "memory.current", "memory.stat"),

@@ -88,8 +88,6 @@ class Kernel(ABC):
             must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
             raise ValueError(refusal(owner, "categorical", must_be, columns))
 
-    # ------------------------------------------------------------------ what a kernel states
-
     @abstractmethod
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``g(x, z)``, elementwise with broadcasting, of numeric values in [0, 1]."""
@@ -108,12 +106,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def inverse_link(self, K: FloatArray) -> FloatArray:
-        """Return the sums of feature terms at kernel values, elementwise.
-
-        Values outside the link's range give the sum at its nearest end, which may be infinite.
-        """
-
-    # ------------------------------------------------------------------ what follows from it
+        """Return the sums at kernel values, elementwise; the nearest end's outside the range."""
 
     def largest_term(self, x: FloatArray) -> FloatArray:
         """Return the maximum of ``g(x, z)`` over z in [0, 1], at an end of it; the minimum is 0."""
@@ -193,16 +186,13 @@ class Kernel(ABC):
         return lower, upper
 
     def sums_gradient(self, X: FloatArray, Z: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the gradient in X of ``sum over i, j of weights_ij sums(X, Z)_ij``.
+        """Return the gradient in X of ``sum over i, j of weights_ij sums(X, Z)_ij``, 0 at codes.
 
-        With Z = X and symmetric weights it is also the gradient of half that sum when both
-        arguments move together, diagonal included. Categorical columns have gradient 0.
+        With Z = X and symmetric weights, of half that sum when both arguments move together.
         """
         gradient = self._numeric_gradient(X, Z, weights)
         gradient[:, list(self.categorical)] = 0.0
         return gradient
-
-    # ------------------------------------------------------------------ how it is computed
 
     def _sums(self, X: FloatArray, observed: Mask, Z: FloatArray, observed_Z: Mask) -> FloatArray:
         """Return the sums over the features observed in both rows; None is all observed."""

@@ -51,8 +51,8 @@ def project_box_hyperplane(
 ) -> FloatArray:
     """Project on a box cut by the hyperplane ``1'v = 0``: Appendix B's P3 in signed coefficients.
 
-    With a threshold t the result is the proximal point that the tube of a regression asks for,
-    ``argmin over b in the set of ||b - v||^2 / 2 + t ||b||_1``. The box must hold 0.
+    With a threshold t it is a regression's proximal point, ``argmin over b in the set of
+    ||b - v||^2 / 2 + t ||b||_1``. The box must hold 0.
     """
 
     def point(multiplier: np.float64) -> FloatArray:

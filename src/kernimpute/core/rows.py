@@ -48,10 +48,7 @@ def check_labelled_rows(
     *,
     owner: str,
 ) -> LabelledRows:
-    """Return rows, kernel and dual, or refuse what `owner` was given before any long work.
-
-    The name of a kernel takes `scaled_kernel`; without `categorical` a kernel keeps its own.
-    """
+    """Return rows, kernel (`scaled_kernel` of a name) and dual, or refuse what `owner` got."""
     if isinstance(kernel, str):
         checks.check_choice(owner, "kernel", kernel, KERNELS)
     elif not isinstance(kernel, Kernel):

@@ -163,9 +163,10 @@ COMPILING = "compiling"
 class Rounds:
     """The records of a loop so far, its clock and its callback."""
 
-    def __init__(self, stage: str, callback: Callback | None) -> None:
+    def __init__(self, stage: str, callback: Callback | None, tol: float = 0.0) -> None:
         self.records: list[Record] = []
         self._stage, self._callback, self._began = stage, callback, time.perf_counter()
+        self.tol = tol
 
     def add(self, iteration: int, **fields: Any) -> bool:
         """Record a round, and return whether the callback asks to stop."""

@@ -35,9 +35,6 @@ MAX_START_C = 100.0
 """Largest C of libsvm's machine, where K and the targets have entries of about 1."""
 
 
-# ------------------------------------------------------------------------------- the start
-
-
 def libsvm_start(
     K: FloatArray, y: FloatArray, largest: FloatArray, epsilon: float | None
 ) -> FloatArray:
@@ -46,8 +43,7 @@ def libsvm_start(
     libsvm keeps K in single precision, so the coefficients only say roughly which are at an end.
     """
     scale = 0.5 * float(y.max() - y.min())
-    # At a large C libsvm takes very long, and the set of rows at a bound hardly changes any more.
-    # So it solves the machine of a smaller C, and the coefficients are scaled up.
+    # At a large C libsvm takes very long: coefficients of a smaller one are scaled up.
     size = float(np.abs(np.diagonal(K)).mean())
     bounds = np.minimum(largest / scale, MAX_START_C / size) if size > 0.0 else largest / scale
     penalty = float(bounds.max())
@@ -61,9 +57,6 @@ def libsvm_start(
     b = np.zeros(y.size)
     b[machine.support_] = machine.dual_coef_[0]
     return b * (largest / bounds)
-
-
-# -------------------------------------------------------------------------- the active set
 
 
 class ActiveSetSolution(NamedTuple):
@@ -98,8 +91,7 @@ def solve_dual(
     Each round
 
     1. moves the free coefficients to their maximiser. Those that leave their piece on the way are
-       fixed at its end, the first ones first, and the rest is maximised again. If that gains too
-       little, the step goes to the first end only;
+       fixed at its end; if that gains too little, the step goes to the first end only;
     2. frees the coefficients that violate optimality most, if step 1 reached its maximiser.
 
     The bounds must hold 0. `tol` is the largest violation accepted, relative to half the range of
@@ -260,8 +252,7 @@ def _ends_met(step: FloatArray, below: FloatArray, above: FloatArray) -> FloatAr
 def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: float) -> FloatArray:
     """Return the step to the maximiser whose entries sum to `total`, cut to a length.
 
-    A singular or indefinite block is raised by the smallest multiple of the identity with which
-    the step rises.
+    A block is raised by the smallest multiple of the identity with which the step rises.
     """
     n = slope.size
     centred = slope - slope.mean()

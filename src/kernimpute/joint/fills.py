@@ -209,9 +209,6 @@ class JointReference:
         return np.asarray(self.centre + self.scale * own)
 
 
-# ---------------------------------------------------------------------------------------- fitting
-
-
 def fit_joint(
     X: FloatArray,
     groups: IntArray,
@@ -276,10 +273,7 @@ def _choose(
     n_classes: int,
     generator: np.random.Generator,
 ) -> tuple[float, Law, tuple[str, ...]]:
-    """Return the strength with the least error on hidden cells of rows without label, and its law.
-
-    Notes say whether there was a choice.
-    """
+    """Return the strength with the least error on hidden cells, its law, and notes."""
     n_columns = Z.shape[1]
     most = min(MOST_CHOICE_ROWS, max(FEWEST_CHOICE_ROWS, MOST_CHOICE_CELLS // n_columns))
     rows = _some(len(Z), most, generator)
@@ -329,10 +323,8 @@ def _centre_and_scale(X: FloatArray, weights: FloatArray) -> tuple[FloatArray, F
 
 
 def counted_rows(weights: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the rows whose weight counts, and their weights, which sum to the rows at least.
-
-    The prior counts in rows: without that, weights that sum to 1 would make it overwhelming.
-    """
+    """Return the rows whose weight counts, and their weights, which sum to the rows at least."""
+    # The prior counts in rows, and would overwhelm weights that sum to 1.
     shares = weights / weights.max()
     rows = np.flatnonzero(shares > LIGHTEST)
     shares = shares[rows]
@@ -353,9 +345,6 @@ def _hidden_cells(
     """Return which cells are hidden, of shape (n_rows, n_columns); a table's cell as a whole."""
     draws = generator.random((len(observed), int(groups.max(initial=-1)) + 1))
     return observed & (draws < HIDDEN_SHARE)[:, groups]
-
-
-# ---------------------------------------------------------------------------------- the remainder
 
 
 def fit_remainder(

@@ -147,8 +147,7 @@ def fit_ridge(
 ) -> tuple[KernelRidge, FloatArray]:
     """Return the average of kernel ridges and its leave-one-out scores, (n_rows, n_targets).
 
-    `Y` (n_rows, n_targets) is centred; all targets share their kernels and ridges. The first of the
-    `order` become landmarks, where there are more rows.
+    All targets of the centred `Y` share their kernels. The first of the `order` become landmarks.
     """
     some = np.sort(order[:MOST_LANDMARKS])
     landmarks = rows.at(some)
@@ -199,10 +198,8 @@ def _fits(kernel: MixedKernel, spectrum: Spectrum, Y: FloatArray, weights: Float
 
 
 def _nystroem(kernel: MixedKernel, rows: Rows, landmarks: Rows, weights: FloatArray) -> Spectrum:
-    """Return the spectrum of kernel(rows, landmarks) kernel(landmarks)^-1 kernel(landmarks, rows).
-
-    With K = L L' on the landmarks, the features are kernel(rows, landmarks) L'^-1.
-    """
+    """Return the spectrum of kernel(rows, marks) kernel(marks)^-1 kernel(marks, rows)."""
+    # With K = L L' on the landmarks, the features are kernel(rows, landmarks) L'^-1.
     K = kernel(landmarks, landmarks)
     n_landmarks = len(K)
     # Duplicated rows make K singular.

@@ -91,9 +91,8 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn a kernel matrix between its bounds, and certify it; `guess` is the reference's machine.
 
-    The cone has a multiplier Z >= 0. Each round moves Z, then b so that the lower bound does not
-    fall, and at some rounds looks for a matrix of the set with a small upper bound. The run stops
-    where the gap between the best upper bound and the lower one is small enough.
+    Each round moves the multiplier Z of the cone, then b so that the lower bound does not fall, and
+    at some looks for a matrix of the set with a small upper bound, until their gap is small enough.
     """
     dual = rows.dual
     problem = make_problem(rows, K_reference, eta)
@@ -102,7 +101,7 @@ def stage_one(
     if problem.ridge:
         is_psd = rows.kernel.is_positive_semidefinite
         converged = Status.RAISED if is_psd else Status.NOT_PSD
-    rounds, status = StageOneRounds("Stage I", callback), None
+    rounds, status = StageOneRounds("Stage I", callback, stop.tol), None
 
     def result(K: FloatArray, b: FloatArray, gap: float, status: Status) -> LearnedKernel:
         intercept = dual.intercept(K, b)
@@ -137,14 +136,9 @@ def stage_one(
             best = certify(problem, K, b, smallest, bound, enough) or best
         # 4) The stop rule.
         gap = math.nan if best is None else relative_gap(best.value, bound)
-        status = rounds.end(
-            bound,
-            stop.tol,
-            watched=math.inf if best is None else gap,
-            gap=gap,
-            inner_iterations=1,
-            changes={"kernel": (K, before[0]), "dual": (b, before[1])},
-        )
+        changes = {"kernel": (K, before[0]), "dual": (b, before[1])}
+        watched = math.inf if best is None else gap
+        status = rounds.end(bound, watched=watched, gap=gap, inner_iterations=1, changes=changes)
         if status is Status.DIVERGED:
             _, b, bound = before
         if status is not None:
@@ -153,8 +147,7 @@ def stage_one(
         Z = np.zeros_like(anchor)
         bound = problem.lower_bound(b, Z, problem.minimiser(b, Z))
     # 5) The K of the smallest upper bound, which may be the anchor's, and the exact machine on it.
-    #    Any coefficients bound the anchor's value from below: near the saddle those at hand
-    #    show that the anchor is no better, and spare its machine.
+    #    Those at hand bound the anchor's value from below, which may spare its machine.
     if best is None or best.value > dual.value(anchor, best.dual_coef):
         machine = dual.solve(anchor)
         value = problem.upper_bound(anchor, machine) if _is_psd(anchor) else math.inf
@@ -170,8 +163,8 @@ def stage_one(
 def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Problem:
     """Return bounds, anchor and interior; all raised by a ridge where the set has no interior.
 
-    That is so where complete rows repeat or, for some kernels, depend on each other linearly, for
-    then every matrix of the set is singular; or where the kernel is not positive semidefinite.
+    That is so where complete rows repeat or depend on each other linearly, for then every matrix of
+    the set is singular; or where the kernel is not positive semidefinite.
     """
     kernel = rows.kernel
     # A link may fall or rise.

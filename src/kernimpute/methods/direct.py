@@ -125,9 +125,6 @@ def _result(
     return DirectImputation(point.X, b, dual.intercept(K, b), status, Trace(tuple(records)))
 
 
-# ------------------------------------------------------------------------------ the objective
-
-
 @dataclass(frozen=True)
 class _Point:
     """J and its gradient at completed rows."""
@@ -185,10 +182,7 @@ class _Objective:
     def machine_kernel(
         self, X: FloatArray
     ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray] | None]:
-        """Return the machine's kernel matrix, and the derivative of its projection if there is one.
-
-        A matrix that is not positive semidefinite is projected on the cone.
-        """
+        """Return the machine's kernel matrix, and the derivative of its projection, if any."""
         K = self.rows.kernel(X, X)
         if self.rows.kernel.is_positive_semidefinite:
             return K, None
@@ -228,10 +222,7 @@ class _Objective:
 
 
 def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] | None:
-    """Return a number for each row, the same for twins, of shape (n_samples,); None without any.
-
-    Twins are incomplete rows that agree in labels, gaps, observed cells and reference.
-    """
+    """Return a number for each row, one for incomplete ones that agree in all; None without."""
     n = rows.X.shape[0]
     complete = np.where(rows.observed.all(axis=1), np.arange(n), -1)
     keys = np.column_stack([complete, rows.observed, X_reference, rows.dual.targets])

@@ -1,7 +1,6 @@
 """Stage I as the paper prints it (`paper`), and as its appendix B has it (`appendix`).
 
-`finish` turns the learned kernel into the sums that Stage II, in `recover`, fits the features to.
-The two stages are the paper's Algorithm 1. What all variants of Stage I share comes first.
+What all variants of Stage I share comes first.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ MOVING = ("kernel", "perturbation", "dual")
 FALLBACK = "the exact projection on the box and the cone was taken instead."
 INFEASIBLE = f"Step 1's eigenvalue program is infeasible: {FALLBACK}"
 UNSOLVED = f"Step 1's eigenvalue program was not solved within its iterations: {FALLBACK}"
-
-# ------------------------------------------------------------------ what all variants share
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,6 @@ class StageOneRounds(Rounds):
     def end(
         self,
         objective: float,
-        tol: float,
         *,
         watched: float | None = None,
         is_regular: bool = True,
@@ -110,7 +106,7 @@ class StageOneRounds(Rounds):
         )
         if not is_regular:
             return Status.DIVERGED
-        if (max(norms.values()) if watched is None else watched) <= tol:
+        if (max(norms.values()) if watched is None else watched) <= self.tol:
             return Status.CONVERGED
         return Status.INTERRUPTED if asked_to_stop else None
 
@@ -195,7 +191,7 @@ def stage_one(
     # A proximal point with step 0 is the projection on the feasible coefficients.
     b = dual.proximal_point(0.5 * (dual.lower + dual.upper), 0.0)
     moments = AdamMoments()
-    rounds, status = StageOneRounds("Stage I", callback), None
+    rounds, status = StageOneRounds("Stage I", callback, stop.tol), None
     for t in range(1, stop.max_iter + 1):
         before = (A, E, b, K)
         # 1) Eq. (7), the minimiser in A without constraints; then its eigenvalues moved into the
@@ -217,7 +213,6 @@ def stage_one(
         #    that diverged is undone.
         status = rounds.end(
             penalised_value(dual, K, b, (eta, A - 1.0), (-rho, E - 1.0)),
-            stop.tol,
             inner_iterations=step_1.n_iter + 1,
             note=step_1.note,
             changes=dict(zip(MOVING, zip((A, E, b), before[:3], strict=True), strict=True)),
@@ -268,10 +263,9 @@ def adjust_eigenvalues(
 ) -> Adjusted:
     """Move the eigenvalues of the closed form until it is between the bounds: eq. (find_d).
 
-    The eigenvectors U stay, and d becomes the nearest with d >= 0 and lower <= U diag(d) U' <=
-    upper. Because the u_k u_k' are orthonormal, this is the projection on the box and the cone
-    {U diag(d) U' : d >= 0}. Where it is infeasible, or violates the bounds by more than
-    `VIOLATION`, the exact projection takes over.
+    The eigenvectors U stay: this is the projection on the box and the cone {U diag(d) U' : d >= 0}.
+    Where it is infeasible, or violates the bounds by more than `VIOLATION`, the exact projection
+    takes over.
     """
     closed_form = symmetrise(closed_form)
     U: FloatArray = np.linalg.eigh(closed_form)[1]

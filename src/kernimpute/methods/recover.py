@@ -236,9 +236,6 @@ class Extrapolation:
         return np.asarray(np.clip(after - mixture @ of_ends, 0.0, 1.0))
 
 
-# ---------------------------------------------------------------------------------- the problem
-
-
 @dataclass(frozen=True)
 class RecoveryProblem:
     """A table with gaps and what its sums of feature terms should be."""
@@ -420,10 +417,10 @@ RANK = 1e-9
 def _spectral(problem: RecoveryProblem) -> FloatArray:
     """Return the table whose rows lie as the target says, as well as can be.
 
-    1. Write categorical columns as indicators, so that all columns are numeric.
+    1. Write categorical columns as indicators.
     2. Find coordinates of the rows by an eigendecomposition of the target.
-    3. Fit every column as a linear function of the coordinates.
-    4. If the kernel's sums are those of a Euclidean space, fit a rigid motion instead.
+    3. Fit every column as a linear function of the coordinates; in a Euclidean space, fit a rigid
+       motion instead.
     """
     kernel = problem.kernel
     # 1. Two different codes are at the squared distance 1 if their indicators are sqrt(1/2).
@@ -439,7 +436,6 @@ def _spectral(problem: RecoveryProblem) -> FloatArray:
     coordinates, error = _coordinates(problem.target, n_coordinates, kernel.is_distance)
     # 3.
     fitted = np.clip(_regress(coordinates, features, kernel.is_distance), 0.0, top)
-    # 4.
     if kernel.is_euclidean:
         start, lowest, rng = fitted, np.inf, np.random.default_rng(0)
         for fit in range(FITS if error <= EXACT else 1):

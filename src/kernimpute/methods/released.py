@@ -1,8 +1,4 @@
-"""Both stages as the authors' released code computes them (`released`).
-
-It departs from the paper in every step. `docs/released.md` states the recursion exactly, and
-`docs/differences.md` says what follows from it.
-"""
+"""Both stages as the authors' released code computes them: see `docs/released.md`."""
 
 from __future__ import annotations
 
@@ -68,7 +64,7 @@ def stage_one(
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
-    rounds, status = StageOneRounds("Stage I", callback), None
+    rounds, status = StageOneRounds("Stage I", callback, stop.tol), None
     for t in range(1, stop.max_iter + 1):
         before = now
         now = next_round(dual, K_o, lower, now, eta, radius, t)
@@ -76,7 +72,6 @@ def stage_one(
         limits = ((A, OVERFLOW), (K_o * A, RUNAWAY), (E, RUNAWAY))
         status = rounds.end(
             penalised_value(dual, K_o * A * E, b, (eta, A - 1.0)),
-            stop.tol,
             watched=float(np.linalg.norm(b - before.b)) if t >= 3 else math.inf,
             is_regular=all(np.abs(M).max() <= limit for M, limit in limits),
             inner_iterations=2,
@@ -97,8 +92,8 @@ def stage_one(
 def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
     """Return K_o and the lower bound of the adjustment; the upper one is 1.
 
-    Because a mask is inverted in the released code, the lower bound of every pair is the link of
-    the number of features observed in either row, whatever their values.
+    Because a mask is inverted there, the lower bound of every pair is the link of the number of
+    features observed in either row.
     """
     missing = (~rows.observed).astype(float)
     in_either = rows.observed.shape[1] - missing @ missing.T
@@ -146,8 +141,7 @@ def _project_product(K: FloatArray) -> FloatArray:
 def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the exact machine on the floored kernel, and the mean of ``y - K b``.
 
-    The mean is over all support vectors, those at their bounds too. Without any it is the weighted
-    mean of y, where the released code has NaN.
+    The mean is over all support vectors, or of y without any, where the released code has NaN.
     """
     values, vectors = np.linalg.eigh(symmetrise(K))
     K = symmetrise((vectors * np.maximum(values, FLOOR)) @ vectors.T)

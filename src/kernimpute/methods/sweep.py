@@ -1,14 +1,12 @@
 """The sweep of Stage II, compiled: row by row, each missing cell goes to its best value.
 
-The table is stored by *columns*, shape (n_features, n_samples), so that inner loops read memory in
-order. A row begins with its residuals, the sums of feature terms less their targets, computed
-afresh from the columns, so that no rounding accumulates. Then
+A row begins with its residuals, the sums of feature terms less their targets, computed afresh, so
+that no rounding accumulates. Then
 
 1. each missing categorical cell takes its best code;
 2. for the laplacian and chi-squared terms, each missing numeric cell takes its best value;
 3. for the squared difference and the product, the objective is a quartic polynomial of the row's
-   missing cells. One pass over the rows finds its coefficients; then rounds of single cells and of
-   Newton's step for all cells together bring the row to its minimum.
+   missing cells. Rounds of single cells and of Newton's step for all bring it to its minimum.
 
 A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
 2 of `sweep`, the best step of one cell. All compiled code of the exact sweep is in this
@@ -50,8 +48,7 @@ _OPTIONS: dict[str, Any] = {
     "nogil": True,
     # A check for division by zero would keep the chi-squared loops off the vector registers.
     "error_model": "numpy",
-    # Sums may be reordered, which lets them use vector registers; NaN and infinity keep their
-    # meaning.
+    # Sums may be reordered, which lets them use vector registers; NaN keeps its meaning.
     "fastmath": {"reassoc", "contract", "nsz"},
 }
 
@@ -98,9 +95,6 @@ def arrange(cell: int, columns: FloatArray, n_codes: IntArray) -> Rows:
     return Rows(cell, np.ascontiguousarray(columns), n_codes, order)
 
 
-# --------------------------------------------------------------------------------- residuals
-
-
 @_helper
 def _add_terms(
     cell: int, n_codes: int, column: FloatArray, value: float, sign: float, residuals: FloatArray
@@ -145,10 +139,7 @@ def _exchange(rows: Rows, p: int, old: float, new: float, residuals: FloatArray)
 
 @compile_cached(**_OPTIONS)
 def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
-    """Return the weighted sum of squared residuals over all pairs of rows.
-
-    The target has shape (n_samples, n_samples), the weights the same or (1, n_samples).
-    """
+    """Return the sum of squared residuals of all pairs, weighted by the same or by one row."""
     n_features, n = rows.columns.shape
     values = np.empty(n_features)
     residuals = np.empty(n)
@@ -170,24 +161,26 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
 class _Room(NamedTuple):
     """Arrays that the minimisation over a row writes to."""
 
+    # The columns of a row's numeric missing cells, and the places among them of those that a joint
+    # step moves.
+    cells: IntArray
+    free: IntArray
     # A number per row of the table; the third are the ratios of `_chi2_change`, or the products of
-    # residuals or a column with the weights.
+    # residuals or a column with the weights. And one per code.
     residuals: FloatArray
     weights: FloatArray
     weighted: FloatArray
-    of_codes: FloatArray  # a number per code
-    # Weighted sums over the rows, of the columns and of the products of two columns.
+    of_codes: FloatArray
+    # The weighted sums over the rows of a column; of a cell its value, two coefficients of the
+    # quartic, and its step.
     sums: FloatArray
-    products: FloatArray
-    # A number per numeric missing cell: its column, its value, and the quartic's coefficients.
-    cells: IntArray
     values: FloatArray
     cubic: FloatArray
-    square: FloatArray
     linear: FloatArray
-    # A number per cell that a joint step moves: its place among these cells, and its step.
-    free: IntArray
     steps: FloatArray
+    # The same of two columns or cells: weighted sums, a coefficient, the curvature.
+    products: FloatArray
+    square: FloatArray
     curvature: FloatArray
 
 
@@ -199,8 +192,7 @@ _Chi2Cell = tuple[float, float, float, FloatArray, FloatArray, FloatArray, Float
 def _best_code(rows: Rows, p: int, code: int, room: _Room) -> int:
     """Return the code of a categorical cell that lowers the objective most, or the current one.
 
-    A change from code b to c adds 1 to the residuals of the rows with b and takes 1 from those
-    with c.
+    A change adds 1 to the residuals of rows with the old code, and takes 1 of those with the new.
     """
     codes, n_codes, changes = rows.columns[p], rows.n_codes[p], room.of_codes
     for c in range(n_codes):
@@ -443,10 +435,7 @@ def _dot(x: FloatArray, z: FloatArray) -> float:
 
 @_helper
 def _minimise_quartic(alpha: float, beta: float, n_cells: int, room: _Room) -> None:
-    """Move the values of a row's cells to the minimum of their quartic in [0, 1].
-
-    A round puts each cell on its minimum, then moves all of them together.
-    """
+    """Move a row's cells to the minimum of their quartic in [0, 1]: each alone, then all, again."""
     values, cubic, square, linear = room.values, room.cubic, room.square, room.linear
     for _ in range(ROW_ROUNDS):
         moved = False
@@ -530,10 +519,7 @@ def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> 
 
 @_helper
 def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
-    """Solve a symmetric system in place by elimination; return False if it is not definite.
-
-    Only the upper triangle of the first n rows and columns is read; it is overwritten.
-    """
+    """Solve a symmetric system of n rows in place by its upper triangle; False if not definite."""
     least = 0.0
     for a in range(n):
         least = max(least, PIVOT * matrix[a, a])
@@ -555,28 +541,17 @@ def _solve(matrix: FloatArray, vector: FloatArray, n: int) -> bool:
     return True
 
 
-# ---------------------------------------------------------------------------------- the sweep
-
-
 @compile_cached(**_OPTIONS)
 def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArray) -> None:
     """Minimise over the missing cells of every row in turn, overwriting the table and its order."""
     n_features, n = rows.columns.shape
+    places, of_rows = np.empty((2, n_features), np.int64), np.empty((3, n))
+    of_cells, of_pairs = np.empty((5, n_features)), np.empty((3, n_features, n_features))
     room = _Room(
-        np.empty(n),
-        np.empty(n),
-        np.empty(n),
-        np.empty(rows.n_codes.max()),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
-        np.empty(n_features, np.int64),
-        np.empty(n_features),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
-        np.empty(n_features),
-        np.empty(n_features, np.int64),
-        np.empty(n_features),
-        np.empty((n_features, n_features)),
+        *(places[0], places[1]),
+        *(of_rows[0], of_rows[1], of_rows[2], np.empty(rows.n_codes.max())),
+        *(of_cells[0], of_cells[1], of_cells[2], of_cells[3], of_cells[4]),
+        *(of_pairs[0], of_pairs[1], of_pairs[2]),
     )
     residuals, values = room.residuals, np.empty(n_features)
     for i in range(n):

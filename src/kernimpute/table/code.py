@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -437,7 +437,7 @@ def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -
             if column.family == "category" and column.levels:
                 dtype = pd.CategoricalDtype([*column.levels], ordered=column.ordered)
             return pd.Series(fills.tolist(), index=series.index, dtype=dtype, name=series.name)
-        has_numbers = family_of(series.dtype) == "integer" and _are_all(fills, is_number)
+        has_numbers = family_of(series.dtype) == "integer" and all(map(is_number, fills.tolist()))
         series = series.astype("float64" if has_numbers else object)
     if isinstance(series.dtype, pd.CategoricalDtype):
         known = series.cat.categories
@@ -453,24 +453,19 @@ def _written(series: pd.Series, gaps: BoolArray, fills: Fills, column: Column) -
 def _holds(dtype: Any, column: Column, fills: Fills) -> bool:
     """Return whether a dtype holds the fills of a column as they are."""
     family = family_of(dtype)
-    if family == "category":
-        return column.categorical or column.kind == "empty"
-    if family == "boolean":
-        return _are_all(fills, lambda fill: isinstance(fill, (bool, np.bool_)))
-    if family == "text":
-        return _are_all(fills, lambda fill: isinstance(fill, str))
-    if family == "integer":
+    kinds = {*map(type, fills.tolist())} if fills.dtype == object else {fills.dtype.type}
+    are_numbers = all(kind is not bool and issubclass(kind, Real) for kind in kinds)
+    if family == "integer" and are_numbers:
         info = _integer_info(dtype)
-        return _are_all(fills, is_number) and bool(
-            info.min <= fills.min() and fills.max() <= info.max and (fills % 1 == 0).all()
-        )
-    return family == "object" or (family == "float" and _are_all(fills, is_number))
-
-
-def _are_all(fills: Fills, is_such: Callable[[object], bool]) -> bool:
-    """Return whether all fills are of some type; one of a type speaks for the others."""
-    some = fills.tolist() if fills.dtype == object else [fills[0]]
-    return all(map(is_such, dict(zip(map(type, some), some, strict=True)).values()))
+        return bool(info.min <= fills.min() and fills.max() <= info.max and (fills % 1 == 0).all())
+    holds: dict[Family, bool] = {
+        "category": column.categorical or column.kind == "empty",
+        "boolean": kinds <= {bool, np.bool_},
+        "text": all(issubclass(kind, str) for kind in kinds),
+        "float": are_numbers,
+        "object": True,
+    }
+    return holds.get(family, False)
 
 
 def _integer_info(dtype: Any) -> Any:
