@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from kernimpute.cli.files import (
     TableFile,
+    arrow_values,
     check_outputs,
     check_storable,
     is_table_name,
     missing_by_column,
     open_table,
-    read_as_fitted,
     read_with_roles,
     replacing_outputs,
     streams,
@@ -30,7 +30,7 @@ from kernimpute.cli.files import (
 )
 from kernimpute.cli.messages import Progress, RefusedError, Summary, refusals
 from kernimpute.cli.options import Columns, Format, Label, Method, Output, Reading, Use
-from kernimpute.cli.text import TextTable
+from kernimpute.cli.text import TextTable, read_values_as
 from kernimpute.estimators import (
     KernelImputationClassifier,
     KernelImputationRegressor,
@@ -283,7 +283,10 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
             place = checked_output("kernimpute", output, source, force=how.force)
             found = write_blocks(source, place, filler, BLOCK_ROWS, None, progress.rows)
         else:
-            values = read_as_fitted(file, model.kinds, model.decimals, reading)
+            if isinstance(file.cells, TextTable):
+                values = read_values_as(file.cells, model.kinds, model.decimals, reading)
+            else:
+                values = arrow_values(file, reading, set(names) - set(model.kinds))
             check_storable(output, file, values.frame, dropped)
             table = values.frame[kept]
             if predict:

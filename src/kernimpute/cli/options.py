@@ -209,7 +209,7 @@ class Method:
     )
     random_state: int | None = option("Seed of all that is random; by default 0.", "--seed", min=0)
     kernel: str | None = option(
-        "Such as linear; by default gaussian.", metavar="NAME", callback=_kernel
+        "The kernel, such as linear; by default gaussian.", metavar="NAME", callback=_kernel
     )
     C: float | None = option(
         "The penalty of the machine; by default 1.", "--C", callback=_is_positive
