@@ -72,7 +72,7 @@ FEWEST_FOLDS = 2
 """Finished folds that a verdict needs."""
 _SAME = ("task", "folds", "repeats", "seed", "candidates", "permuted", "data_sha256", "versions")
 """The settings in which a resumed comparison must agree."""
-_RECOMMENDED = ("candidate", "filling", "learner", "code", "command")
+_DIFFERENCE = ("difference", "lower", "upper", "p")
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,8 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range, or `resume` is of another comparison.
-    TableError
-        If the table or the labels cannot be used as they are.
+        If a parameter is out of its range, or `resume` is of another comparison; a TableError if
+        the table or the labels cannot be used as they are.
 
     Warns
     -----
@@ -317,6 +316,9 @@ def compare(
     data, cautions = _prepared(X, y, groups, task, categorical, missing_values)
     data, more = _compared_rows(data, max_rows, folds, random_state)
     cautions += more
+    all_folds = make_folds(data, folds, repeats, random_state)
+    if min(fold.test.size for fold in all_folds) < 2:
+        raise TableError("Every fold must have two rows to test: give fewer folds or even groups.")
     n_categories = sum(dtype.kind != "f" for dtype in data.table.dtypes)
     n_classes = np.unique(data.y).size if data.task == "classification" else 1
     chosen, more = candidates_of(
@@ -351,7 +353,6 @@ def compare(
         return judge(chosen, finished, facts, settings, tuple(cautions))
 
     # 3.
-    all_folds = make_folds(data, folds, repeats, random_state)
     jobs = [fold for fold in all_folds if fold.number not in finished]
     end = math.inf if time_limit is None else start + time_limit
     begun = time.perf_counter()
@@ -466,17 +467,21 @@ def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[
         )
     if data.task == "classification":
         classes, counts = np.unique(data.y[rows], return_counts=True)
-        rare = classes[counts < FEWEST_OF_CLASS]
+        rare, also = classes[counts < FEWEST_OF_CLASS], ""
+        if data.groups is not None:
+            # What is in one group cannot be learnt where that group is tested.
+            n_groups = pd.Series(data.groups[rows]).groupby(data.y[rows]).nunique().to_numpy()
+            rare, also = classes[(counts < FEWEST_OF_CLASS) | (n_groups < 2)], " or two groups"
         if classes.size - rare.size < 2:
             raise TableError(
-                f"The labels must have two classes of at least {FEWEST_OF_CLASS} rows. Got "
-                f"{classes.size - rare.size}."
+                f"The labels must have two classes of at least {FEWEST_OF_CLASS} rows"
+                f"{also.replace(' or', ' and')}. Got {classes.size - rare.size}."
             )
         is_rare = np.isin(data.y[rows], rare)
         rows = rows[~is_rare]
         if rare.size:
             cautions.append(
-                f"classes of fewer than {FEWEST_OF_CLASS} rows are left out, with "
+                f"classes of fewer than {FEWEST_OF_CLASS} rows{also} are left out, with "
                 f"{counted(int(is_rare.sum()), 'row')}: {listed(rare.tolist())}"
             )
     own_groups = None if data.groups is None else data.groups[rows]
@@ -570,46 +575,36 @@ def judge(
     """Return the comparison by the folds that are finished."""
     folds = [finished[number] for number in sorted(finished)]
     n_folds = settings["folds"] * settings["repeats"]
+    complete = len(folds) == n_folds
     rows = {one.name: _row(one, folds, settings) for one in candidates}
-    found = Comparison(
-        verdict=f"No verdict yet: {len(folds)} of {n_folds} folds are finished.",
-        recommendation={"kind": "incomplete"} | dict.fromkeys(_RECOMMENDED),
-        rows=[*rows.values()],
-        effects=[],
-        facts=facts | {"fill_errors": mean_fill_errors(folds, facts["columns"])},
-        settings=settings,
-        folds=folds,
-        cautions=cautions,
-        complete=len(folds) == n_folds,
-    )
-    if len(folds) < FEWEST_FOLDS:
-        return found
-    failed = {name: row["error"] for name, row in rows.items() if row["error"]}
-    cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
-    base, primary = settings["baseline"], settings["primary"]
-    if base in failed:
-        raise TableError(f"The simplest candidate failed. {failed[base]}.")
-    choice = _choose(candidates, folds, facts, settings)
-    for one in compared(folds, [(name, base) for name in rows if name != base], primary, 0.0):
-        rows[one["candidate"]] |= {key: one[key] for key in ("difference", "lower", "upper", "p")}
-    for one in choice.effects:
-        if one["against"] == base:
-            rows[one["candidate"]] |= {key: one[key] for key in ("p_holm", "finding")}
-    if settings["permuted"] and (cheats := beyond_chance(folds, [*rows], settings["task"])):
-        cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
-    sentence = _sentence(choice, facts, settings, rows)
-    if not found.complete:
-        sentence = f"Not complete, {len(folds)} of {n_folds} folds: {sentence}"
-    used = choice.candidate
-    is_printed = hasattr(used.estimator, "get_params")
-    code = python_of(used.estimator) if is_printed else None
-    what = (used.name, used.filling, used.learner, code, None)
-    return replace(
-        found,
-        verdict=sentence,
-        recommendation={"kind": choice.kind} | dict(zip(_RECOMMENDED, what, strict=True)),
-        effects=choice.effects,
-        cautions=cautions,
+    verdict = f"No verdict yet: {len(folds)} of {n_folds} folds are finished."
+    how: dict[str, Any] = {"kind": "incomplete"}
+    how |= dict.fromkeys(("candidate", "filling", "learner", "code", "command"))
+    effects: list[dict[str, Any]] = []
+    if len(folds) >= FEWEST_FOLDS:
+        failed = {name: row["error"] for name, row in rows.items() if row["error"]}
+        cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
+        base, primary = settings["baseline"], settings["primary"]
+        if base in failed:
+            raise TableError(f"The simplest candidate failed. {failed[base]}.")
+        choice = _choose(candidates, folds, facts, settings)
+        used, effects = choice.candidate, choice.effects
+        for one in compared(folds, [(name, base) for name in rows if name != base], primary, 0.0):
+            rows[one["candidate"]] |= {key: one[key] for key in _DIFFERENCE}
+        for one in effects:
+            if one["against"] == base:
+                rows[one["candidate"]] |= {key: one[key] for key in ("p_holm", "finding")}
+        if settings["permuted"] and (cheats := beyond_chance(folds, [*rows], settings["task"])):
+            cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
+        verdict = "" if complete else f"Not complete, {len(folds)} of {n_folds} folds: "
+        verdict += _sentence(choice, facts, settings, rows)
+        how |= {"kind": choice.kind, "candidate": used.name}
+        how |= {"filling": used.filling, "learner": used.learner}
+        if hasattr(used.estimator, "get_params"):
+            how["code"] = python_of(used.estimator)
+    facts = facts | {"fill_errors": mean_fill_errors(folds, facts["columns"])}
+    return Comparison(
+        verdict, how, [*rows.values()], effects, facts, settings, folds, cautions, complete
     )
 
 
@@ -629,7 +624,7 @@ def _row(
         "filling": candidate.filling,
         "learner": candidate.learner,
         **scores,
-        **dict.fromkeys(("difference", "lower", "upper", "p", "p_holm")),
+        **dict.fromkeys((*_DIFFERENCE, "p_holm")),
         "finding": "baseline" if name == settings["baseline"] else "",
         "n_folds": len(own),
         "error": " ".join(error.split()),
