@@ -262,11 +262,7 @@ def _command(how: Mapping[str, Any], table: Path, target: str) -> str | None:
 
 
 def _reading(
-    table: Path,
-    target: str,
-    unused: Sequence[str],
-    codes: Sequence[str],
-    reading: options.Reading,
+    table: Path, target: str, unused: Sequence[str], codes: Sequence[str], reading: options.Reading
 ) -> str:
     """Return Python that reads a table as X and y."""
     name = table.name.lower()
@@ -283,13 +279,11 @@ def _reading(
     if of_columns or table == Path("-"):
         read = "# Read the table here, as `table`, with None at its gaps."
     names = "texts" + (f".union({[*codes]!r})" if codes else "")
-    lines = [
-        "import pandas as pd",
-        "",
-        read,
-        f"table = table.dropna(subset=[{target!r}])",
-        f"X, y = table.drop(columns={[target, *unused]!r}), table[{target!r}]",
-        'texts = X.select_dtypes(exclude="number").columns',
-        f'X = X.astype(dict.fromkeys({names}, "category"))',
-    ]
-    return "\n".join(lines) + "\n"
+    return f"""import pandas as pd
+
+{read}
+table = table.dropna(subset=[{target!r}])
+X, y = table.drop(columns={[target, *unused]!r}), table[{target!r}]
+texts = X.select_dtypes(exclude="number").columns
+X = X.astype(dict.fromkeys({names}, "category"))
+"""
