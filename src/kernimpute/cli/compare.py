@@ -15,16 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernimpute.cli import options
-from kernimpute.cli.messages import (
-    Progress,
-    RefusedError,
-    StoppedError,
-    aligned,
-    in_options,
-    print_or_ignore,
-    refusals,
-)
+from kernimpute.cli import messages, options
+from kernimpute.cli.messages import Progress, RefusedError, StoppedError, refusals
 from kernimpute.cli.options import option
 
 if TYPE_CHECKING:
@@ -161,7 +153,7 @@ def compare(
             is_interrupted = True
         written = write()
     found = latest[-1]
-    print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=how.quiet))
+    messages.print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=how.quiet))
     if is_interrupted:
         said = written or f"the verdict is that of {len(found.folds)} of {n_folds} folds."
         raise StoppedError(f"interrupted; {said}")
@@ -183,21 +175,18 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
                 path.write_text(text, encoding="utf-8")
 
 
-# ------------------------------------------------------------------------- what is printed
-
-
 def _print(
     found: Comparison, cautions: Sequence[str], outputs: Sequence[Path], *, quiet: bool
 ) -> None:
     """Print warnings, facts, candidates, verdict and what to do; quietly the verdict alone."""
     for caution in dict.fromkeys([*cautions, *found.cautions]):
-        typer.echo("warning: " + " ".join(in_options(caution).split()), err=True)
+        typer.echo("warning: " + " ".join(messages.in_options(caution).split()), err=True)
     if Path("-") in outputs:
         return
     if not quiet:
         cells = found.cells()
-        scores = aligned(cells, left=(0, len(cells[0]) - 2))
-        typer.echo("\n".join([*aligned(_facts(found), left=(0, 1)), "", *scores, ""]))
+        scores = messages.aligned(cells, left=(0, len(cells[0]) - 2))
+        typer.echo("\n".join([*messages.aligned(_facts(found), left=(0, 1)), "", *scores, ""]))
     typer.echo(found.verdict)
     if quiet:
         return
@@ -246,9 +235,6 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
         if value:
             lines.append((name, value))
     return lines
-
-
-# ------------------------------------------------------------------------- what to do
 
 
 def _command(how: Mapping[str, Any], table: Path, target: str) -> str | None:

@@ -93,8 +93,6 @@ def _ended(code: int, message: str) -> int:
     return code
 
 
-# ------------------------------------------------------- Python's words, and the command line's
-
 _OPTIONS = {
     "n_jobs": "--jobs",
     "handle_unknown": "--unknown",
@@ -135,8 +133,6 @@ def in_options(message: str) -> str:
 
     return _NAMED.sub(option, message)
 
-
-# ------------------------------------------------------- progress and summary
 
 _MANY_ROWS = {True: 3_000, False: 20_000}
 """Rows from which a table gets a hint, with guidance and without."""

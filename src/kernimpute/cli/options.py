@@ -21,9 +21,11 @@ ReferenceName = StrEnum("ReferenceName", ["JOINT", "MEAN"])
 UnknownName = StrEnum("UnknownName", ["KEEP", "ERROR"])
 
 
-def option(text: str, *names: str, default: Any = None, **more: Any) -> Any:
+def option(
+    text: str, *names: str, default: Any = None, kind: Any = typer.Option, **more: Any
+) -> Any:
     """Return a dataclass's field for an option with a help text; a list is repeatable."""
-    metadata = {"option": typer.Option(default, *names, help=text, **more)}
+    metadata = {"option": kind(default, *names, help=text, **more)}
     if isinstance(default, list):
         return field(default_factory=list, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -51,9 +53,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
-
-
-# ------------------------------------------------------------------------- checks
 
 
 def _check(is_right: Callable[[Any], bool], problem: str) -> Callable[[Any], Any]:
@@ -94,8 +93,6 @@ def _encoding(value: str | None) -> str | None:
 _is_positive = _check(lambda value: 0.0 < value < math.inf, "not a positive number")
 
 
-# ------------------------------------------------------------------------- files
-
 Table = Annotated[
     Path,
     typer.Argument(
@@ -119,8 +116,6 @@ NewModel = Annotated[
         help="The model to write; .skops is added to a bare name.",
     ),
 ]
-
-# ------------------------------------------------------------------------- groups
 
 
 @dataclass(frozen=True)
@@ -264,22 +259,17 @@ class Beside:
 class Use:
     """Which model is used, and how."""
 
-    model: Path = field(
-        metadata={
-            "option": typer.Argument(
-                metavar="MODEL",
-                help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
-            )
-        }
+    model: Path = option(
+        "What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+        default=...,
+        kind=typer.Argument,
+        metavar="MODEL",
     )
-    new: Path = field(
-        metadata={
-            "option": typer.Argument(
-                metavar="NEW",
-                help="The rows: a table file as for `fit`, - for standard input, or a folder of "
-                ".parquet.",
-            )
-        }
+    new: Path = option(
+        "The rows: a table file as for `fit`, - for standard input, or a folder of .parquet.",
+        default=...,
+        kind=typer.Argument,
+        metavar="NEW",
     )
     output: Path = option(
         "The table to write; - for CSV on standard output.",

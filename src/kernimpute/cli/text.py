@@ -109,9 +109,6 @@ class TextValues:
     cautions: tuple[str, ...] = ()
 
 
-# ------------------------------------------------------------------------- cells
-
-
 def parse_text(
     text: str,
     source: str,
@@ -212,9 +209,6 @@ def write_text(columns: Sequence[Sequence[str]], style: TextStyle) -> str:
     return style.prefix + style.newline.join(map(style.delimiter.join, rows)) + style.newline
 
 
-# ------------------------------------------------------------------------- gaps
-
-
 class Markers:
     """The texts that are gaps, and those that are data, by column."""
 
@@ -249,9 +243,6 @@ def by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, dict[str,
         for name in texts if owner is None else [owner]:
             texts[name][one[0 if owner is None else len(owner) + 1 :].strip()] = one
     return texts
-
-
-# ------------------------------------------------------------------------- values
 
 
 def infer_values(
@@ -405,9 +396,6 @@ def _number_series(
 
 def _is_whole(text: str) -> bool:
     return text.lstrip("+-").isdigit()
-
-
-# ------------------------------------------------------------------------- possible mistakes
 
 
 def _doubts(name: str, present: Texts, n_numeric: int) -> Iterator[str]:

@@ -209,9 +209,6 @@ def make_model(name: str, task: Task, seed: int, *, n_categories: int, stops_ear
     )
 
 
-# ------------------------------------------------------------------------- as Python
-
-
 def python_of(estimator: Any) -> str:
     """Return Python that makes an estimator as it is: its imports, and `model = ...`."""
     imports: dict[str, set[str]] = {}

@@ -74,9 +74,6 @@ def make_folds(data: Data, n_folds: int, n_repeats: int, seed: int) -> list[Fold
     return folds
 
 
-# ------------------------------------------------------------------------- one fold
-
-
 def run_fold(
     data: Data, candidates: Sequence[Candidate], fold: Fold, *, permuted: bool, seed: int
 ) -> dict[str, Any]:
@@ -156,9 +153,6 @@ def _scores(learner: Any, rows: Any, y: NDArray[Any], task: Task) -> dict[str, A
     }
 
 
-# ------------------------------------------------------------------------- errors of fills
-
-
 def _fill_errors(
     data: Data, candidates: Sequence[Candidate], fold: Fold, seed: int
 ) -> dict[str, dict[str, float]]:
@@ -226,9 +220,6 @@ def mean_fill_errors(
         for one in columns
         if one["column"] in means.index
     ]
-
-
-# ------------------------------------------------------------------------- tests
 
 
 def corrected_difference(differences: FloatArray, test_to_train: float) -> dict[str, float]:

@@ -30,6 +30,7 @@ import pandas as pd
 from joblib.externals.loky import get_reusable_executor
 from numpy.typing import ArrayLike
 
+from kernimpute.comparison import judging
 from kernimpute.comparison.candidates import (
     BASELINE,
     LEARNERS,
@@ -39,24 +40,8 @@ from kernimpute.comparison.candidates import (
     python_of,
 )
 from kernimpute.comparison.facts import facts_of
-from kernimpute.comparison.judging import (
-    SCORES,
-    Data,
-    Fold,
-    beyond_chance,
-    compared,
-    gains_by_fold,
-    make_folds,
-    mean_fill_errors,
-    run_fold,
-)
-from kernimpute.core.checks import (
-    check_choice,
-    check_integer,
-    check_real,
-    refusal,
-    refusal_in_words,
-)
+from kernimpute.comparison.judging import SCORES, Data, Fold
+from kernimpute.core import checks
 from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.table.code import learn_code, table_labels
 from kernimpute.table.columns import TableError, counted, listed, observed_in_table
@@ -192,9 +177,6 @@ class Comparison:
         return ax
 
 
-# ------------------------------------------------------------------------- compare
-
-
 def compare(
     X: Any,
     y: ArrayLike | str,
@@ -304,19 +286,19 @@ def compare(
     'keep'
     """
     start = time.perf_counter()
-    check_choice("compare", "task", task, ("auto", "classification", "regression"))
-    check_integer("compare", "folds", folds, 2)
-    check_integer("compare", "repeats", repeats, 1)
-    check_integer("compare", "max_rows", max_rows, 50)
-    check_integer("compare", "random_state", random_state, 0)
-    check_real("compare", "margin", margin, 0.0, low_included=True)
+    checks.check_choice("compare", "task", task, ("auto", "classification", "regression"))
+    checks.check_integer("compare", "folds", folds, 2)
+    checks.check_integer("compare", "repeats", repeats, 1)
+    checks.check_integer("compare", "max_rows", max_rows, 50)
+    checks.check_integer("compare", "random_state", random_state, 0)
+    checks.check_real("compare", "margin", margin, 0.0, low_included=True)
     if time_limit is not None:
-        check_real("compare", "time_limit", time_limit, 0.0)
+        checks.check_real("compare", "time_limit", time_limit, 0.0)
     # 1.
     data, cautions = _prepared(X, y, groups, task, categorical, missing_values)
     data, more = _compared_rows(data, max_rows, folds, random_state)
     cautions += more
-    all_folds = make_folds(data, folds, repeats, random_state)
+    all_folds = judging.make_folds(data, folds, repeats, random_state)
     if min(fold.test.size for fold in all_folds) < 2:
         raise TableError("Every fold must have two rows to test: give fewer folds or even groups.")
     n_categories = sum(dtype.kind != "f" for dtype in data.table.dtypes)
@@ -391,7 +373,7 @@ def _prepared(
     if isinstance(y, str):
         if y not in given.columns:
             must_be = f"the labels, or a column of X, which has {listed(given.columns)}"
-            raise ValueError(refusal("compare", "y", must_be, y))
+            raise ValueError(checks.refusal("compare", "y", must_be, y))
         label, labels = y, given.pop(y)
     else:
         labels = pd.Series(np.asarray(y) if not isinstance(y, pd.Series) else y.array, name="y")
@@ -400,7 +382,7 @@ def _prepared(
         if own is not None and len(own) != len(given):
             must_be = f"of length {len(given)}, one for each row of X"
             got = counted(len(own), "value")
-            raise ValueError(refusal_in_words("compare", whose, must_be, got))
+            raise ValueError(checks.refusal_in_words("compare", whose, must_be, got))
     column = labels.to_frame(label)
     labelled = observed_in_table(column, missing_values)[:, 0]
     read = table_labels(column, labelled, task)
@@ -489,7 +471,7 @@ def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[
     most = len(rows) // 2 if own_groups is None else np.unique(own_groups).size
     if n_folds > most:
         what = "half of the rows" if own_groups is None else "the number of groups"
-        raise ValueError(refusal("compare", "folds", f"at most {most}, {what}", n_folds))
+        raise ValueError(checks.refusal("compare", "folds", f"at most {most}, {what}", n_folds))
     return replace(
         data,
         y=data.y[rows],
@@ -522,11 +504,11 @@ def _resumed(
         folds, own = list(former["folds"]), dict(former["settings"])
     except (ValueError, KeyError, TypeError) as error:
         must_be = "a file of Comparison.to_json"
-        raise ValueError(refusal("compare", "resume", must_be, str(resume))) from error
+        raise ValueError(checks.refusal("compare", "resume", must_be, str(resume))) from error
     differ = [name for name in _SAME if own.get(name) != settings[name]]
     if differ:
         must_be, got = "of the same table and settings", "another " + ", ".join(differ)
-        raise ValueError(refusal_in_words("compare", "resume", must_be, got))
+        raise ValueError(checks.refusal_in_words("compare", "resume", must_be, got))
     return folds
 
 
@@ -544,7 +526,7 @@ def _results(
         for fold in jobs:
             if time.perf_counter() >= end:
                 return
-            yield run_fold(data, candidates, fold, **how)
+            yield judging.run_fold(data, candidates, fold, **how)
         return
     executor = get_reusable_executor(max_workers=n_workers)
     left, running = list(jobs), set[Future[dict[str, Any]]]()
@@ -552,7 +534,7 @@ def _results(
         while (left or running) and time.perf_counter() < end:
             # One fold a worker: loky fails if it is shut down while folds wait for a worker.
             while left and len(running) < n_workers:
-                running.add(executor.submit(run_fold, data, candidates, left.pop(0), **how))
+                running.add(executor.submit(judging.run_fold, data, candidates, left.pop(0), **how))
             timeout = None if math.isinf(end) else max(0.0, end - time.perf_counter())
             done, running = wait(running, timeout=timeout, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
@@ -560,9 +542,6 @@ def _results(
         if running:
             # Folds that nobody waits for any more would go on computing.
             executor.shutdown(kill_workers=True)
-
-
-# ------------------------------------------------------------------------- the verdict
 
 
 def judge(
@@ -589,12 +568,14 @@ def judge(
             raise TableError(f"The simplest candidate failed. {failed[base]}.")
         choice = _choose(candidates, folds, facts, settings)
         used, effects = choice.candidate, choice.effects
-        for one in compared(folds, [(name, base) for name in rows if name != base], primary, 0.0):
+        pairs = [(name, base) for name in rows if name != base]
+        for one in judging.compared(folds, pairs, primary, 0.0):
             rows[one["candidate"]] |= {key: one[key] for key in _DIFFERENCE}
         for one in effects:
             if one["against"] == base:
                 rows[one["candidate"]] |= {key: one[key] for key in ("p_holm", "finding")}
-        if settings["permuted"] and (cheats := beyond_chance(folds, [*rows], settings["task"])):
+        task = settings["task"]
+        if settings["permuted"] and (cheats := judging.beyond_chance(folds, [*rows], task)):
             cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
         verdict = "" if complete else f"Not complete, {len(folds)} of {n_folds} folds: "
         verdict += _sentence(choice, facts, settings, rows)
@@ -602,7 +583,7 @@ def judge(
         how |= {"filling": used.filling, "learner": used.learner}
         if hasattr(used.estimator, "get_params"):
             how["code"] = python_of(used.estimator)
-    facts = facts | {"fill_errors": mean_fill_errors(folds, facts["columns"])}
+    facts = facts | {"fill_errors": judging.mean_fill_errors(folds, facts["columns"])}
     return Comparison(
         verdict, how, [*rows.values()], effects, facts, settings, folds, cautions, complete
     )
@@ -658,10 +639,10 @@ def _choose(
     """
     primary, margin, base = settings["primary"], settings["margin"], settings["baseline"]
     named = {one.name: one for one in candidates}
-    mean = {name: float(gains_by_fold(folds, name, primary).mean()) for name in named}
+    mean = {name: float(judging.gains_by_fold(folds, name, primary).mean()) for name in named}
 
     def tests(question: str, names: list[str], against: str) -> list[dict[str, Any]]:
-        found = compared(folds, [(name, against) for name in names], primary, margin)
+        found = judging.compared(folds, [(name, against) for name in names], primary, margin)
         return [{"question": question} | one for one in found]
 
     # 1.

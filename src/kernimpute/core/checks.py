@@ -76,9 +76,6 @@ def check_choice(owner: str, name: str, value: object, choices: Collection[str])
     return value
 
 
-# ------------------------------------------------------------------------------------ rows
-
-
 def observed_cells(X: FloatArray) -> BoolArray:
     """Return the mask of observed cells: True where X is not NaN."""
     return ~np.isnan(X)
@@ -182,8 +179,6 @@ def observed_range(X: FloatArray) -> ObservedRange:
     width = np.where(minimum + width > maximum, np.nextafter(width, 0.0), width)
     return ObservedRange(minimum=minimum, width=width)
 
-
-# ---------------------------------------------------------------------- labels and weights
 
 Task = Literal["classification", "regression"]
 """What the labels are."""
