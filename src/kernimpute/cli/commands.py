@@ -1,7 +1,4 @@
-"""The commands `impute`, `fit`, `predict` and `apply`: parse, call, print.
-
-The library is imported by the commands themselves, so that `--help` need not wait for it.
-"""
+"""The commands `impute`, `fit`, `predict` and `apply`: they import the library, not `--help`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The command `compare`, which tells whether filling is worth it on a table, and with what.
-
-The library is imported by the command itself, so that `--help` need not wait for it.
-"""
+"""The command `compare`, which itself imports the library, so that `--help` need not wait."""
 
 from __future__ import annotations
 
@@ -190,11 +187,8 @@ def _print(
     typer.echo(found.verdict)
     if quiet:
         return
-    how = found.recommendation
-    if how["command"] is not None:
-        typer.echo(f"\n{how['command']}")
-    elif how["code"] is not None:
-        typer.echo(f"\n{how['code']}")
+    if how := found.recommendation["command"] or found.recommendation["code"]:
+        typer.echo(f"\n{how}")
     typer.echo("\n".join(f"wrote {path}" for path in outputs), nl=bool(outputs))
 
 

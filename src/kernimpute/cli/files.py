@@ -139,10 +139,7 @@ def _kind_of(extension: str) -> str:
 
 
 def open_table(path: Path, reading: Reading) -> TableFile:
-    """Return the cells of a table file; its extension says the format.
-
-    The first bytes of standard input do, and with a delimiter any other file is delimited text.
-    """
+    """Return the cells of a table file; its extension, or how standard input begins, counts."""
     if path.is_dir():
         raise RefusedError(
             f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
@@ -380,10 +377,7 @@ def check_outputs(
     is_folder: bool = False,
     resumed: Path | None = None,
 ) -> None:
-    """Refuse files that cannot be written, and such `beside` others that are one of them.
-
-    Those that are written may be folders. One that is `resumed` may be replaced.
-    """
+    """Refuse files that cannot be written, and such `beside` others that are one of them."""
     taken = {path.absolute() for path in read if path != STANDARD}
     for path in written:
         _check_new_file(path, force=force, is_folder=is_folder)
@@ -433,9 +427,7 @@ def write_table(
 ) -> None:
     """Write the filled rows of a file, without its dropped columns.
 
-    Cells that were not filled are copied from the file that was read. `cells` says for each
-    column with fills which they are, shape (n_rows,); `decimals` how they are written. Columns
-    that the file does not have are added to it.
+    Other cells than the filled `cells`, by column of shape (n_rows,), are copied from the file.
     """
     kind = _kind_of(extension)
     if kind in _ARROW_KINDS:

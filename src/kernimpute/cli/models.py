@@ -313,10 +313,7 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
 def _predicted_names(model: Model) -> list[str]:
     """Return the columns that predictions are written to."""
     classes = getattr(model.predictor, "classes_", ())
-    return [
-        f"predicted_{model.target}",
-        *(f"probability_{model.target}_{one}" for one in classes),
-    ]
+    return [f"predicted_{model.target}", *(f"probability_{model.target}_{one}" for one in classes)]
 
 
 def _predicted(model: Model, frame: pd.DataFrame) -> tuple[pd.DataFrame, Found]:

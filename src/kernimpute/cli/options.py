@@ -1,7 +1,6 @@
-"""The options of the commands: their types, their checks and their help, in groups.
+"""The options of the commands: their types, their checks and their help, in groups."""
 
-`--help` imports this: nothing here may import NumPy or what fills tables.
-"""
+# `--help` imports this: nothing here may import NumPy or what fills tables.
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Text tables: the exact text of every cell, and the values that the cells stand for.
-
-A CSV or TSV is one, and so are a sheet and JSON lines, whose cells are read by their text too. What
-makes a cell a gap and a column one of numbers, codes or categories stands in docs/cli.md.
-"""
+"""Text tables: the text of every cell and the values for which it stands, as docs/cli.md says."""
 
 from __future__ import annotations
 

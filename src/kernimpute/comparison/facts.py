@@ -1,7 +1,4 @@
-"""What a table's gaps look like, and whether they tell of the label.
-
-These are facts of the whole table, which the user reads before any candidate is compared.
-"""
+"""What a table's gaps look like, and whether they tell of the label."""
 
 from __future__ import annotations
 

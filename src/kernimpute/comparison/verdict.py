@@ -1,11 +1,4 @@
-"""`compare`: whether filling helps on a table, with what, and the verdict in one sentence.
-
-1. The table is prepared: numbers, categories, and the rows that have a label.
-2. Its facts are collected.
-3. Every candidate is scored in every fold.
-4. Learners are compared on means, then fillings under the learner that is best there, and the
-   verdict follows.
-"""
+"""`compare`: whether filling helps on a table, with what, and the verdict in one sentence."""
 
 from __future__ import annotations
 
@@ -294,7 +287,7 @@ def compare(
     checks.check_real("compare", "margin", margin, 0.0, low_included=True)
     if time_limit is not None:
         checks.check_real("compare", "time_limit", time_limit, 0.0)
-    # 1.
+    # 1. The table is prepared: numbers, categories, and the rows that have a label.
     data, cautions = _prepared(X, y, groups, task, categorical, missing_values)
     data, more = _compared_rows(data, max_rows, folds, random_state)
     cautions += more
@@ -326,7 +319,7 @@ def compare(
     finished = {fold["number"]: fold for fold in _resumed(resume, settings)}
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=2)
-    # 2.
+    # 2. Its facts are collected.
     facts = facts_of(
         data.table, data.y, data.task, has_groups=data.groups is not None, seed=random_state
     )
@@ -334,7 +327,7 @@ def compare(
     def found_so_far() -> Comparison:
         return judge(chosen, finished, facts, settings, tuple(cautions))
 
-    # 3.
+    # 3. Every candidate is scored in every fold.
     jobs = [fold for fold in all_folds if fold.number not in finished]
     end = math.inf if time_limit is None else start + time_limit
     begun = time.perf_counter()
@@ -346,7 +339,7 @@ def compare(
             print(said, file=sys.stderr)
         if callback is not None and callback(found_so_far()):
             break
-    # 4.
+    # 4. The verdict follows.
     comparison = found_so_far()
     for caution in comparison.cautions[len(cautions) :]:
         warnings.warn(caution, TableWarning, stacklevel=2)
@@ -429,11 +422,7 @@ def _plain_table(
 
 
 def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[Data, list[str]]:
-    """Return the rows that are compared, and cautions on those that are left out.
-
-    Of a large table they are a random sample, of whole groups if there are any; then rare classes
-    are left out.
-    """
+    """Return the rows that are compared, a sample without rare classes, and cautions on others."""
     cautions = []
     n_rows, rows = len(data.y), np.arange(len(data.y))
     if n_rows > max_rows:

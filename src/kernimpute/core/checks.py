@@ -1,7 +1,4 @@
-"""Checks of what callers give: parameters, rows, labels, weights; and how much memory is free.
-
-Each check takes the owner, which is the function or class the caller used.
-"""
+"""Checks of what callers give to an `owner`, a function or class; and how much memory is free."""
 
 from __future__ import annotations
 

@@ -248,15 +248,12 @@ def _ends_met(step: FloatArray, below: FloatArray, above: FloatArray) -> FloatAr
 
 
 def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: float) -> FloatArray:
-    """Return the step to the maximiser whose entries sum to `total`, cut to a length.
-
-    A block is raised by the smallest multiple of the identity with which the step rises.
-    """
+    """Return the step to the maximiser whose entries sum to `total`, cut to a length."""
     n = slope.size
     centred = slope - slope.mean()
     right_sides = np.stack([centred, np.ones(n)], axis=1)
     scale = float(np.abs(np.diagonal(block)).max()) or 1.0
-    raised = ROUNDING * n * scale
+    raised = ROUNDING * n * scale  # The multiple of the identity with which the step rises.
     for _ in range(12):
         # Steps sum to 0, so a constant changes nothing. It spares a cancellation where the block is
         # singular along the ones.
