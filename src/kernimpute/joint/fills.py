@@ -3,20 +3,11 @@
 `fit_joint` fits a joint normal, and learns by a kernel ridge what it leaves:
 
 1. Standardise the columns. The indicators of rare categories keep their means.
-2. Choose the strength by the error on hidden cells. An infinite one, which fills with means and
-   most frequent categories, is a candidate. Whole cells of the table are hidden, because a
-   category's indicators give each other away.
+2. Choose the strength by the error on hidden cells. An infinite one fills with means.
 3. Fit the chosen normal to all cells.
-4. Learn the remainder. For each column of the table:
-
-   1. Hide the column in rows that observe it, and nothing else: their other gaps stay, so the rows
-      look like those to be filled. Fill them by the normal.
-   2. Fit a kernel ridge, exp(-distance / width), from the filled rows to what was hidden minus its
-      fill; the ridge has the smallest leave-one-out error.
-   3. Keep it where that error is clearly below the error of the normal alone.
-
-   Then the columns that were kept are learnt once more, from rows whose other gaps have the first
-   pass's fills.
+4. Learn the remainder. For each column of the table: hide it, fill it by the normal, and fit a
+   kernel ridge from the filled rows to what the fill lacks; keep the ridge where it clearly helps.
+   Then learn those columns once more, from rows whose other gaps have the first pass's fills.
 """
 
 from __future__ import annotations
@@ -69,8 +60,7 @@ WIDTH = 2.0
 REMAINDER_RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
 FEWEST_CELLS, MOST_CELLS, MANY_COLUMNS = 20, 300, 30
-"""Hidden cells of a column at the least and the most; fewer beyond so many columns, because the
-cost of them all is cubic in the cells."""
+"""Hidden cells of a column at the least and the most; fewer for more columns: the cost is cubic."""
 GAIN, STANDARD_ERRORS = 0.01, 1.0
 """A correction must save this share of the normal's squared error, and so many standard errors."""
 
@@ -212,13 +202,11 @@ def fit_joint(
     classes: IntArray | None = None,
     target: FloatArray | None = None,
 ) -> JointReference:
-    """Return the joint reference of incomplete rows.
+    """Return the joint reference of incomplete rows, those of `JointReference`.
 
-    The rows X (n_rows, n_columns) are those of `JointReference`; every column is observed in some.
-    `groups` has the table's column that each column belongs to, `classes` the codes 0, 1, … of the
-    rows' classes, -1 where there is no label; each class gets a mean. A `target`, a quantity as
-    label in standard units, NaN where there is none, is one more column. `seed` decides which cells
-    are hidden, and which rows of a large table are used.
+    Every column of X is observed in some. `groups` has the table's column of each, `classes` the
+    codes 0, 1, … of classes, -1 without a label; each class gets a mean. A `target`, a quantity as
+    label in standard units, NaN without one, is one more column. `seed` decides what is hidden.
     """
     generator = np.random.default_rng(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
@@ -336,7 +324,7 @@ def _some(n_rows: int, most: int, generator: np.random.Generator) -> IntArray:
 def _hidden_cells(
     observed: BoolArray, groups: IntArray, generator: np.random.Generator
 ) -> BoolArray:
-    """Return which cells are hidden, of shape (n_rows, n_columns); a table's cell as a whole."""
+    """Return which cells are hidden; a table's cell whole, as indicators tell of each other."""
     draws = generator.random((len(observed), int(groups.max(initial=-1)) + 1))
     return observed & (draws < HIDDEN_SHARE)[:, groups]
 
@@ -356,7 +344,7 @@ def fit_remainder(
         corrections: list[Correction] = []
         for group in candidates:
             own = np.flatnonzero(groups == group)
-            # 1. Hide the column.
+            # 1. Hide the column and nothing else, so the rows look like those to be filled.
             known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
             if known.size > most:
                 known = np.sort(generator.choice(known, most, replace=False))

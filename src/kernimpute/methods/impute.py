@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
 
-
 STOP_RULES = {
     # Tighter ones gain nothing in test accuracy: see ``benchmarks/README.md``.
     "direct": StopRule(tol=0.3, max_iter=100),
@@ -125,8 +124,7 @@ def impute(
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
-        Weight of the anchor, in (0, inf]. None is 16 C for `direct`, and the norm of the dual
-        coefficients of the machine on the reference for the others.
+        Weight of the anchor, in (0, inf]; None is 16 C for `direct`, else as in `learn_kernel`.
     rho, radius : float or None, default=None
         Those of the perturbation, as in `learn_kernel`; `direct` and `anchored` have none.
     epsilon : float, default=0.1
@@ -144,8 +142,8 @@ def impute(
         copies in the machine, a fitted gamma, the means of the reference and `direct`'s anchor;
         other anchors and Stage II weigh all rows alike. A row of weight 0 is filled all the same.
     tol : float or None, default=None
-        The stop rule. For `direct` the norm of the projected gradient relative to that at the
-        start (0.3); for the others as in `learn_kernel`. None takes the variant's default.
+        The stop rule; for `direct` the slope relative to that at the start (None is 0.3), for the
+        others as in `learn_kernel`.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None
