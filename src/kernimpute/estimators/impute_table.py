@@ -406,11 +406,7 @@ def fill_rows(
     fitted: FittedRows | None = None,
     handle_unknown: str | None = None,
 ) -> FilledRows:
-    """Return the columns of an imputer from a table that has them, with their gaps filled.
-
-    Each row is filled as a new row, except those that are `fitted`. The imputer's own
-    `handle_unknown` holds unless another is given.
-    """
+    """Return the columns of an imputer with gaps filled: rows not `fitted` are filled as new."""
     columns = imputer._code.columns
     frame = table[[column.name for column in columns]]
     encoded = imputer._coded(imputer._code, frame, handle_unknown or imputer.handle_unknown)
