@@ -187,8 +187,8 @@ def impute_parquet(
         if table.n_rows > max_fit_rows:
             if imputer._uses_labels and target is not None:
                 labels = table.take(rows, [target])
-            generator = np.random.default_rng(seed_of(imputer.random_state))
-            rows = _sampled(labels, rows, max_fit_rows, generator, missing_values, task)
+            seed = seed_of(imputer.random_state)
+            rows = _sampled(labels, rows, max_fit_rows, seed, missing_values, task)
         sample = table.take(rows, used)
         more = _observing(table, sample, roles.features, labels, missing_values)
         if more.size:
@@ -315,11 +315,9 @@ def impute_dask(
     names = list(frame.columns)
     roles = column_roles(names, target, drop, ignore, categorical)
     used = [name for name in names if name == target or name in roles.features]
-    sample, n_rows = frame[used], len(frame)
+    sample, n_rows, seed = frame[used], len(frame), seed_of(imputer.random_state)
     if n_rows > max_fit_rows:
-        sample = sample.sample(
-            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
-        )
+        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=seed)
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
@@ -364,11 +362,12 @@ def _sampled(
     labels: pd.DataFrame | None,
     rows: NDArray[np.intp],
     most: int,
-    generator: np.random.Generator,
+    seed: int,
     missing_values: GapValues,
     task: str,
 ) -> NDArray[np.intp]:
     """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
+    generator = np.random.default_rng(seed)
     if labels is None:
         return np.sort(generator.choice(rows, most, replace=False))
     labelled = observed_in_table(labels, missing_values)[:, 0]
@@ -558,17 +557,9 @@ def _imputation(
     cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
-    return ParquetImputation(
-        output,
-        found.n_rows,
-        n_columns,
-        MappingProxyType(filled),
-        filler.imputer,
-        tuple(facts.items()),
-        tuple(notes),
-        cautions,
-        seconds,
-    )
+    counts = found.n_rows, n_columns, MappingProxyType(filled)
+    said = tuple(facts.items()), tuple(notes), cautions
+    return ParquetImputation(output, *counts, filler.imputer, *said, seconds)
 
 
 # ------------------------------------------------------------------------------ Dask
@@ -647,7 +638,6 @@ def checked_output(owner: str, output: Any, table: frames.ParquetSource, *, forc
         raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
     for file in sorted(place.iterdir()) if place.is_dir() else ():
         if not file.is_file() or pa.OSFile(str(file)).read(4) != b"PAR1":
-            raise ValueError(
-                f"{place}: only a folder of Parquet files is replaced. Got {file.name!r} in it."
-            )
+            only = f"{place}: only a folder of Parquet files is replaced."
+            raise ValueError(f"{only} Got {file.name!r} in it.")
     return place

@@ -388,8 +388,7 @@ class KernelImputation(Persistent, BaseEstimator):
     def _matrix(self, rows: FloatArray) -> FloatArray:
         """Return new rows as the kernel takes them, no number farther off than `FARTHEST`."""
         matrix = self._coding.matrix(rows)
-        n_far = count_far(matrix)
-        if n_far:
+        if n_far := count_far(matrix):
             self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
 
@@ -401,12 +400,10 @@ class KernelImputation(Persistent, BaseEstimator):
     def _learn_code(self, frame: Any) -> TableCode:
         """Return the code of the training table, by the three parameters about its columns."""
         owner, names = type(self).__name__, list(frame.columns)
-        options: dict[str, Any] = {
-            "categorical": _coded_columns(self.categorical_features, names, owner),
-            "missing_values": self._markers(),
-            # A frame's columns are what their values say; those of an array are mere numbers.
-            "whole": "few" if self._of_frame else "dtype",
-        }
+        codes = _coded_columns(self.categorical_features, names, owner)
+        options: dict[str, Any] = {"categorical": codes, "missing_values": self._markers()}
+        # A frame's columns are what their values say; those of an array are mere numbers.
+        options["whole"] = "few" if self._of_frame else "dtype"
         given = {} if self.feature_range is None else self.feature_range
         if not isinstance(given, Mapping) and np.shape(given) == (2,):
             checked_range(given, "feature_range", owner)
@@ -699,10 +696,8 @@ class KernelPredictor(KernelImputation):
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
         else:
             tables = [self._new_rows.fill(matrix)]
-        calls = [
-            (filled, matrix, known, labels, seed + draw, self._prefix())
-            for draw, filled in enumerate(tables)
-        ]
+        shared = matrix, known, labels
+        calls = [(X, *shared, seed + k, self._prefix()) for k, X in enumerate(tables)]
         self._predictors = tuple(run_all(fit_predictor, calls, self.n_jobs))
 
     def _predicted(self, X: Any) -> FloatArray:
@@ -809,10 +804,8 @@ def count_far(matrix: FloatArray) -> int:
 
 def far_caution(n_rows: int) -> str:
     """Return what happens to numbers farther off than `FARTHEST`."""
-    return (
-        f"numbers farther than {FARTHEST:g} times the training range from it, in {n_rows} row(s), "
-        "are taken to be that far"
-    )
+    numbers = f"numbers farther than {FARTHEST:g} times the training range from it"
+    return f"{numbers}, in {n_rows} row(s), are taken to be that far"
 
 
 def within_reach(matrix: FloatArray) -> FloatArray:

@@ -478,11 +478,8 @@ def method_text(imputer: KernelImputer) -> str:
     if imputer.guidance is None:
         return reference
     kernel: Kernel = imputer.kernel_
-    parameters = [
-        f", {field.name} {getattr(kernel, field.name):.4g}"
-        for field in fields(kernel)
-        if field.name != "categorical"
-    ]
+    own = [field.name for field in fields(kernel) if field.name != "categorical"]
+    parameters = [f", {name} {getattr(kernel, name):.4g}" for name in own]
     name = type(kernel).__name__.lower()
     return f"{imputer.guidance} from the {reference}, {name} kernel{''.join(parameters)}"
 
@@ -589,10 +586,9 @@ def notes_of_filling(
 def _unfinished(rows: FittedRows, n_subsets: int) -> list[str]:
     """Return a caution for each way in which the fit did not meet its stop rule."""
     endings = Counter(rows.filling.unfinished if rows.filling else ())
+    where = " in {} of {} subsets" if n_subsets > 1 else ""
     return [
-        f"{stage} in {count} of {n_subsets} subsets: {status.value}"
-        if n_subsets > 1
-        else f"{stage}: {status.value}"
+        f"{stage}{where.format(count, n_subsets)}: {status.value}"
         for (stage, status), count in endings.items()
     ]
 
@@ -607,8 +603,7 @@ def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
     """Return a note on the empty cells of ignored columns, if there are any."""
     gappy = {name: count for name, count in ignored_gaps.items() if count}
     if len(gappy) > _MOST_NAMED:
-        n_cells = sum(gappy.values())
-        return [f"empty cells stay in {len(gappy)} columns that are ignored: {n_cells}"]
+        return [f"empty cells stay in {len(gappy)} columns that are ignored: {sum(gappy.values())}"]
     named = ", ".join(f"{name} ({count})" for name, count in gappy.items())
     return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
 
