@@ -61,11 +61,8 @@ from kernimpute.table.columns import (
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 
-SAMPLE_ROWS = 20_000
-"""Rows that are fitted at the most, by default."""
-PATIENCE = 10
-"""Seconds in which a scheduler of Dask's must answer, and have a worker."""
-
+SAMPLE_ROWS = 20_000  # rows that are fitted at the most, by default
+PATIENCE = 10  # seconds in which a scheduler of Dask's must answer, and have a worker
 Progress = Callable[[int, int], object]
 
 

@@ -240,16 +240,11 @@ class FittedRows:
 class KernelImputation(Persistent, BaseEstimator):
     """An estimator that fills rows by its reference, or training rows guided by their labels."""
 
-    _predicts = False
-    """Whether it predicts, and categories enter as indicators in any case."""
-    _eta_factor: float | None = None
-    """Default eta in units of C / (observed share) for each machine; None is an imputer's."""
-    _smooth_of_many = SMOOTH
-    """Part of the scaled gamma that gamma="auto" takes for more than two classes."""
-    _of_frame = False
-    """Whether the training table is a DataFrame."""
-    _task = "auto"
-    """What labels are to an estimator without the parameter `task`."""
+    _predicts = False  # so that categories enter as indicators in any case
+    _eta_factor: float | None = None  # eta in C / (observed share) a machine; None: an imputer's
+    _smooth_of_many = SMOOTH  # the part of "scale" that is gamma="auto" beyond two classes
+    _of_frame = False  # whether the training table is a DataFrame
+    _task = "auto"  # what labels are where there is no parameter `task`
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, as they are under their names."""

@@ -101,24 +101,18 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Number of columns in fit, and their names where all are strings.
     filled_ : ndarray of bool of shape (n_samples, n_features)
         The gaps of the training table, which `fit_transform` fills; all of an empty column.
-    status_ : Status
-        How the fit ended.
-    n_iter_ : int
-        Rounds of the longest run, its start included; 1 without guidance.
+    status_, n_iter_ : Status, int
+        How the fit ended, and rounds of the longest run, its start included; 1 without guidance.
     strength_ : float
         Pseudo-rows of prior of the joint normal, in (0, inf]; inf fills with means and modes.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order, where classes are used.
-    kernel_ : Kernel
-        With guidance, as all below: the kernel, with its gamma.
-    eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
+    kernel_, eta_ : Kernel, float
+        With guidance, as all below: the kernel, and the anchor's weight, if "direct" or given.
     n_subsets_, n_disjoint_pairs_ : int
         Subsets imputed, and pairs of training rows of a subset that share no observed column.
-    gap_ : float
-        Largest certificate of the subsets, a relative saddle gap or slope.
-    trace_ : Trace
-        A record of every round, of at most ten subsets.
+    gap_, trace_ : float, Trace
+        The subsets' largest relative saddle gap or slope; every round of at most ten subsets.
 
     See Also
     --------

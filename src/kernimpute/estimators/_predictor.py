@@ -95,10 +95,7 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees as arrays, so that a saved model needs none of scikit-learn's own.
-
-    scikit-learn does not check the indices of its nodes: a forged file could read outside of them.
-    """
+    """Trees as arrays, because scikit-learn's own read a forged file's nodes without any check."""
 
     roots: NDArray[np.intp]  # (n_trees,)
     columns: NDArray[np.int32]  # (n_nodes,)

@@ -40,7 +40,6 @@ LARGEST_TARGET = 1e300
 MOST_KEPT = 10
 """Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
 
-
 # ------------------------------------------------------------------------------------ labels
 
 
@@ -68,12 +67,8 @@ class Labels:
 
     def of(self, rows: Rows) -> Labels:
         """Return the labels of some of the rows, coded and weighted as these are."""
-        return replace(
-            self,
-            values=self.values[rows],
-            sample_weight=self.sample_weight[rows],
-            weights=self.weights[rows],
-        )
+        values, given, weights = self.values[rows], self.sample_weight[rows], self.weights[rows]
+        return replace(self, values=values, sample_weight=given, weights=weights)
 
 
 def read_labels(

@@ -119,10 +119,8 @@ class TableImputation:
         Size, label, cells filled, method and how the solver ended, for people.
     notes, warnings : tuple of str
         What was done that one would not expect, and what one should look at.
-    status : Status
-        How the filling ended.
-    seconds : float
-        Wall-clock time.
+    status, seconds : Status, float
+        How the filling ended, and its wall-clock time.
     n_classes : int or None
         Number of classes; None for a regression, and where labels are not used.
     draws : tuple of DataFrame, default=()

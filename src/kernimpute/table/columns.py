@@ -1,18 +1,15 @@
 """What the columns of a table hold: which cells are gaps, which kind of values, in which domain.
 
-A cell is a **gap** if it is None, NaN, NaT or NA, or one of the `missing_values` that the caller
-names; in a text file the empty cell and `GAP_MARKERS` are gaps too. Only this module decides that.
-
-A column is of one **kind**, which the values of its observed cells decide:
+A cell is a **gap** if it is None, NaN, NaT or NA, or one of the caller's `missing_values`; in text
+files the empty cell and `GAP_MARKERS` are gaps too. The observed cells decide a column's **kind**:
 
 - "category": text, booleans, a categorical dtype, or numbers that the caller names as categories;
 - "number": other numbers. "whole": numbers whose fills are rounded to whole ones;
 - "constant": one observed value, up to rounding, which fills the gaps;
 - "empty": nothing is observed, so there is nothing to learn.
 
-Dates, lists and other values are refused with the column's name. The **domain** of a fill is the
-observed (or declared) range of the numbers, or the observed categories. A column of **few whole
-numbers**, which may be codes, is filled with one of these, unless its range is declared.
+Dates, lists and other values are refused. A fill is in the observed (or declared) range, or one of
+the observed categories or **few whole numbers**, which may be codes, unless a range is declared.
 """
 
 from __future__ import annotations
