@@ -61,11 +61,8 @@ from kernimpute.table.columns import (
 
 __all__ = ["ParquetImputation", "impute_dask", "impute_parquet", "transform_parquet"]
 
-SAMPLE_ROWS = 20_000
-"""Rows that are fitted at the most, by default."""
-PATIENCE = 10
-"""Seconds in which a scheduler of Dask's must answer, and have a worker."""
-
+SAMPLE_ROWS = 20_000  # rows that are fitted at the most, by default
+PATIENCE = 10  # seconds in which a scheduler of Dask's must answer, and have a worker
 Progress = Callable[[int, int], object]
 
 
@@ -131,25 +128,22 @@ def impute_parquet(
     Parameters
     ----------
     source : str or Path
-        A Parquet file, or a folder of such files with the same columns, in the order of their
-        names; those that begin with a dot or an underscore do not count.
+        A Parquet file, or a folder of such files with the same columns, sorted by name; names that
+        begin with a dot or an underscore do not count.
     output : str or Path
-        The file to write; for a folder, a folder with a file of the same name for each. Rows,
-        columns and types are those of the source.
+        The file to write; for a folder, a folder of files of the same names and types.
     target : str or None, default=None
         Name of the label column, which is never filled.
     drop, ignore, categorical, missing_values, task
         As in `kernimpute.impute_table`. The index that pandas wrote is ignored.
     max_fit_rows : int, default=20_000
-        Rows of the sample, in [2, inf), drawn by `random_state`: at random, or where labels are
-        used evenly over the labels.
+        Rows of the sample, in [2, inf), drawn by `random_state`; evenly over labels that are used.
     batch_rows : int, default=32_768
         Rows that are filled at once, in [1, inf).
     scheduler : str or None, default=None
-        None fills in this process. With the extra ``dask``, "local" starts `n_jobs` worker
-        processes (a script needs ``if __name__ == "__main__":``), and an address such as
-        "tcp://host:8786" uses the workers there, which must see source and output. Each file is
-        a task, done anew if its worker dies.
+        None fills in this process. With the extra ``dask``, "local" starts `n_jobs` processes (a
+        script needs ``if __name__ == "__main__":``), and an address such as "tcp://host:8786" uses
+        the workers there, which must see the files. Each file is a task.
     force : bool, default=False
         Whether an existing output may be replaced: a file, or a folder of Parquet files alone.
     callback : callable or None, default=None
@@ -160,28 +154,21 @@ def impute_parquet(
     Returns
     -------
     ParquetImputation
-        Counts, notes and warnings, and the fitted imputer.
+        Counts, notes and warnings, each also a `TableWarning`, and the fitted imputer.
 
     Raises
     ------
     TypeError, ValueError, TableError
         If an option is out of its range, or the table cannot be imputed as it is.
     OSError, ImportError
-        If the output exists, a file or folder doesn't, no scheduler or worker answers, or
-        `scheduler` needs Dask and there is none.
-
-    Warns
-    -----
-    TableWarning
-        For each of the result's `warnings`.
+        If the output exists, a file or folder doesn't, no worker answers, or Dask is lacking.
 
     Notes
     -----
     A table of at most `max_fit_rows` rows is filled as in memory. Of a larger one, ranges and
     categories are those of the sample; numbers beyond and categories that it does not hold stay.
-    For a column that the sample never observes, the first 20 rows that do are added. Memory is
-    that of the sample, of its fit and of a few blocks, besides the label column where labels are
-    used. The output is put in place when it is whole; an interrupt leaves nothing.
+    For a column that the sample never observes, the first 20 rows that do are added. Memory holds
+    the sample, its fit, a few blocks, and labels that are used. An interrupt leaves no output.
     """
     start, owner = time.perf_counter(), "impute_parquet"
     # 1. What can't be done is refused before a row is read.
@@ -197,8 +184,8 @@ def impute_parquet(
         if table.n_rows > max_fit_rows:
             if imputer._uses_labels and target is not None:
                 labels = table.take(rows, [target])
-            generator = np.random.default_rng(seed_of(imputer.random_state))
-            rows = _sampled(labels, rows, max_fit_rows, generator, missing_values, task)
+            seed = seed_of(imputer.random_state)
+            rows = _sampled(labels, rows, max_fit_rows, seed, missing_values, task)
         sample = table.take(rows, used)
         more = _observing(table, sample, roles.features, labels, missing_values)
         if more.size:
@@ -254,17 +241,12 @@ def transform_parquet(
     Returns
     -------
     ParquetImputation
-        Counts, notes and warnings.
+        Counts, notes and warnings, each also a `TableWarning`.
 
     Raises
     ------
     TypeError, ValueError, OSError, ImportError, TableError
         As `impute_parquet`, and if the imputer is not fitted or the table lacks a column of it.
-
-    Warns
-    -----
-    TableWarning
-        For each of the result's `warnings`.
     """
     start, owner = time.perf_counter(), "transform_parquet"
     check_is_fitted(imputer)
@@ -315,18 +297,13 @@ def impute_dask(
     Returns
     -------
     dask.dataframe.DataFrame
-        The same rows, partitions and types. The sample is drawn and fitted at once; a partition is
-        filled when Dask asks for it, on Dask's workers, with its retries.
+        The same rows, partitions and types. The sample is drawn and fitted at once, with a
+        `TableWarning` for what to look at; a partition is filled on a worker when Dask asks for it.
 
     Raises
     ------
     TypeError, ValueError, TableError
         As `impute_parquet`.
-
-    Warns
-    -----
-    TableWarning
-        For what one should look at in the sample.
     """
     if not hasattr(frame, "map_partitions"):
         got = f"a {type(frame).__name__} of {type(frame).__module__.partition('.')[0]}"
@@ -335,11 +312,9 @@ def impute_dask(
     names = list(frame.columns)
     roles = column_roles(names, target, drop, ignore, categorical)
     used = [name for name in names if name == target or name in roles.features]
-    sample, n_rows = frame[used], len(frame)
+    sample, n_rows, seed = frame[used], len(frame), seed_of(imputer.random_state)
     if n_rows > max_fit_rows:
-        sample = sample.sample(
-            frac=max_fit_rows / n_rows, random_state=seed_of(imputer.random_state)
-        )
+        sample = sample.sample(frac=max_fit_rows / n_rows, random_state=seed)
     parameters |= {"missing_values": missing_values, "task": task}
     codes = [name for name in roles.categorical if name in used]
     fitted = fit_table(sample.compute(), target, categorical=codes, **parameters)
@@ -384,11 +359,12 @@ def _sampled(
     labels: pd.DataFrame | None,
     rows: NDArray[np.intp],
     most: int,
-    generator: np.random.Generator,
+    seed: int,
     missing_values: GapValues,
     task: str,
 ) -> NDArray[np.intp]:
     """Return the rows to fit, in order: at random, or evenly over the labels, (n_rows, 1)."""
+    generator = np.random.default_rng(seed)
     if labels is None:
         return np.sort(generator.choice(rows, most, replace=False))
     labelled = observed_in_table(labels, missing_values)[:, 0]
@@ -578,17 +554,9 @@ def _imputation(
     cautions = tuple(dict.fromkeys([*cautions, *of_rows]))
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=3)
-    return ParquetImputation(
-        output,
-        found.n_rows,
-        n_columns,
-        MappingProxyType(filled),
-        filler.imputer,
-        tuple(facts.items()),
-        tuple(notes),
-        cautions,
-        seconds,
-    )
+    counts = found.n_rows, n_columns, MappingProxyType(filled)
+    said = tuple(facts.items()), tuple(notes), cautions
+    return ParquetImputation(output, *counts, filler.imputer, *said, seconds)
 
 
 # ------------------------------------------------------------------------------ Dask
@@ -667,7 +635,6 @@ def checked_output(owner: str, output: Any, table: frames.ParquetSource, *, forc
         raise ValueError(f"{place}: the output must lie outside of the source, and not hold it.")
     for file in sorted(place.iterdir()) if place.is_dir() else ():
         if not file.is_file() or pa.OSFile(str(file)).read(4) != b"PAR1":
-            raise ValueError(
-                f"{place}: only a folder of Parquet files is replaced. Got {file.name!r} in it."
-            )
+            only = f"{place}: only a folder of Parquet files is replaced."
+            raise ValueError(f"{only} Got {file.name!r} in it.")
     return place

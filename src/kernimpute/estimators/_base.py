@@ -64,19 +64,15 @@ from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_p
 
 GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 """What a named gamma takes of the gamma that is scaled to the rows."""
-
 ETA_PARTS = {"auto": 1.0, "auto/4": 0.25}
 """What a named eta takes of the default weight of the anchor."""
-
 _FITTED_AT_TIMES = (
     "kernel_ eta_ n_subsets_ n_disjoint_pairs_ gap_ trace_ classes_ strength_ "
     "_machines _predictors _draw_seed"
 ).split()
 """Attributes that only some fits leave, and the next fit removes."""
-
 MANY_ROWS, SUBSET_SIZE = 10_000, 500
 """More rows at once than these get a hint, before the work, at subsets of such a size."""
-
 FARTHEST = 1e6
 """How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
 
@@ -126,9 +122,8 @@ USED_BY = {
     **dict.fromkeys(("class_weight", "max_iter"), "machine"),
     "n_draws": "average",
 }
-"""What alone uses a parameter: labels, guidance, a support vector machine, any machine, or the
-average of kinds. All others are used in any case. scikit-learn's own checks set `max_iter` of every
-classifier that has one, so no predictor refuses it."""
+"""What alone uses a parameter; svm is a support vector machine, and machine any that predicts.
+No predictor refuses `max_iter`, because scikit-learn's own checks set it."""
 
 
 def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
@@ -137,16 +132,14 @@ def default_grid(prefix: str = "") -> list[dict[str, list[Any]]]:
     Parameters
     ----------
     prefix : str, default=""
-        What precedes each parameter's name, such as ``"kernelimputer__"`` in a pipeline; empty, or
-        with two underscores at its end, which is checked.
+        What precedes each name, such as ``"kernelimputer__"``; empty, or ending in "__".
 
     Returns
     -------
     list of dict of str to list
         72 candidates, 18 with a linear kernel, all with ``guidance="direct"``, which predictors
-        take with ``machine="svm"`` only: six penalties C in [1/16, 64], three gammas around
-        "scale", three anchors eta. The first anchor, inf, is the reference imputation, which
-        `GridSearchCV` so prefers among equal scores.
+        take with ``machine="svm"`` only: six penalties C in [1/16, 64], three gammas, three anchors
+        eta. The first anchor, inf, is the reference, which so wins among equal scores.
 
     Examples
     --------
@@ -247,16 +240,11 @@ class FittedRows:
 class KernelImputation(Persistent, BaseEstimator):
     """An estimator that fills rows by its reference, or training rows guided by their labels."""
 
-    _predicts = False
-    """Whether it predicts, and categories enter as indicators in any case."""
-    _eta_factor: float | None = None
-    """Default eta in units of C / (observed share) for each machine; None is an imputer's."""
-    _smooth_of_many = SMOOTH
-    """Part of the scaled gamma that gamma="auto" takes for more than two classes."""
-    _of_frame = False
-    """Whether the training table is a DataFrame."""
-    _task = "auto"
-    """What labels are to an estimator without the parameter `task`."""
+    _predicts = False  # so that categories enter as indicators in any case
+    _eta_factor: float | None = None  # eta in C / (observed share) a machine; None: an imputer's
+    _smooth_of_many = SMOOTH  # the part of "scale" that is gamma="auto" beyond two classes
+    _of_frame = False  # whether the training table is a DataFrame
+    _task = "auto"  # what labels are where there is no parameter `task`
 
     def _store(self, arguments: Mapping[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, as they are under their names."""
@@ -334,9 +322,8 @@ class KernelImputation(Persistent, BaseEstimator):
         if reset:
             self._of_frame = is_frame(X)
         if not is_frame(X):
-            checked = validate_data(
-                self, _own_dtype(X), reset=reset, dtype=None, ensure_all_finite=False
-            )
+            given: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
+            checked = validate_data(self, _own_dtype(X), reset=reset, **given)
             return checked, to_pandas(checked)
         check_names(X, type(self).__name__)
         validate_data(self, X, reset=reset, skip_check_array=True)
@@ -396,8 +383,7 @@ class KernelImputation(Persistent, BaseEstimator):
     def _matrix(self, rows: FloatArray) -> FloatArray:
         """Return new rows as the kernel takes them, no number farther off than `FARTHEST`."""
         matrix = self._coding.matrix(rows)
-        n_far = count_far(matrix)
-        if n_far:
+        if n_far := count_far(matrix):
             self._warn(f"{far_caution(n_far)}.")
         return within_reach(matrix)
 
@@ -409,12 +395,10 @@ class KernelImputation(Persistent, BaseEstimator):
     def _learn_code(self, frame: Any) -> TableCode:
         """Return the code of the training table, by the three parameters about its columns."""
         owner, names = type(self).__name__, list(frame.columns)
-        options: dict[str, Any] = {
-            "categorical": _coded_columns(self.categorical_features, names, owner),
-            "missing_values": self._markers(),
-            # A frame's columns are what their values say; those of an array are mere numbers.
-            "whole": "few" if self._of_frame else "dtype",
-        }
+        codes = _coded_columns(self.categorical_features, names, owner)
+        options: dict[str, Any] = {"categorical": codes, "missing_values": self._markers()}
+        # A frame's columns are what their values say; those of an array are mere numbers.
+        options["whole"] = "few" if self._of_frame else "dtype"
         given = {} if self.feature_range is None else self.feature_range
         if not isinstance(given, Mapping) and np.shape(given) == (2,):
             checked_range(given, "feature_range", owner)
@@ -441,11 +425,10 @@ class KernelImputation(Persistent, BaseEstimator):
             Rows with gaps: array-like, or a DataFrame of pandas, polars or pyarrow.
         y : array-like of shape (n_samples,) or None, default=None
             Their labels, complete: finite numbers, or 2 to 300 classes, beyond 20 of three rows on
-            average. An imputer needs them with `guidance` or `use_labels`; otherwise only their
-            number is looked at.
+            average. An imputer needs them with `guidance` or `use_labels` only.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, at least 0; to fill, a row of weight 2 counts as two rows. Give
-            a predictor repeated rows by weights: held-out predictions would see the copies.
+            Weight of each row, at least 0. A row of weight 2 fills as two rows do. Give a predictor
+            repeated rows by weights: held-out predictions would see the copies.
 
         Returns
         -------
@@ -455,8 +438,8 @@ class KernelImputation(Persistent, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If a parameter, the table or the labels are not as described, a parameter is given that
-            nothing uses, or the fit would take more memory than it may; before any long work.
+            If a parameter, the table or the labels are not as described, nothing uses a parameter,
+            or the fit would take more memory than it may; before any long work.
         """
         _, frame, labels = self._read_labelled(X, y, sample_weight)
         self._warn_of_fit(self._learn(frame, labels).filling)
@@ -494,11 +477,10 @@ class KernelImputation(Persistent, BaseEstimator):
         if labels.classes is not None:
             self.classes_ = labels.classes
         if not self._has_svm:
-            own = self.use_labels == "own"
-            self.n_iter_ = 1
-            has_gaps = np.isnan(matrix).any()
+            self.n_iter_, has_gaps = 1, np.isnan(matrix).any()
             self.status_ = Status.CONVERGED if has_gaps else Status.NOTHING_MISSING
-            return FittedRows(rows, counted, self._reference_table(matrix, labels) if own else None)
+            own = self._reference_table(matrix, labels) if self.use_labels == "own" else None
+            return FittedRows(rows, counted, own)
         is_table = self.reference != "expected"
         reference = self._reference_table(matrix, labels) if is_table else "expected"
         eta = self._eta_for(matrix, labels)
@@ -523,9 +505,8 @@ class KernelImputation(Persistent, BaseEstimator):
         by_reference = isinstance(new_rows.filler, JointReference) or eta == math.inf
         if self.new_rows == "similar" or (self.new_rows == "auto" and not by_reference):
             kept = np.unique(np.concatenate([subsets[one] for one in kept_subsets(len(subsets))]))
-            self._new_rows = replace(
-                new_rows, training=filling.X[kept], weights=labels.weights[kept]
-            )
+            weights = labels.weights[kept]
+            self._new_rows = replace(new_rows, training=filling.X[kept], weights=weights)
         self._machines = filling.machines
         self.kernel_ = kernel
         if eta is not None and self.guidance is not None:
@@ -613,11 +594,8 @@ class KernelImputation(Persistent, BaseEstimator):
             return
         # Memory is at most quadratic in the rows of a subset.
         size = min(SUBSET_SIZE, int(rows * math.sqrt(allowed / need) / 2))
-        advice = (
-            f"deal the rows out, such as by subset_size={size}, or raise max_memory"
-            if size >= SMALLEST_SUBSET
-            else "raise max_memory"
-        )
+        deal = f"deal the rows out, such as by subset_size={size}, or "
+        advice = f"{deal if size >= SMALLEST_SUBSET else ''}raise max_memory"
         jobs = f" in each of {at_once} jobs" if at_once > 1 else ""
         raise ValueError(
             f"{type(self).__name__}.fit with N = {n_samples} rows, {rows} at once{jobs}, needs "
@@ -657,10 +635,8 @@ class KernelImputation(Persistent, BaseEstimator):
             self._warn(f"{caution}.")
         unfinished = dict.fromkeys(filling.unfinished if filling else ())
         if unfinished:
-            self._warn(
-                " ".join(f"{stage}: {status.value}" for stage, status in unfinished),
-                ConvergenceWarning,
-            )
+            said = " ".join(f"{stage}: {status.value}" for stage, status in unfinished)
+            self._warn(said, ConvergenceWarning)
 
 
 class KernelPredictor(KernelImputation):
@@ -692,8 +668,7 @@ class KernelPredictor(KernelImputation):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Labels, from `classes_`: the most probable, or those of the decision values; from a
-            regressor predictions, in the unit of y.
+            Labels from `classes_`, or a regressor's predictions, in the unit of y.
 
         Raises
         ------
@@ -716,10 +691,8 @@ class KernelPredictor(KernelImputation):
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
         else:
             tables = [self._new_rows.fill(matrix)]
-        calls = [
-            (filled, matrix, known, labels, seed + draw, self._prefix())
-            for draw, filled in enumerate(tables)
-        ]
+        shared = matrix, known, labels
+        calls = [(X, *shared, seed + k, self._prefix()) for k, X in enumerate(tables)]
         self._predictors = tuple(run_all(fit_predictor, calls, self.n_jobs))
 
     def _predicted(self, X: Any) -> FloatArray:
@@ -826,10 +799,8 @@ def count_far(matrix: FloatArray) -> int:
 
 def far_caution(n_rows: int) -> str:
     """Return what happens to numbers farther off than `FARTHEST`."""
-    return (
-        f"numbers farther than {FARTHEST:g} times the training range from it, in {n_rows} row(s), "
-        "are taken to be that far"
-    )
+    numbers = f"numbers farther than {FARTHEST:g} times the training range from it"
+    return f"{numbers}, in {n_rows} row(s), are taken to be that far"
 
 
 def within_reach(matrix: FloatArray) -> FloatArray:

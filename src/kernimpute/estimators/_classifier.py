@@ -24,10 +24,9 @@ def _decides(classifier: KernelImputationClassifier) -> bool:
 class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     """Classify rows with gaps, learnt from labelled rows with gaps.
 
-    All rows are filled by the reference, each on its own and without its label. A kernel ridge, a
-    logistic regression and extremely randomised trees are learnt on the filled rows, and told
-    which cells were gaps; their probabilities are blended. On request it is a support vector
-    machine, and labels may guide the fills of its training rows.
+    Rows are filled by the reference, each without its label. A kernel ridge, a logistic regression
+    and extremely randomised trees learn from the filled rows and from where gaps were; their
+    probabilities are blended. Or it is a support vector machine, whose fills labels may guide.
 
     Parameters
     ----------
@@ -35,8 +34,7 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
         The blend, with `predict_proba`; or the paper's support vector machine, with
         `decision_function`. Parameters that the chosen one does not use must be left out.
     n_draws : int or None, default=None
-        Draws of the fills, in [1, inf), each with a blend of its own, whose probabilities are
-        averaged; they need ``reference="joint"``. None takes the expected fills.
+        Draws of the joint normal, in [1, inf), whose blends are averaged; None: expected fills.
     guidance, use_labels, kernel, new_rows, subset_size, max_memory, tol
         As in `KernelImputer`, with "svm" only; `new_rows` and `tol` only with guidance. Decision
         values of at most ten subsets are averaged.
@@ -45,11 +43,9 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     C : float, default=4.0
         Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
-        The kernel's gamma, in (0, inf), as in `KernelImputer`, but with "svm" only; for more than
-        two classes "auto" is half of "scale".
+        As in `KernelImputer`, with "svm" only; beyond two classes "auto" is half of "scale".
     eta : "auto", "auto/4" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf], as in `KernelImputer`,
-        but for "direct" 32 in place of 16. Only with guidance.
+        As in `KernelImputer`, with guidance only; "auto" has 32 in place of 16 for "direct".
     class_weight : None, "balanced" or dict, default=None
         Factors of the classes' weights, as in scikit-learn's `SVC`.
     handle_unknown : {"keep", "error"}, default="keep"
@@ -78,14 +74,13 @@ class KernelImputationClassifier(ClassifierMixin, KernelPredictor):
     Notes
     -----
     The kernel ridge is chosen by leave-one-out errors in closed form [1]_, the penalty of the
-    logistic regression in five folds, and trees judge rows out of bag. Their log probabilities are
-    added with weights that these held-out predictions decide; few rows leave the weights equal.
-    Skewed columns are coded by normal scores, which end at the training range. Beyond 1,000 rows
-    the kernel ridge is chosen on a sample and fitted by Nystroem's features.
+    logistic regression in five folds, and trees judge rows out of bag. These held-out predictions
+    decide the weights of the blend; few rows leave them equal. Skewed columns are coded by normal
+    scores, which end at the training range. Beyond 1,000 rows the kernel ridge is chosen on a
+    sample and fitted by Nystroem's features.
 
-    With "svm" more than two classes share one filling and have a machine each, one against the
-    rest. Without any gap this is scikit-learn's `SVC` on columns scaled to [0, 1], and
-    `CalibratedClassifierCV` around it has its probabilities.
+    With "svm" more than two classes share one filling, each with a machine against the rest.
+    Without gaps this is `SVC` on columns in [0, 1]; `CalibratedClassifierCV` adds probabilities.
 
     References
     ----------

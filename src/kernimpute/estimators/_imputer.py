@@ -29,10 +29,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     By default a gap gets its conditional mean under a joint normal of all columns, plus what a
     kernel ridge has learnt of what the normal leaves. No label is used, a row is filled on its own,
-    and ``fit_transform(X)`` equals ``fit(X).transform(X)``. With `guidance`, the method of the
-    paper, labels help to fill training rows, so that they become easier to classify. Then, as with
-    ``use_labels="own"``, ``fit_transform(X, y)`` differs from ``fit(X, y).transform(X)``, and the
-    imputer belongs inside the pipeline that is cross-validated: outside, labels leak.
+    and ``fit_transform(X)`` equals ``fit(X).transform(X)``. With `guidance`, the paper's method, or
+    ``use_labels="own"`` labels help to fill training rows, and the two differ. Then the imputer
+    belongs inside the pipeline that is cross-validated: outside, labels leak.
 
     Parameters
     ----------
@@ -45,22 +44,19 @@ class KernelImputer(TransformerMixin, KernelImputation):
         (categories: the most frequent), or any scikit-learn imputer, fitted to numbers in [0, 1]
         and indicators of categories. "expected" is a kernel, for ``guidance="anchored"`` only.
     use_labels : {None, "posterior", "own"}, default=None
-        Whether the joint normal knows of labels: a mean for each class, or a quantity as one more
-        column. With "posterior" every row is filled as if its label were unknown. With "own"
-        `fit_transform` fills each training row by its own label. Both leak labels into the table.
+        Whether the joint normal knows of labels: a mean for each class, or a quantity as a column.
+        "posterior" fills each row as if its label were unknown, "own" a training row by its own.
     kernel : str or Kernel, default="gaussian"
         A name of `kernimpute.kernels.KERNELS`, or a kernel with its own gamma.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     gamma : "auto", "scale", "scale/4", "scale*4" or float, default="auto"
-        The kernel's gamma, in (0, inf), for kernels that have one. "scale" is 2 / (expected
-        distance of two rows of independent columns); "auto" is a quarter of it, but the sigmoid
-        kernel's own gamma.
+        The kernel's gamma, in (0, inf). "scale" is 2 / (expected distance of two rows of
+        independent columns); "auto" is a quarter of it, but the sigmoid kernel's own.
     eta : "auto", "auto/4" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf], where inf is the
-        reference itself. "auto" is, for "direct", 16 C / (observed share of the cells), times the
-        number of classes beyond two, or 256 C / (observed share) for a quantity; else the norm of
-        the machine's coefficients.
+        Weight that holds the cells at the reference, in (0, inf], where inf is the reference
+        itself. "auto" is, for "direct", 16 C / (observed share), times the number of classes beyond
+        two, or 256 C / (observed share) for a quantity; else the norm of the coefficients.
     epsilon : float, default=0.1
         Half width of the regression tube in standard deviations of y, in [0, inf).
     task : {"auto", "classification", "regression"}, default="auto"
@@ -73,15 +69,12 @@ class KernelImputer(TransformerMixin, KernelImputation):
     categorical_features : "from_dtype", None, mask, indices or names, default="from_dtype"
         Columns of numbers that are codes. Text, booleans and category dtypes are categories anyway.
     feature_range : None, (low, high), dict or array-like of shape (n_features, 2), default=None
-        Ranges that filled numbers stay in, for all columns, by name or index, or for each (NaN:
-        not declared). None takes the observed range.
+        Ranges of fills, for all columns, by name or index, or each (NaN: none); None: as observed.
     handle_unknown : {"keep", "error"}, default="keep"
-        Whether `transform` keeps the cell of a category that fit did not see, fills its row as if
-        it were a gap, and warns, or refuses it.
+        Whether `transform` keeps a category that fit did not see, with a warning, or refuses it.
     keep_empty_features : bool, default=False
-        Whether columns without any observed value are kept, filled with a constant: 0 (or the end
-        of a declared range next to it), False, "missing", or the dtype's first category.
-        Otherwise they are left out, with a warning.
+        Whether columns without any observed value are kept, filled with 0 (or the end of a declared
+        range next to it), False, "missing", or the first category, or left out with a warning.
     add_indicator : bool, default=False
         Whether columns ``missingindicator_<name>`` are appended for the columns with gaps in fit.
     new_rows : {"auto", "similar", "reference"}, default="auto"
@@ -108,25 +101,18 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Number of columns in fit, and their names where all are strings.
     filled_ : ndarray of bool of shape (n_samples, n_features)
         The gaps of the training table, which `fit_transform` fills; all of an empty column.
-    status_ : Status
-        How the fit ended.
-    n_iter_ : int
-        Rounds of the longest run, its start included; 1 without guidance.
+    status_, n_iter_ : Status, int
+        How the fit ended, and rounds of the longest run, its start included; 1 without guidance.
     strength_ : float
-        With ``reference="joint"``: the pseudo-rows of prior that were chosen for the joint normal,
-        in (0, inf]; with inf it fills with means and most frequent categories.
+        Pseudo-rows of prior of the joint normal, in (0, inf]; inf fills with means and modes.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order, where classes are used.
-    kernel_ : Kernel
-        With guidance, as all below: the kernel, with its gamma.
-    eta_ : float
-        The weight of the anchor, for "direct" or where it is given.
+    kernel_, eta_ : Kernel, float
+        With guidance, as all below: the kernel, and the anchor's weight, if "direct" or given.
     n_subsets_, n_disjoint_pairs_ : int
         Subsets imputed, and pairs of training rows of a subset that share no observed column.
-    gap_ : float
-        Largest certificate of the subsets, a relative saddle gap or slope.
-    trace_ : Trace
-        A record of every round, of at most ten subsets.
+    gap_, trace_ : float, Trace
+        The subsets' largest relative saddle gap or slope; every round of at most ten subsets.
 
     See Also
     --------
@@ -136,14 +122,14 @@ class KernelImputer(TransformerMixin, KernelImputation):
 
     Notes
     -----
-    The container comes back that went in, with its index and dtypes; arrays of integers become
-    float64. Observed cells are not changed. In a DataFrame a column of at most ten whole numbers
-    that each occur twice on average, which may be codes, is filled with the nearest of these,
-    unless its range is declared. Other floats are not rounded. Where categories enter as
-    indicators, only the 50 most frequent of a column fill its gaps.
+    The container comes back with its index and dtypes; arrays of integers become float64. Observed
+    cells are not changed. In a DataFrame a column of at most ten whole numbers that each occur
+    twice on average, which may be codes, is filled with the nearest of these, unless its range is
+    declared. Other floats are not rounded. As indicators, only a column's 50 most frequent
+    categories fill its gaps.
 
-    With guidance a fit takes O(n_samples^2) memory and O(n_samples^2) to O(n_samples^3) time. With
-    subsets it is linear in n_samples, and new rows are filled from the rows of at most ten subsets.
+    With guidance a fit takes O(n_samples^2) memory and up to O(n_samples^3) time; with subsets both
+    are linear, and new rows are filled from the rows of at most ten subsets.
 
     References
     ----------
@@ -154,11 +140,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
     >>> import numpy as np
     >>> from kernimpute import KernelImputer
     >>> X = np.array([[0.0, 1.0], [2.0, np.nan], [np.nan, 9.0], [10.0, 8.0]])
-    >>> imputer = KernelImputer()
-    >>> bool(np.isnan(imputer.fit_transform(X)).any())
+    >>> bool(np.isnan(KernelImputer().fit_transform(X)).any())
     False
-    >>> imputer.transform([[1.0, np.nan]]).shape
-    (1, 2)
     """
 
     def __init__(
@@ -211,8 +194,8 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Returns
         -------
         table of shape (n_samples, n_features_out)
-            The filled rows, in the container that came: what ``fit(X, y).transform(X)`` gives, but
-            not with `guidance` or ``use_labels="own"``, where a row's own label helps to fill it.
+            The filled rows, in the container that came. With `guidance` or ``use_labels="own"`` a
+            row's own label helps to fill it, as it does not in `transform`.
         """
         table, frame, labels = self._read_labelled(X, y, sample_weight)
         fitted = self._learn(frame, labels)
@@ -247,9 +230,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> list[Any]:
         """Return completed tables whose gaps are drawn at random, given the observed cells.
 
-        A draw spreads as the values do that went missing. The parameters of the joint normal are
-        held fixed, so draws are no proper multiple imputations in Rubin's sense: intervals pooled
-        by his rules are too short. Guidance and own labels have no part in them.
+        Draws spread as the missing values do. The joint normal's parameters are held fixed, so
+        these are no proper multiple imputations: intervals pooled by Rubin's rules are too short.
+        Guidance and own labels have no part in them.
 
         Parameters
         ----------
@@ -258,7 +241,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
         n_draws : int, default=1
             How many tables are drawn, in [1, inf).
         random_state : int, RandomState or None, default=None
-            Seed of the draws; None is 0, so that a call gives the same tables each time.
+            Seed of the draws; None is 0.
 
         Returns
         -------
@@ -298,10 +281,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
         Returns
         -------
         DataFrame for a DataFrame, otherwise ndarray, of shape (n_rows, n_kept_features)
-            For a number the standard deviation given the observed cells of the row, in the
-            column's unit, parameters held fixed as in `sample`; for a category 1 - its share,
-            which estimates how often the fill is wrong. NaN where a cell is observed, and in
-            columns with fewer than two observed values.
+            The standard deviation of a number given its row, in the column's unit, parameters held
+            fixed; for a category 1 - its share, an estimate of how often the fill is wrong. NaN
+            where a cell is observed, and in columns with fewer than two observed values.
         """
         joint = self._joint("standard_deviation")
         table, frame = self._read(X, reset=False)

@@ -36,8 +36,7 @@ from kernimpute.joint.fills import FEWEST_CHUNK_ROWS, JointReference, counted_ro
 from kernimpute.joint.ridge import KernelRidge, Rows, fit_ridge
 
 SKEWED, FEWEST_VALUES, MOST_VALUES = 1.0, 6, 200
-"""Columns of numbers beyond this skewness, of so many values, are coded by normal scores; these are
-kept at so many values, and interpolated."""
+"""From this skewness and so many values on, columns get normal scores, kept at so many values."""
 LOGISTIC_C = tuple(np.logspace(-2.5, 2.0, 7))
 RIDGES = tuple(np.logspace(4.0, -2.0, 13))
 """Penalties of the linear machine that are compared. The smoother comes first and wins a tie."""
@@ -53,11 +52,9 @@ CHUNK_ROWS = 256
 LEAST = 1e-3
 """Probabilities are raised to this before logarithms are taken: a forest's may be zero."""
 MAP_PENALTY, BLEND_PENALTY = 1e-2, 2.0
-"""Penalties of the map of the ridge and of the blend: on the squared distance of slopes from 1, in
-units of their start, and on squared offsets. Log losses of rows are summed beside them."""
+"""Penalties of squared offsets, and of slopes' squared distance from their start, in its units."""
 VALUES_PENALTY = 30.0
-"""Penalty of a quantity's blend, on the weights' squared distance from equal ones. Squared errors
-of rows are summed beside it, in variances of the quantity."""
+"""Penalty of a quantity's blend, on the weights' squared distance from equal ones."""
 TIE = 1e-8
 """Relative differences of losses below this decide nothing."""
 
@@ -98,10 +95,7 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees as arrays, so that a saved model needs none of scikit-learn's own.
-
-    scikit-learn does not check the indices of its nodes: a forged file could read outside of them.
-    """
+    """Trees as arrays, because scikit-learn's own read a forged file's nodes without any check."""
 
     roots: NDArray[np.intp]  # (n_trees,)
     columns: NDArray[np.int32]  # (n_nodes,)
@@ -160,20 +154,13 @@ class Predictor:
     n_classes: int = 0
 
     def predict(self, filled: FloatArray, observed: BoolArray) -> FloatArray:
-        """Return probabilities (n_rows, n_classes), or standardised values (n_rows, 1).
-
-        Rows are filled (n_rows, n_columns), of cells observed or not (n_rows, n_cells).
-        """
+        """Return probabilities (n_rows, n_classes), or standardised values (n_rows, 1)."""
         rows, X = self.inputs(filled, observed)
         scores = self.ridge.scores(rows)
         if self.map_of_ridge is None or not isinstance(self.blend, SoftmaxMap):
             values = [scores[:, 0], self.linear.predict(X), self.trees.predict(X)[:, 0]]
             return np.asarray((np.column_stack(values) @ self.blend)[:, None])
-        kinds = [
-            self.map_of_ridge([scores]),
-            self.linear.predict_proba(X),
-            self.trees.predict(X),
-        ]
+        kinds = [self.map_of_ridge([scores]), self.linear.predict_proba(X), self.trees.predict(X)]
         probabilities = np.zeros((len(X), self.n_classes))
         probabilities[:, self.present] = self.blend(_logarithms(kinds))
         return probabilities
@@ -216,11 +203,7 @@ def fit_predictor(
     seed: int,
     prefix: str = "",
 ) -> Predictor:
-    """Return the predictor of filled rows (n_rows, n_columns), which are `matrix` with its gaps.
-
-    `observed` (n_rows, n_cells) says which cells of the table are there. With a prefix each kind of
-    machine prints a line on stderr before it is fitted.
-    """
+    """Return the predictor of filled rows (n_rows, n_columns), which are `matrix` with its gaps."""
 
     def tell(kind: str) -> None:
         if prefix:
@@ -313,15 +296,11 @@ def _linear(
     *,
     n_classes: int,
 ) -> tuple[Any, FloatArray | None]:
-    """Return the linear machine of the best penalty, and what it predicts of rows held out.
-
-    Its labels are classes 0, 1, …, or with no classes a quantity.
-    """
+    """Return the linear machine of the best penalty, and what it predicts of rows held out."""
     machines: list[Any] = [Ridge(penalty) for penalty in RIDGES]
     if n_classes:
-        penalties = (
-            LOGISTIC_C if n_classes <= MANY_CLASSES else LOGISTIC_C[len(LOGISTIC_C) // 2 :][:1]
-        )
+        middle = len(LOGISTIC_C) // 2
+        penalties = LOGISTIC_C if n_classes <= MANY_CLASSES else LOGISTIC_C[middle : middle + 1]
         machines = [LogisticRegression(C=C, max_iter=1000) for C in penalties]
     some = np.sort(order[:MOST_CHOICE_ROWS])
     best, least, held_out = machines[len(machines) // 2], np.inf, None
@@ -399,10 +378,8 @@ def _softmax_map(
     unit: float,
     penalty: float,
 ) -> SoftmaxMap:
-    """Return the map of least penalised log loss; `unit` is the slope that the penalty favours.
-
-    A free slope would turn round the predictions of a table with little signal.
-    """
+    """Return the map of least penalised log loss; `unit` is the slope that the penalty favours."""
+    # A free slope would turn round the predictions of a table with little signal.
     stacked = np.stack(scores) * unit
     n_kinds, n_rows, n_classes = stacked.shape
     truth = np.eye(n_classes)[y]

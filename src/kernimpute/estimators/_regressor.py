@@ -15,23 +15,19 @@ class KernelImputationRegressor(RegressorMixin, KernelPredictor):
     """Predict a quantity from rows with gaps, learnt from such rows.
 
     As `KernelImputationClassifier`, with a linear ridge for the logistic regression. The support
-    vector regression, whose fills the target may guide, extends the method to regression (the
-    paper's appendix E). The target has mean 0 and variance 1 for the machines, and its own unit
-    again in `predict`, so that parameters mean the same in any unit.
+    vector regression, whose fills the target may guide, is the paper's appendix E. The target is
+    standardised, and in its own unit again in `predict`.
 
     Parameters
     ----------
     machine : {"average", "svm"}, default="average"
-        The blend of three kinds, or the support vector regression. Parameters that the chosen one
-        does not use must be left out.
+        The blend, or the support vector regression; parameters it does not use must be left out.
     guidance, use_labels, kernel, gamma, new_rows, subset_size, max_memory, tol
         As in `KernelImputer`, with "svm" only; `new_rows` and `tol` only with guidance.
-        Predictions of at most ten subsets are averaged.
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : "auto", "auto/4" or float, default="auto"
-        Weight that holds the filled cells at the reference, in (0, inf], as in `KernelImputer`.
-        Only with guidance.
+        As in `KernelImputer`, with guidance only.
     epsilon : float, default=0.1
         Half width of the tube in standard deviations of y, in [0, inf). With "svm" only.
     n_draws, reference, missing_values, categorical_features, feature_range, handle_unknown
@@ -53,8 +49,7 @@ class KernelImputationRegressor(RegressorMixin, KernelPredictor):
 
     Notes
     -----
-    Predictions may leave the range of y. Predict the logarithm of a skewed positive quantity, with
-    scikit-learn's `TransformedTargetRegressor`.
+    Predictions may leave the range of y; `TransformedTargetRegressor` can predict logarithms.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Estimators in files: `save` writes skops, `load` makes only types of a fixed list.
-
-A pickle can run any code when it is opened.
-"""
+"""Estimators in files of skops, because a pickle can run any code when it is opened."""
 
 from __future__ import annotations
 
@@ -138,8 +135,7 @@ def load(path: str | Path, trust: bool = False) -> Any:
     path : str or Path
         The file.
     trust : bool, default=False
-        Whether types that `trusted_types` does not list may be made, such as a reference imputer
-        of another package. Making them can run any code: say so only if you trust the file.
+        Whether types that `trusted_types` lacks may be made, which can run any code.
 
     Returns
     -------
@@ -149,8 +145,7 @@ def load(path: str | Path, trust: bool = False) -> Any:
     Raises
     ------
     ValueError, OSError
-        If the file cannot be read, is not one of `save`, holds other types without `trust`, or
-        was written by a version of another format.
+        If the file cannot be read, is of another kind or format, or needs `trust`.
     """
     import skops.io
 

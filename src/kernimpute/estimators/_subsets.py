@@ -1,8 +1,4 @@
-"""The work behind every fit: labels, subsets of rows, and the filling of each subset.
-
-A large table is dealt out to stratified subsets, which are filled independently of each other.
-A table without `subset_size` is one subset.
-"""
+"""The work behind every fit: labels, stratified subsets of rows, and the filling of each subset."""
 
 from __future__ import annotations
 
@@ -44,7 +40,6 @@ LARGEST_TARGET = 1e300
 MOST_KEPT = 10
 """Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
 
-
 # ------------------------------------------------------------------------------------ labels
 
 
@@ -72,12 +67,8 @@ class Labels:
 
     def of(self, rows: Rows) -> Labels:
         """Return the labels of some of the rows, coded and weighted as these are."""
-        return replace(
-            self,
-            values=self.values[rows],
-            sample_weight=self.sample_weight[rows],
-            weights=self.weights[rows],
-        )
+        values, given, weights = self.values[rows], self.sample_weight[rows], self.weights[rows]
+        return replace(self, values=values, sample_weight=given, weights=weights)
 
 
 def read_labels(
@@ -207,11 +198,7 @@ def stratified_subsets(labels: Labels, subset_size: int | None, seed: int) -> li
 
 
 def kept_subsets(n_subsets: int, most: int = MOST_KEPT) -> Rows:
-    """Return the places of the subsets from which new rows are filled and predicted.
-
-    >>> kept_subsets(10, 2)
-    array([2, 7])
-    """
+    """Return the places of the subsets from which new rows are filled and predicted."""
     n_kept = min(n_subsets, most)
     # The middles of equal shares: the first subsets hold the smallest target of each round.
     return (2 * np.arange(n_kept) + 1) * n_subsets // (2 * n_kept)
@@ -263,12 +250,7 @@ def fill(
     n_jobs: int | None = None,
     callback: Callback | None = None,
 ) -> Filling:
-    """Fill the training rows (n_samples, n_columns), NaN at the gaps, subset by subset.
-
-    `options` are those of `kernimpute.impute`. The result has the same bits whatever runs the
-    subsets. A row in several subsets is filled in the first. The callback is called only where
-    subsets run one after the other.
-    """
+    """Fill the rows (n_samples, n_columns) subset by subset; options as in `kernimpute.impute`."""
     if len(subsets) == 1:
         return fill_subset(matrix, labels, kernel, reference, options, has_machines, callback)
     kept = kept_subsets(len(subsets))
@@ -279,6 +261,7 @@ def fill(
         has_machine = has_machines and place in kept
         calls.append((matrix[rows], labels.of(rows), kernel, own, options, has_machine, told))
     done = run_all(fill_subset, calls, n_jobs)
+    # A row in several subsets is filled in the first.
     X = np.empty_like(matrix)
     for rows, one in zip(reversed(subsets), reversed(done), strict=True):
         X[rows] = one.X
@@ -339,11 +322,8 @@ def fill_subset(
 def _with_own_codes(
     matrix: FloatArray, reference: FloatArray, kernel: Kernel, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return rows and reference of a subset that observes every code of its reference.
-
-    The table's most frequent code may be observed nowhere in a subset, and the solvers refuse it
-    there. Where a subset observes nothing of a column, all its rows take the reference's one code.
-    """
+    """Return rows and reference of a subset that observes every code of its reference."""
+    # A subset may not observe the table's most frequent code, and the solvers would refuse it.
     X, table = matrix.copy(), reference.copy()
     for column in kernel.categorical:
         known = ~np.isnan(matrix[:, column])
@@ -385,10 +365,7 @@ def _for_all_classes(
     present: NDArray[np.generic] | None,
     labels: Labels,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and intercepts with a column for each decision function of the table.
-
-    A class that the subset lacks gets the decision value -1, as from a machine without its rows.
-    """
+    """Return coefficients and intercepts of all classes; one that the subset lacks gets -1."""
     if present is None or labels.classes is None or present.size == labels.classes.size:
         return dual_coef, intercept
     if present.size == 2:
@@ -437,10 +414,8 @@ def on_one_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> A
 def run_all(
     function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> list[Any]:
-    """Return what a function of a module's top level returns for each tuple of arguments.
-
-    With more threads of BLAS the last bits of sums would depend on n_jobs.
-    """
+    """Return what a function of a module's top level returns for each tuple of arguments."""
+    # With more threads of BLAS the last bits of sums would depend on n_jobs.
     # Also around all calls: threads then find the limit of one thread, and put back one thread.
     with one_thread():
         return list(

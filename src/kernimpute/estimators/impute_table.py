@@ -47,9 +47,7 @@ from kernimpute.table.columns import (
 )
 
 Facts = tuple[tuple[str, str], ...]
-
 _UNLABELLED = "rows without a label"
-
 _MOST_NAMED = 10
 """Ignored columns that a note names."""
 
@@ -112,7 +110,7 @@ class TableImputation:
     filled : mapping of hashable to int
         How many cells were filled in each column that had gaps and lost them.
     n_unlabelled : int
-        Rows without a label; their label is left missing.
+        Rows without a label; it is left missing.
     imputer : KernelImputer
         The fitted imputer, for new rows.
     settings : mapping of str to object
@@ -121,10 +119,8 @@ class TableImputation:
         Size, label, cells filled, method and how the solver ended, for people.
     notes, warnings : tuple of str
         What was done that one would not expect, and what one should look at.
-    status : Status
-        How the filling ended.
-    seconds : float
-        Wall-clock time.
+    status, seconds : Status, float
+        How the filling ended, and its wall-clock time.
     n_classes : int or None
         Number of classes; None for a regression, and where labels are not used.
     draws : tuple of DataFrame, default=()
@@ -191,9 +187,8 @@ def impute_table(
     """Return a table with its gaps filled by a `KernelImputer`.
 
     By default it is fitted to all rows, and no label is used. With `guidance` or `use_labels` it is
-    fitted to the rows that have a label, and rows without one are filled as new rows. Both leak
-    labels into the filled cells: to measure a score, put a `KernelImputer` inside the pipeline that
-    is cross-validated.
+    fitted to rows with a label, and others are filled as new rows. Both leak labels into the cells:
+    to measure a score, put a `KernelImputer` inside the pipeline that is cross-validated.
 
     Parameters
     ----------
@@ -206,45 +201,36 @@ def impute_table(
     categorical : iterable of hashable, default=()
         Columns whose values are categories although they are numbers; the label may be one.
     missing_values : sequence of str or number, or dict, default=()
-        Values that stand for a gap besides None, NaN, NaT and NA, in the label column too; or a
-        dict from names of columns to such values: ``{"glucose": [0]}``.
+        Gaps besides None, NaN, NaT and NA, in the label too; or by column: ``{"glucose": [0]}``.
     task : {"auto", "classification", "regression"}, default="auto"
-        What the label is, where it is used; "auto" as in `KernelImputer`.
+        What a label that is used is; "auto" as in `KernelImputer`.
     callback : callable or None, default=None
         Called with the `Record` of each round, where subsets run one after the other; a true
         answer stops the stage.
     n_draws : int, default=0
-        Completed tables to draw besides, in [0, inf), as `KernelImputer.sample` draws them, seeded
-        by `random_state`. They need ``reference="joint"``.
+        Tables to draw besides, in [0, inf), as by `KernelImputer.sample`; for "joint" only.
     **parameters : object
-        Further parameters of `KernelImputer`, but for `categorical_features`,
-        `keep_empty_features` and `add_indicator`.
+        Others of `KernelImputer`; not `categorical_features`, `keep_empty_features`,
+        `add_indicator`.
 
     Returns
     -------
     TableImputation
-        The filled table, counts, notes and warnings, and the fitted imputer.
+        The filled table, counts, notes and warnings, each also a `TableWarning`, and the imputer.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range or nothing uses it, or the fit would not fit into
-        `max_memory`.
+        If a parameter is out of its range, nothing uses it, or the fit exceeds `max_memory`.
     TableError
-        If there is no such column, there are no rows, labels that are used are lacking or have one
-        class, or a column is of a kind that is refused; before any solver runs.
-
-    Warns
-    -----
-    TableWarning
-        For each of the result's `warnings`.
+        If a column, rows or labels that are used are lacking, labels have one class, or a column is
+        of a kind that is refused; before any solver runs.
 
     Notes
     -----
     A column of floats whose observed values are all whole is filled with whole numbers; with the
     nearest observed one where these are at most ten that each occur twice on average. Where labels
-    are used, a category that only rows without a label have stays, and the imputer does not know
-    it.
+    are used, the imputer keeps a category that only rows without a label have, and ignores it.
 
     Examples
     --------
@@ -254,12 +240,9 @@ def impute_table(
     >>> int(impute_table(table, "sick").table["age"].isna().sum())
     0
     """
-    start = time.perf_counter()
-    owner = "impute_table"
-    if (
-        check_integer(owner, "n_draws", n_draws, 0)
-        and parameters.get("reference", "joint") != "joint"
-    ):
+    start, owner = time.perf_counter(), "impute_table"
+    has_draws = check_integer(owner, "n_draws", n_draws, 0) > 0
+    if has_draws and parameters.get("reference", "joint") != "joint":
         raise ValueError(refusal(owner, "n_draws", "0 unless reference='joint'", n_draws))
     fitted = fit_table(
         table,
@@ -278,11 +261,9 @@ def impute_table(
     kept = [name for name in table.columns if name not in roles.dropped]
     filled = rows.counts
     written = _written_back(table[kept], rows.table, filled)
-    n_unlabelled = int((~fitted.labelled).sum())
-    status: Status = imputer.status_
-    if status is Status.NOTHING_MISSING and any(
-        column.in_matrix for column in imputer._code.columns if column.name in filled
-    ):
+    n_unlabelled, status = int((~fitted.labelled).sum()), imputer.status_
+    has_fills = any(one.in_matrix for one in imputer._code.columns if one.name in filled)
+    if status is Status.NOTHING_MISSING and has_fills:
         # The gaps are all in rows without a label.
         status = Status.CONVERGED
     seconds = time.perf_counter() - start
@@ -423,16 +404,11 @@ def fill_rows(
     fitted: FittedRows | None = None,
     handle_unknown: str | None = None,
 ) -> FilledRows:
-    """Return the columns of an imputer from a table that has them, with their gaps filled.
-
-    Each row is filled as a new row, except those that are `fitted`. The imputer's own
-    `handle_unknown` holds unless another is given.
-    """
+    """Return the columns of an imputer with gaps filled: rows not `fitted` are filled as new."""
     columns = imputer._code.columns
     frame = table[[column.name for column in columns]]
     encoded = imputer._coded(imputer._code, frame, handle_unknown or imputer.handle_unknown)
-    rows = encoded.matrix
-    n_far = 0
+    rows, n_far = encoded.matrix, 0
     if fitted is not None:
         codes = imputer._filled(fitted, rows)
     else:
@@ -500,11 +476,8 @@ def method_text(imputer: KernelImputer) -> str:
     if imputer.guidance is None:
         return reference
     kernel: Kernel = imputer.kernel_
-    parameters = [
-        f", {field.name} {getattr(kernel, field.name):.4g}"
-        for field in fields(kernel)
-        if field.name != "categorical"
-    ]
+    own = [field.name for field in fields(kernel) if field.name != "categorical"]
+    parameters = [f", {name} {getattr(kernel, name):.4g}" for name in own]
     name = type(kernel).__name__.lower()
     return f"{imputer.guidance} from the {reference}, {name} kernel{''.join(parameters)}"
 
@@ -552,11 +525,7 @@ def size_text(n_rows: int, n_columns: int) -> str:
 
 
 def share_of_cells(count: int, n_cells: int) -> str:
-    """Return how many of some cells these are, in words.
-
-    >>> share_of_cells(3, 12)
-    '3 of 12 cells (25 %)'
-    """
+    """Return how many of some cells these are, in words: 3 of 12 cells (25 %)."""
     return f"{count} of {n_cells} cells ({100.0 * count / n_cells:.3g} %)"
 
 
@@ -605,23 +574,19 @@ def notes_of_filling(
         fate = ", filled as new rows" if fitted.task is not None else ""
         notes.append(f"rows without a label: {n_unlabelled}{fate}; the label is left missing")
     notes += _notes_of_fit(fitted.imputer, fitted.target, filled)
-    rounded = [
-        str(one.name) for one in gappy if one.kind == "whole" and is_float_dtype(table[one.name])
-    ]
+    whole = [one.name for one in gappy if one.kind == "whole"]
+    rounded = ", ".join(str(name) for name in whole if is_float_dtype(table[name]))
     if rounded:
-        notes.append(
-            "filled with whole numbers, because every observed value is one: " + ", ".join(rounded)
-        )
+        notes.append(f"filled with whole numbers, because every observed value is one: {rounded}")
     return notes
 
 
 def _unfinished(rows: FittedRows, n_subsets: int) -> list[str]:
     """Return a caution for each way in which the fit did not meet its stop rule."""
     endings = Counter(rows.filling.unfinished if rows.filling else ())
+    where = " in {} of {} subsets" if n_subsets > 1 else ""
     return [
-        f"{stage} in {count} of {n_subsets} subsets: {status.value}"
-        if n_subsets > 1
-        else f"{stage}: {status.value}"
+        f"{stage}{where.format(count, n_subsets)}: {status.value}"
         for (stage, status), count in endings.items()
     ]
 
@@ -636,8 +601,7 @@ def ignored_note(ignored_gaps: Mapping[Hashable, int]) -> list[str]:
     """Return a note on the empty cells of ignored columns, if there are any."""
     gappy = {name: count for name, count in ignored_gaps.items() if count}
     if len(gappy) > _MOST_NAMED:
-        n_cells = sum(gappy.values())
-        return [f"empty cells stay in {len(gappy)} columns that are ignored: {n_cells}"]
+        return [f"empty cells stay in {len(gappy)} columns that are ignored: {sum(gappy.values())}"]
     named = ", ".join(f"{name} ({count})" for name, count in gappy.items())
     return [f"empty cells stay in columns that are ignored: {named}"] if gappy else []
 

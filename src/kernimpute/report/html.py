@@ -26,11 +26,8 @@ from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.estimators.impute_table import TableImputation, method_text
 from kernimpute.table.columns import counted
 
-MOST_ROWS = 60
-"""Rows of a table in a report: columns of the user's table, or candidates."""
-MOST_DRAWN = 24
-"""Columns whose distributions are drawn."""
-MOST_CATEGORIES = 6
+MOST_ROWS, MOST_DRAWN, MOST_CATEGORIES = 60, 24, 6
+"""Rows of a table, columns whose distributions are drawn, and categories of one."""
 _SCORES = {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy", "r2": "R²"}
 _SCORES |= {"mae": "mean absolute error"}
 _MARKS = {
@@ -51,10 +48,7 @@ def write_report(
     command: str = "",
     data_sha256: str = "",
 ) -> None:
-    """Write the report on a filled table as one HTML file, which holds no rows.
-
-    It holds names of columns, means and deviations, histograms, shares of categories, and where
-    the gaps are.
+    """Write the report on a filled table as one HTML file, which holds no rows, but statistics.
 
     Parameters
     ----------
@@ -63,8 +57,7 @@ def write_report(
     imputation : TableImputation
         What `impute_table` returned.
     source, command, data_sha256 : str, default=""
-        Path of the table, as the user calls it; the command line that filled it; and SHA-256 of
-        the file that held the table.
+        Path of the table, the command line that filled it, and SHA-256 of the table's file.
     """
     columns = sorted(imputation.filled, key=lambda name: -imputation.filled[name])
     filled = [_filled(imputation, name, f"values-{k}") for k, name in enumerate(columns)]
@@ -234,9 +227,7 @@ def _methods_of_filling(imputation: TableImputation) -> str:
 def write_comparison_report(
     path: Path | str, result: Mapping[str, Any], *, source: str = "", command: str = ""
 ) -> None:
-    """Write the report on a comparison of candidates as one HTML file, which holds no rows.
-
-    It holds names of columns, shares of gaps, scores, and categories that few rows have.
+    """Write the report on a comparison as one HTML file, without rows, but with rare categories.
 
     Parameters
     ----------
@@ -245,7 +236,7 @@ def write_comparison_report(
     result : mapping of str to object
         What `Comparison.to_dict` returned, or its JSON.
     source, command : str, default=""
-        Path of the table, as the user calls it; and the command line that compared.
+        Path of the table, and the command line that compared.
     """
     settings, known = result["settings"], result["facts"]
     told = ("versions", "data_sha256", "candidates")
@@ -270,14 +261,11 @@ def _verdict_of_comparison(result: Mapping[str, Any]) -> str:
         '<p class="notice warning"><strong>Not complete.</strong> The comparison was stopped '
         "before every candidate had all its folds. The verdict may change.</p>"
     )
+    shown = "" if result["complete"] else stopped
+    shown += _code(command) if command else ""
     in_python = "<details><summary>What is recommended, in Python</summary>"
-    return (
-        f'<div class="verdict"><p>{_text(result["verdict"], 1000)}</p>'
-        + ("" if result["complete"] else stopped)
-        + (_code(command) if command else "")
-        + (f"{in_python}{_code(program)}</details>" if program else "")
-        + "</div>"
-    )
+    shown += f"{in_python}{_code(program)}</details>" if program else ""
+    return f'<div class="verdict"><p>{_text(result["verdict"], 1000)}</p>{shown}</div>'
 
 
 def _candidates(result: Mapping[str, Any]) -> str:
@@ -382,26 +370,21 @@ def _facts_of_table(known: Mapping[str, Any]) -> str:
         **{f"in {k}": [_percent(one["gaps_by_class"][k]) for one in shown] for k in labels},
         "p (Holm)": _aligned(one["p"] for one in shown),
     }
-    patterns = {
-        "gaps in": [_joined(one["columns"]) for one in known["patterns"]],
-        "rows": [_number(one["n_rows"]) for one in known["patterns"]],
-    }
     return (
         f"<h2>The table</h2>{_facts(pairs.items())}<p>Where gaps are more frequent in one class "
         "than in another they tell of the label, and indicators of gaps may help; p is that of the "
         f"difference.{_capped(len(gappy), 'columns with the most gaps')}"
         f"{_capped(len(classes), 'first classes', MOST_CATEGORIES)}"
-        f"</p>{_table('Gaps by column', columns)}<details><summary>The most frequent patterns of "
-        f"gaps</summary>{_table('Patterns of gaps', patterns)}</details>"
+        f"</p>{_table('Gaps by column', columns)}"
     )
 
 
 def _fill_errors(errors: Sequence[Mapping[str, Any]]) -> str:
     """Return the errors of fills on hidden cells, by column."""
-    frame = pd.DataFrame(errors[:MOST_ROWS])
-    columns = {name: map(_text, frame[name]) for name in ("column", "unit")}
-    for name in frame.columns.drop(["column", "unit"]):
-        columns[name] = map(str, _aligned(frame[name]))
+    columns: dict[Any, Iterable[str]] = {
+        name: map(_text, cells) if name in ("column", "unit") else _aligned(cells)
+        for name, cells in pd.DataFrame(errors[:MOST_ROWS]).items()
+    }
     return (
         "<h2>Errors of fills on hidden cells</h2><p>Observed cells were hidden and filled. The "
         "error is a root mean square in standard deviations of the column, or the share of wrong "
@@ -444,14 +427,11 @@ def _write(path: Path | str, title: str, kind: str, *parts: str) -> None:
 
 def _methods(said: str, settings: Mapping[str, Any], command: str, data_sha256: str) -> str:
     """Return a paragraph to be quoted, and what it takes to repeat the work."""
-    listed = "; ".join(
-        f"{name}: {_short(_setting(value), 200)}" for name, value in settings.items()
-    )
+    listed = "; ".join(f"{name}: {_short(_setting(one), 200)}" for name, one in settings.items())
+    digest = f"<p>SHA-256 of the data: {data_sha256}</p>" if data_sha256 else ""
     return (
-        f"<h2>Methods, to be quoted</h2><p>{_text(said, 3000)}</p>"
-        + (f"<p>SHA-256 of the data: {data_sha256}</p>" if data_sha256 else "")
-        + (_code(command) if command else "")
-        + f'<p class="soft">Settings: {_text(listed, 3000)}.</p>'
+        f"<h2>Methods, to be quoted</h2><p>{_text(said, 3000)}</p>{digest}"
+        f'{_code(command) if command else ""}<p class="soft">Settings: {_text(listed, 3000)}.</p>'
     )
 
 
@@ -467,10 +447,7 @@ def _capped(n: int, what: str, most: int = MOST_ROWS) -> str:
 
 
 def _table(caption: str, columns: Mapping[str, Iterable[str]], kind: str = "") -> str:
-    """Return columns of HTML cells as a table that scrolls by itself; the first heads the rows.
-
-    With `kind="two"` the second column stands on the left, too.
-    """
+    """Return HTML cells as a table; the first column, or with kind "two" two, stand on the left."""
     heads = "".join(f'<th scope="col">{_text(name)}</th>' for name in columns)
     rows = "".join(
         f'<tr><th scope="row">{first}</th><td>{"</td><td>".join(others)}</td></tr>'

@@ -1,10 +1,9 @@
 """Tables as matrices, and filled matrices as tables.
 
 `learn_code` reads a table into a `TableCode`, which holds ranges and categories and no rows.
-`TableCode.encode` turns rows into a matrix with one column for each column of the table that is
-neither constant nor empty: numbers in [0, 1], category codes 0, 1, …, NaN at the gaps.
-`EncodedTable.decode` writes a filled matrix back, gaps only. A column keeps its dtype, but a
-categorical one gets the code's categories, and one that cannot hold the fill gives way.
+`TableCode.encode` makes a matrix of the columns that are neither constant nor empty: numbers in
+[0, 1], category codes 0, 1, …, NaN at the gaps. `EncodedTable.decode` writes gaps back. A dtype
+stays, but a categorical one gets the code's categories, and one that can't hold the fill gives way.
 """
 
 from __future__ import annotations
@@ -84,11 +83,7 @@ class TableCode:
     def encode(
         self, frame: pd.DataFrame, *, missing_values: GapValues = (), handle_unknown: str = "keep"
     ) -> EncodedTable:
-        """Return rows with the columns of the table, and the matrix that stands for them.
-
-        A category that the code does not know is a gap of the matrix and none of the table
-        ("keep"), or it is refused ("error").
-        """
+        """Return rows and their matrix, where an unknown category is a gap or refused ("error")."""
         own = [column.name for column in self.columns]
         if list(frame.columns) != own:
             must_have = f"The rows must have the columns {listed(own)} in this order."
@@ -119,10 +114,7 @@ class TableCode:
 
     @property
     def indicator_columns(self) -> tuple[tuple[int, int | None], ...]:
-        """The column of the matrix, and the code or None for numbers, of each indicator column.
-
-        Two categories share one indicator. Of many the most frequent ones have one.
-        """
+        """The column of the matrix, and the code or None for numbers, of each indicator column."""
         columns: list[tuple[int, int | None]] = []
         for position, column in enumerate(self.features):
             codes: Iterable[int | None] = [None]
@@ -142,12 +134,7 @@ class TableCode:
     def to_codes(
         self, indicators: FloatArray, matrix: FloatArray, reference: FloatArray | None = None
     ) -> FloatArray:
-        """Return a matrix filled from filled indicators: a gap takes the first of the largest.
-
-        Given the indicators before labels moved them, `reference`, a gap leaves the reference's
-        category only for one whose indicator gained on it by more than half the range, because
-        small moves are noise.
-        """
+        """Return a matrix filled from indicators; `reference` has those before labels moved any."""
         filled, owner = matrix.copy(), np.array([place for place, _ in self.indicator_columns])
         for position, column in enumerate(self.features):
             gaps, own = np.isnan(matrix[:, position]), np.flatnonzero(owner == position)
@@ -158,6 +145,7 @@ class TableCode:
             now = _one_each(now)
             if reference is not None:
                 before = _one_each(reference[np.ix_(gaps, own)])
+                # A gap leaves this category for one that gained half the range: less is noise.
                 largest = np.eye(before.shape[1])[before.argmax(axis=1)]
                 now = largest + 2.0 * (now - before)
             codes = np.array(column.indicated or range(now.shape[1]))
@@ -181,10 +169,8 @@ def learn_code(
 ) -> TableCode:
     """Return how a table becomes a matrix.
 
-    `categorical` names columns of numbers that are categories, and `ranges` the range that a
-    column of numbers is scaled by and filled in. `whole` says which numbers are filled with
-    whole ones: where every observed value is whole ("values"), or where the dtype is of
-    integers, or the objects all are ("dtype"), or there and where few whole numbers recur ("few").
+    Fills are whole where all observed values are ("values"), or where the dtype is of integers or
+    the objects all are ("dtype"), or there and where few whole numbers recur ("few").
     """
     check_table(frame)
     names, declared = list(frame.columns), {}
@@ -245,11 +231,7 @@ class TableLabels:
 
 
 def table_labels(column: pd.DataFrame, labelled: BoolArray, task: str) -> TableLabels:
-    """Return the labels in a label column of shape (n_rows, 1); refuse what can guide nothing.
-
-    `labelled` of shape (n_rows,) is True where a row has a label. With task "auto" text, booleans
-    and categories are classes; for numbers see `core.checks.infer_task`.
-    """
+    """Return the labels in a column (n_rows, 1) where `labelled`; refuse what guides nothing."""
     name = column.columns[0]
     n_labelled = int(labelled.sum())
     if n_labelled == 0:
@@ -320,11 +302,7 @@ class EncodedTable:
     unknown: tuple[Unknown, ...] = ()
 
     def decode(self, X: FloatArray, *, fill_empty: bool = False) -> pd.DataFrame:
-        """Return a copy of the rows with their gaps filled from a matrix of shape `matrix.shape`.
-
-        With `fill_empty` a column in which nothing was observed gets 0, False, "missing" or the
-        first category, by its dtype; a declared range that lacks 0 gives its end next to 0.
-        """
+        """Return a copy of the rows with their gaps, and `fill_empty` columns, filled from X."""
         if np.isnan(X[np.isnan(self.matrix)]).any():
             raise ValueError("A filled matrix must hold no NaN at a gap. Got NaN at one.")
         filled = self.frame.copy()
@@ -355,10 +333,7 @@ def unknown_cells(unknown: Sequence[Unknown]) -> str:
 def _filled(
     series: pd.Series, gaps: BoolArray, column: Column, values: FloatArray | None, fill_empty: bool
 ) -> pd.Series:
-    """Return a column with its gaps written; the column itself where there is nothing to write.
-
-    `values` of shape (n_gaps,) are the numbers or codes at its gaps; None for a constant.
-    """
+    """Return a column, with the numbers or codes (n_gaps,) at its gaps; None for a constant."""
     came = series.dtype
     if isinstance(came, pd.CategoricalDtype):
         series = _with_categories(series, column)
@@ -474,10 +449,7 @@ def _integer_info(dtype: Any) -> Any:
 
 
 def _with_categories(series: pd.Series, column: Column) -> pd.Series:
-    """Return a categorical column with the code's order and categories, and its own others.
-
-    So all rows have one dtype, whether there is something to fill in them or not.
-    """
+    """Return a categorical column with the code's categories, so that all rows have one dtype."""
     own, is_ordered = series.cat.categories, bool(series.cat.ordered)
     known = column.values if column.categorical else ()
     both = [*dict.fromkeys([*column.levels, *own, *known])]
@@ -490,8 +462,7 @@ def _with_categories(series: pd.Series, column: Column) -> pd.Series:
 # ---------------------------------------------------------------------- what looks like a mistake
 
 _MANY_CATEGORIES = 20
-"""With more categories than this a column looks like an identifier, if most of them are seen
-once, or like a quantity, if they are numbers with a unit."""
+"""More than these look like an identifier, if most occur once, or like a quantity with a unit."""
 _QUANTITY = re.compile(
     r"[<>≤≥~≈]?=? ?[-+−]? ?(?P<currency>[$€£¥]?) ?"
     r"(?!0\d)(?:\d{1,3}(?:[,.' ]\d{3})+|\d+|(?=[.,]\d))(?:[.,]\d+)?"

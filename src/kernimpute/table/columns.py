@@ -1,18 +1,15 @@
 """What the columns of a table hold: which cells are gaps, which kind of values, in which domain.
 
-A cell is a **gap** if it is None, NaN, NaT or NA, or one of the `missing_values` that the caller
-names; in a text file the empty cell and `GAP_MARKERS` are gaps too. Only this module decides that.
-
-A column is of one **kind**, which the values of its observed cells decide:
+A cell is a **gap** if it is None, NaN, NaT or NA, or one of the caller's `missing_values`; in text
+files the empty cell and `GAP_MARKERS` are gaps too. The observed cells decide a column's **kind**:
 
 - "category": text, booleans, a categorical dtype, or numbers that the caller names as categories;
 - "number": other numbers. "whole": numbers whose fills are rounded to whole ones;
 - "constant": one observed value, up to rounding, which fills the gaps;
 - "empty": nothing is observed, so there is nothing to learn.
 
-Dates, lists and other values are refused with the column's name. The **domain** of a fill is the
-observed (or declared) range of the numbers, or the observed categories. A column of **few whole
-numbers**, which may be codes, is filled with one of these, unless its range is declared.
+Dates, lists and other values are refused. A fill is in the observed (or declared) range, or one of
+the observed categories or **few whole numbers**, which may be codes, unless a range is declared.
 """
 
 from __future__ import annotations
@@ -164,10 +161,7 @@ def markers_of(missing_values: GapValues, name: Hashable) -> Sequence[object]:
 
 
 def observed_in_table(frame: pd.DataFrame, missing_values: GapValues = ()) -> BoolArray:
-    """Return the mask of observed cells, of shape (n_rows, n_columns).
-
-    A missing value that is text stands for equal text, a number for equal numbers.
-    """
+    """Return the mask of observed cells, of shape (n_rows, n_columns)."""
     observed = np.empty(frame.shape, dtype=bool)
     for position, name in enumerate(frame.columns):
         series = plain_series(frame.iloc[:, position])
@@ -280,11 +274,9 @@ def read_column(
     whole: Whole = "values",
 ) -> Column:
     """Return how a column is coded; `bounds` is the range of its fills, None the observed one."""
-    is_dictionary = isinstance(series.dtype, pd.ArrowDtype)
-    series = plain_series(series)
-    family = family_of(series.dtype)
+    is_dictionary, series = isinstance(series.dtype, pd.ArrowDtype), plain_series(series)
+    family, ordered = family_of(series.dtype), False
     levels: tuple[object, ...] = ()
-    ordered = False
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels, ordered = tuple(series.dtype.categories), bool(series.dtype.ordered)
     present = series[observed]
@@ -358,10 +350,7 @@ def _most_frequent(present: pd.Series, values: tuple[object, ...]) -> tuple[int,
 def _is_category(
     present: pd.Series, name: Hashable, as_category: bool, is_known: bool = False
 ) -> bool:
-    """Return whether observed cells are categories rather than numbers; refuse what is neither.
-
-    `is_known` lets dates and text beside booleans through, in new rows of a column that is known.
-    """
+    """Return whether observed cells are categories rather than numbers; refuse what is neither."""
     dtype, family = present.dtype, family_of(present.dtype)
     if family in ("category", "boolean"):
         return True
@@ -375,6 +364,7 @@ def _is_category(
     text = {kind for kind in kinds if issubclass(kind, str)}
     flags = {kind for kind in kinds if issubclass(kind, (bool, np.bool_))}
     numbers = {kind for kind in kinds if issubclass(kind, Real)} - flags
+    # New rows of a known column may hold dates, and text beside booleans.
     if kinds == text and not as_category and not is_known:
         spelled = [str(value).strip() for value in present.unique()]
         dates = [value for value in spelled if _DATE.fullmatch(value)]
@@ -430,10 +420,7 @@ def _sorted_values(present: pd.Series, levels: tuple[object, ...]) -> tuple[obje
 def column_codes(
     series: pd.Series, observed: BoolArray, column: Column
 ) -> tuple[FloatArray, tuple[object, ...]]:
-    """Return the numbers or codes of cells, and the categories that have no code.
-
-    Large integers are less the column's `origin`. Gaps and categories without a code are NaN.
-    """
+    """Return numbers, less the `origin`, or codes, NaN at gaps, and categories that have none."""
     codes = np.full(len(series), np.nan)
     series = plain_series(series)
     present = series[observed]
@@ -528,10 +515,7 @@ def column_roles(
     categorical: Iterable[Hashable],
     index: Iterable[Hashable] = (),
 ) -> ColumnRoles:
-    """Return the roles of a table's columns; refuse names that do not exist or contradict.
-
-    Without a target every column that is not named is a feature, but for those of an index.
-    """
+    """Return the roles of a table's columns; refuse names that do not exist or contradict."""
     labels = [] if target is None else [target]
     check_column_names("target", labels, names)
     dropped = check_column_names("drop", drop, names)
@@ -547,9 +531,8 @@ def column_roles(
     if not features:
         besides = " besides the label" if labels else ""
         raise TableError(f"The table must have a column{besides} to use. Got none.")
-    return ColumnRoles(
-        features, dropped, ignored, check_column_names("categorical", categorical, names)
-    )
+    codes = check_column_names("categorical", categorical, names)
+    return ColumnRoles(features, dropped, ignored, codes)
 
 
 # ------------------------------------------------------------------------- values in a file

@@ -64,9 +64,8 @@ def to_pandas(X: Any) -> pd.DataFrame:
         return X
     if not is_frame(X):
         return pd.DataFrame(_matrix(X), copy=False)
-    return _from_arrow(
-        X if isinstance(X, pa.Table) else nw.from_native(X).to_arrow(), pd.ArrowDtype
-    )
+    table = X if isinstance(X, pa.Table) else nw.from_native(X).to_arrow()
+    return _from_arrow(table, pd.ArrowDtype)
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
@@ -111,13 +110,10 @@ def _matrix(X: Any) -> NDArray[Any]:
 
 
 def like(X: Any, filled: pd.DataFrame, changed: BoolArray) -> Any:
-    """Return a filled table in the container of the one that came in.
+    """Return a filled table in the container of the one that came in, X.
 
     `filled` is `to_pandas(X)` with gaps filled; it may lack columns, and new ones may follow.
-    `changed` of shape (n_columns,) says in which columns of X a cell was written; the others
-    are X's own. A dtype with fixed categories gains those that it lacks. An array keeps its
-    dtype if it is of floats or objects, or of booleans that are all known; else it becomes
-    float64 or object.
+    `changed` (n_columns,) says in which columns of X a cell was written; others are X's own.
     """
     if isinstance(X, pd.DataFrame):
         return filled
@@ -214,10 +210,7 @@ BLOCK_ROWS = 2**15
 
 
 class ParquetSource:
-    """A Parquet file, or the files of a folder in the order of their names, as one table.
-
-    Files whose names begin with a dot or an underscore do not count.
-    """
+    """A Parquet file, or the files of a folder in the order of their names, as one table."""
 
     def __init__(self, path: Path) -> None:
         """Find the files and their columns; refuse what is no table."""
@@ -294,8 +287,7 @@ def blocks(
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file in order, at least `batch_rows` at a time but for the last."""
     # Batches end where row groups do, which may be small.
-    batches: list[pa.RecordBatch] = []
-    n_rows = 0
+    batches, n_rows = [], 0
     for batch in file.iter_batches(batch_rows, columns=columns):
         batches.append(batch)
         n_rows += batch.num_rows
