@@ -41,7 +41,7 @@ def test_the_verdict_comes_with_python_that_runs(table, tmp_path, capsys):
     assert document["complete"] is True
     assert document["verdict"] in printed
     assert document["verdict"] in outputs[1].read_text()
-    assert "gaps tell of the label (p = 0.001)" in printed
+    assert "gaps tell more than the columns do (p = 0.001)" in printed
     assert document["facts"]["target"] == "label"
     names = {}
     exec(document["recommendation"]["code"], names)

@@ -47,7 +47,7 @@ class Design:
         "Also check that permuted labels stay chance.", "--permuted-labels", default=False
     )
     max_rows: int = option("Of a larger table a random sample is compared.", default=5000, min=50)
-    time_limit: float | None = option("Stop with what is finished.", metavar="SECONDS", min=0.0)
+    time_limit: float | None = option("Stop with what is finished.", metavar="SECONDS", min=1.0)
     n_jobs: int = option(
         "Folds at the same time; -1: one a core.", "--jobs", "--n-jobs", default=-1
     )
@@ -101,15 +101,16 @@ def compare(
     features = values.frame.drop(columns=[target, *unused])
     names = [part.strip() for name in given.pop("methods") for part in name.split(",")]
     n_folds = design.folds * design.repeats
-    prelude = _reading(table, target, unused, roles["categorical"], reading)
+    codes = [name for name in roles["categorical"] if name in features]
     latest: list[Comparison] = []
     start = time.perf_counter()
 
     def told(found: Comparison) -> Comparison:
         """Return a comparison that knows its table, its command and how to read the table."""
         what = dict(found.recommendation)
-        what["command"] = _command(what, table, target)
+        what["command"] = _command(what, table, target, unused, codes, reading)
         if what["code"] is not None:
+            prelude = _reading(table, target, found.facts, reading)
             what["code"] = f"{prelude}\n{what['code']}model.fit(X, y)\n"
         settings = found.settings | {"command": shlex.join(["kernimpute", *sys.argv[1:]])}
         facts = {"target": target} | found.facts
@@ -139,7 +140,7 @@ def compare(
                 values.frame[target].rename(target),
                 groups=None if groups is None else values.frame[groups],
                 methods=names or None,
-                categorical=[name for name in roles["categorical"] if name in features],
+                categorical=codes,
                 callback=after_fold,
                 **{**given, "task": design.task.value},
             )
@@ -187,8 +188,10 @@ def _print(
     typer.echo(found.verdict)
     if quiet:
         return
-    if how := found.recommendation["command"] or found.recommendation["code"]:
-        typer.echo(f"\n{how}")
+    typer.echo("(Intervals are of one comparison each; findings are corrected for their number.)")
+    for what in ("command", "code"):
+        if found.recommendation[what]:
+            typer.echo(f"\n{found.recommendation[what]}")
     typer.echo("\n".join(f"wrote {path}" for path in outputs), nl=bool(outputs))
 
 
@@ -216,10 +219,10 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
         ),
     ]
     if p is not None:
-        says = "gaps tell of the label" if p < 0.01 else "no sign that gaps tell of the label"
-        lines.append(("gaps and label", f"{says} (p = {p:.3f})"))
+        says = "gaps tell" if p < 0.01 else "gaps are not shown to tell"
+        lines.append(("gaps and label", f"{says} more than the columns do (p = {p:.3f})"))
     for name, value in {
-        "": telling and f"shares of gaps differ in {', '.join(telling[:8])}",
+        "": telling and f"shares of gaps differ with the label in {', '.join(telling[:8])}",
         "identifiers?": ", ".join(facts["identifiers"]),
         "disjoint rows": facts["disjoint_pairs"] and f"{facts['disjoint_pairs']} pairs",
         "copies": facts["n_copies"] and f"{facts['n_copies']} rows repeat another one",
@@ -231,39 +234,50 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
     return lines
 
 
-def _command(how: Mapping[str, Any], table: Path, target: str) -> str | None:
-    """Return the command that does what is recommended, if there is one."""
-    given = ["kernimpute", "impute", str(table), "--target", target, "-o", "filled.csv"]
+def _command(
+    how: Mapping[str, Any],
+    table: Path,
+    target: str,
+    unused: Sequence[str],
+    codes: Sequence[str],
+    reading: options.Reading,
+) -> str | None:
+    """Return the command that does what is recommended, if there is one, with the same columns."""
     fills = {"means": ["--reference", "mean"], "joint": [], "guided": ["--guidance", "direct"]}
-    if how["candidate"] == "kernimpute":
-        given[1], given[-1] = "fit", "model.skops"
-        return shlex.join([*given, "--predict"])
-    return shlex.join(given + fills[how["filling"]]) if how["filling"] in fills else None
+    is_own = how["candidate"] == "kernimpute"
+    if not is_own and how["filling"] not in fills:
+        return None
+    given = ["kernimpute", "fit" if is_own else "impute", str(table), "--target", target]
+    given += ["--predict", "-o", "model.skops"] if is_own else ["-o", "filled.csv"]
+    given += [] if is_own else fills[how["filling"]]
+    for name, values in {"ignore": unused, "categorical": codes, **vars(reading)}.items():
+        for value in [values] if isinstance(values, str) else values or ():
+            given += [f"--{name.replace('_', '-')}", value]
+    return shlex.join(given)
 
 
-def _reading(
-    table: Path, target: str, unused: Sequence[str], codes: Sequence[str], reading: options.Reading
-) -> str:
-    """Return Python that reads a table as X and y."""
-    name = table.name.lower()
+def _reading(table: Path, target: str, facts: Mapping[str, Any], reading: options.Reading) -> str:
+    """Return Python that reads a table as X and y, with the columns and kinds of `facts`."""
     kinds = {".parquet": "parquet", ".feather": "feather", ".xlsx": "excel", ".jsonl": "json"}
-    kind = next((kind for end, kind in kinds.items() if end in name), "csv")
+    kind = next((kind for end, kind in kinds.items() if end in table.name.lower()), "csv")
+    names = [one["column"] for one in facts["columns"]]
+    texts = [one["column"] for one in facts["columns"] if one["kind"] == "category"]
     given: dict[str, Any] = {"lines": True} if kind == "json" else {}
     if kind == "csv":
-        delimiter = reading.delimiter or ("\t" if ".tsv" in name else None)
+        delimiter = reading.delimiter or ("\t" if ".tsv" in table.name.lower() else None)
         given = {"sep": delimiter, "decimal": reading.decimal, "encoding": reading.encoding}
         given["na_values"] = [*reading.missing_values] or None
     said = [f"{option}={value!r}" for option, value in given.items() if value is not None]
+    said += ["dtype=dict.fromkeys(texts, str)"] if kind in ("csv", "excel") and texts else []
     read = f"table = pd.read_{kind}({', '.join([repr(str(table)), *said])})"
     of_columns = any("=" in text for text in reading.missing_values) or reading.keep_values
     if of_columns or table == Path("-"):
         read = "# Read the table here, as `table`, with None at its gaps."
-    names = "texts" + (f".union({[*codes]!r})" if codes else "")
     return f"""import pandas as pd
 
+texts = {texts!r}
 {read}
 table = table.dropna(subset=[{target!r}])
-X, y = table.drop(columns={[target, *unused]!r}), table[{target!r}]
-texts = X.select_dtypes(exclude="number").columns
-X = X.astype(dict.fromkeys({names}, "category"))
+X, y = table[{names!r}], table[{target!r}]
+X = X.astype(dict.fromkeys(texts, "category"))
 """

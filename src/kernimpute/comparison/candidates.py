@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import BaseCrossValidator, GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -49,7 +49,7 @@ WORDS = {
     "svm": "a gaussian SVM",
     "boosting": "gradient boosting",
     "unfilled": "gradient boosting without filling",
-    "kernimpute": "kernimpute's own predictor, which sees gaps by indicators",
+    "kernimpute": "the predictor of kernimpute",
     "catboost": "CatBoost without filling",
     "lightgbm": "LightGBM without filling",
 }
@@ -126,13 +126,16 @@ def candidates_of(
         if name in known or name in [one.name for one in candidates]:
             raise ValueError(refusal("compare", "candidates", "named otherwise", name))
     candidates += [Candidate(name, estimator, is_own=True) for name, estimator in own.items()]
+    if len(candidates) == 1:
+        must_be = f"made of more than {BASELINE!r} and {LEARNERS[0]!r}, of what is installed"
+        raise ValueError(refusal("compare", "methods", must_be, methods))
     return candidates, cautions
 
 
 def coding(numbers: Any, categories: Any) -> ColumnTransformer:
-    """Return what makes a matrix of a table: standardised numbers, then indicators."""
+    """Return what makes a matrix of a table: numbers, then indicators, all standardised."""
     encoder = OneHotEncoder(handle_unknown="ignore", max_categories=50, sparse_output=False)
-    texts = make_pipeline(categories, encoder)
+    texts = make_pipeline(categories, encoder, StandardScaler())
     return ColumnTransformer(
         [
             ("numbers", numbers, make_column_selector(dtype_include="number")),
@@ -167,18 +170,20 @@ def make_filling(name: str, task: Task, seed: int) -> Pipeline:
 def make_model(name: str, task: Task, seed: int, *, n_categories: int, stops_early: bool) -> Any:
     """Return a learner, tuned by cross-validation inside, or what takes a table with its gaps."""
     is_classes = task == "classification"
+    # Rows may be sorted.
+    cv = (StratifiedKFold if is_classes else KFold)(3, shuffle=True, random_state=seed)
     if name == "linear" and is_classes:
-        strengths = {"C": [0.003, 0.03, 0.3, 3.0, 30.0]}
+        strengths = {"C": [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0]}
         logistic = LogisticRegression(max_iter=1000)
-        return GridSearchCV(logistic, strengths, scoring="neg_log_loss", cv=3)
+        return GridSearchCV(logistic, strengths, scoring="neg_log_loss", cv=cv)
     if name == "linear":
         return RidgeCV(alphas=[0.01, 0.1, 1.0, 10.0, 100.0, 1000.0])
     if name == "svm" and is_classes:
-        machine = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}, cv=3)
-        return CalibratedClassifierCV(machine, cv=3)
+        machine = GridSearchCV(SVC(), {"C": [1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}, cv=cv)
+        return CalibratedClassifierCV(machine, cv=cv)
     if name == "svm":
         grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.003, 0.03, 0.3]}
-        machine = GridSearchCV(SVR(), grid, cv=3)
+        machine = GridSearchCV(SVR(), grid, cv=cv)
         return TransformedTargetRegressor(machine, transformer=StandardScaler())
     if name in ("boosting", "unfilled"):
         make = HistGradientBoostingClassifier if is_classes else HistGradientBoostingRegressor
@@ -231,6 +236,9 @@ def _call(value: Any, imports: dict[str, set[str]], depth: int) -> str:
     elif isinstance(value, Pipeline):
         imports.setdefault("sklearn.pipeline", set()).add("make_pipeline")
         open_, close, parts = "make_pipeline(", ")", [inner(step) for _, step in value.steps]
+    elif isinstance(value, BaseCrossValidator):
+        imports.setdefault("sklearn.model_selection", set()).add(type(value).__name__)
+        return repr(value)
     elif hasattr(value, "get_params") or isinstance(value, make_column_selector):
         kind = type(value)
         imports.setdefault(kind.__module__.partition("._")[0], set()).add(kind.__name__)

@@ -65,9 +65,7 @@ def make_folds(data: Data, n_folds: int, n_repeats: int, seed: int) -> list[Fold
             kind = StratifiedGroupKFold if is_classes else GroupKFold
         splitter = kind(n_folds, shuffle=True, random_state=seed + repeat)
         for train, test in splitter.split(data.table, data.y, data.groups):
-            # Folds inside folds are cut in the order of the rows, which may be sorted.
-            mixed = np.random.default_rng([seed, len(folds)]).permutation(train)
-            folds.append(Fold(len(folds), repeat, mixed, test))
+            folds.append(Fold(len(folds), repeat, train, test))
     return folds
 
 
@@ -182,7 +180,8 @@ def _filled_table(filling: Pipeline, incomplete: pd.DataFrame, y: NDArray[Any]) 
     for kind, part in kinds.items():
         if part.shape[1]:
             coder = coding.named_transformers_[kind]
-            coder = coder[-1] if isinstance(coder, Pipeline) else coder
+            if isinstance(coder, Pipeline):
+                coder = coder[1:]  # Without its imputer.
             values = coder.inverse_transform(matrix[:, coding.output_indices_[kind]])
             filled.append(pd.DataFrame(values, columns=part.columns))
     return pd.concat(filled, axis=1)[incomplete.columns]

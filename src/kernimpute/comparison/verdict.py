@@ -46,8 +46,6 @@ FEWEST_OF_CLASS = 10
 """Rows of smaller classes are left out, because folds inside folds would lack them."""
 MOST_CATEGORIES = 254
 """Columns of more categories are left out: boosted trees take no more."""
-FEWEST_FOLDS = 2
-"""Finished folds that a verdict needs."""
 _SAME = ("task", "folds", "repeats", "seed", "candidates", "permuted", "data_sha256", "versions")
 """The settings in which a resumed comparison must agree."""
 _DIFFERENCE = ("difference", "lower", "upper", "p")
@@ -111,7 +109,10 @@ class Comparison:
         """Return the verdict and the candidates as Markdown: the sentence, and a table."""
         head, *rows = self.cells()
         lines = [head, ["---"] * len(head), *rows]
-        return "\n".join([self.verdict, "", *("| " + " | ".join(row) + " |" for row in lines), ""])
+        texts = [
+            "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in lines
+        ]
+        return "\n".join([self.verdict, "", *texts, ""])
 
     def cells(self) -> list[list[str]]:
         """Return the table as texts: the head, then one row a candidate."""
@@ -120,6 +121,9 @@ class Comparison:
         def text(value: float | None, form: str) -> str:
             return "" if value is None else f"{value:{form}}"
 
+        # The area, or R², with permuted labels, where it was asked for.
+        more = ["permuted"] if self.settings["permuted"] else []
+        scores = (*scores, *more)
         head = ["candidate", *scores, "difference", "95 % interval", "finding", "seconds"]
         return [head] + [
             [
@@ -549,7 +553,8 @@ def judge(
     how: dict[str, Any] = {"kind": "incomplete"}
     how |= dict.fromkeys(("candidate", "filling", "learner", "code", "command"))
     effects: list[dict[str, Any]] = []
-    if len(folds) >= FEWEST_FOLDS:
+    # Of fewer than one repeat the intervals are wild.
+    if len(folds) >= settings["folds"]:
         failed = {name: row["error"] for name, row in rows.items() if row["error"]}
         cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
         base, primary = settings["baseline"], settings["primary"]
@@ -586,8 +591,12 @@ def _row(
     own = [fold["scores"].get(name, {}) for fold in folds]
     error = next((one["error"] for one in own if "error" in one), "")
     scores: dict[str, float | None] = {}
-    for score in (*SCORES[settings["task"]], "seconds"):
-        values = [one[score] for one in own if one.get(score) is not None]
+    chance = "auc" if settings["task"] == "classification" else "r2"
+    permuted = [fold.get("permuted", {}).get(name, {}).get(chance) for fold in folds]
+    of_folds = {score: [one.get(score) for one in own] for score in SCORES[settings["task"]]}
+    of_folds |= {"seconds": [one.get("seconds") for one in own], "permuted": permuted}
+    for score, found in of_folds.items():
+        values = [value for value in found if value is not None]
         scores[score] = float(np.mean(values)) if values and not error else None
     return {
         "candidate": name,
@@ -623,7 +632,8 @@ def _choose(
 
     1. Learners on means, and candidates that need no filling, against the simplest candidate.
     2. Fillings against means, under the best learner of 1.
-    3. Indicators of gaps also count where the permutation test says that gaps tell of the label.
+    3. Indicators of gaps also count where the permutation test says that gaps tell of the label,
+       under the linear learner too.
     4. A candidate that needs no filling is taken where it is better than that pair.
     """
     primary, margin, base = settings["primary"], settings["margin"], settings["baseline"]
@@ -641,25 +651,29 @@ def _choose(
     on_means = [base, *(name for name in better if named[name].filling is not None)]
     start = max(on_means, key=mean.__getitem__)
     under = str(named[start].learner)
-    # 2. and 3.
-    p = facts["gaps_tell"]["p"]
-    tells = p is not None and p < GAPS_TELL
-    with_indicators = f"{BASELINE}+indicators, {under}"
+    # 2.
     others = [one.name for one in candidates if one.learner == under and one.name != start]
     of_fillings = tests("filling", others, start)
-    good = [
-        one["candidate"]
-        for one in of_fillings
-        if one["finding"] == "better"
-        or (tells and one["candidate"] == with_indicators and one["difference"] > margin)
-    ]
-    pair = max([start, *good], key=mean.__getitem__)
+    good = {one["candidate"] for one in of_fillings if one["finding"] == "better"}
+    # 3.
+    p = facts["gaps_tell"]["p"]
+    with_indicators = {
+        name
+        for learner in (LEARNERS[0], under)
+        if (name := f"{BASELINE}+indicators, {learner}") in mean
+        and mean[name] > mean[f"{BASELINE}, {learner}"] + margin
+    }
+    tells = p is not None and p < GAPS_TELL and bool(with_indicators)
+    if tells:
+        good |= with_indicators
+    # Ties go to the simplest.
+    pair = max((name for name in named if name == start or name in good), key=mean.__getitem__)
     # 4.
     least = mean[pair] + (margin if pair != base else 0.0)
     whole = [name for name in better if named[name].filling is None and mean[name] > least]
     chosen = named[max([pair, *whole], key=mean.__getitem__)]
     sees_gaps = chosen.filling is None or chosen.filling.endswith("+indicators")
-    is_told = tells and with_indicators in good and sees_gaps
+    is_told = tells and sees_gaps
     return _Choice(
         "keep" if chosen.name == base else "indicators" if is_told else "use",
         chosen,
@@ -684,29 +698,33 @@ def _sentence(
 
     def gain(one: Mapping[str, Any]) -> str:
         interval = f"95 % interval {one['lower']:+.3f} to {one['upper']:+.3f}"
-        return f"{one['difference']:+.3f} in {score}, {interval}"
+        return f"a gain of {one['difference']:+.3f} in {score}, {interval}"
 
     if choice.kind == "keep":
         others = [row for row in rows.values() if row["difference"] is not None]
         best = max(others, key=lambda row: float(row["difference"]), default=None)
         beside = f" (the best of the others, {best['candidate']}: {gain(best)})" if best else ""
-        return f"Keep mean imputation with {words[LEARNERS[0]]}: nothing is better{beside}."
+        kept = f"Keep mean imputation with {words[LEARNERS[0]]}"
+        return f"{kept}: nothing is shown to be better{beside}."
     used = words.get(chosen.name, chosen.name)
     if chosen.filling is not None and chosen.learner is not None:
         used = f"{words[chosen.learner]} on {words[chosen.filling]}"
-    # Every other candidate than the simplest was tested, a pair last against its own means.
-    reason = f"({gain([one for one in choice.effects if one['candidate'] == chosen.name][-1])})"
+    # A pair is told against its own means where it was tested so, else against the simplest.
+    told_by = [one for one in choice.effects if one["candidate"] == chosen.name]
+    reason = f"({gain(told_by[-1] if told_by else rows[chosen.name])})"
     if choice.kind == "indicators":
         p = facts["gaps_tell"]["p"]
         told = f"Gaps tell of the label (p = {p:.3f})"
         return f"{told}: use indicators of gaps, best as {used} {reason}."
     if chosen.filling is None:
-        fills = "the filling matters too" if choice.filling_matters else "no filling differs"
+        fills = (
+            "the filling matters too" if choice.filling_matters else "no filling is shown to help"
+        )
         takes_gaps = chosen.name in ("unfilled", "catboost", "lightgbm")
         lead = "Do not fill: use" if takes_gaps else "Use"
         return f"{lead} {used} {reason}; under {words[choice.under]}, {fills}."
     if chosen.filling == BASELINE:
-        return f"Use {used}: the learner matters {reason}, the filling does not."
+        return f"Use {used}: the learner matters {reason}; no filling is shown to help."
     what = "the filling and the learner matter" if choice.learner_matters else "the filling matters"
     return f"Use {used}: {what} {reason}."
 
