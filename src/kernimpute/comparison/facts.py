@@ -83,8 +83,13 @@ def _columns(
     shares = gaps.mean(axis=0)
     # Rows of one group are alike, so that their labels cannot be exchanged.
     tested = [] if has_groups else np.flatnonzero((shares > 0.0) & (shares < 1.0)).tolist()
-    p = holm(np.array([_p_of_column(gaps[:, place], y, task) for place in tested]))
-    p_of_place = dict(zip(tested, p.tolist(), strict=True))
+    own = [gaps[:, place] for place in tested]
+    # That a column's gaps and the label are independent.
+    if task == "regression":
+        p = [stats.mannwhitneyu(y[gap], y[~gap]).pvalue for gap in own]
+    else:
+        p = [stats.chi2_contingency(pd.crosstab(gap, y)).pvalue for gap in own]
+    p_of_place = dict(zip(tested, holm(np.array(p)).tolist(), strict=True))
     return [
         {
             "column": str(name),
@@ -96,13 +101,6 @@ def _columns(
         }
         for place, name in enumerate(table.columns)
     ]
-
-
-def _p_of_column(gap: BoolArray, y: NDArray[Any], task: Task) -> float:
-    """Return the p-value that a column's gaps and the label are independent."""
-    if task == "regression":
-        return float(stats.mannwhitneyu(y[gap], y[~gap]).pvalue)
-    return float(stats.chi2_contingency(pd.crosstab(gap, y)).pvalue)
 
 
 def holm(p: FloatArray) -> FloatArray:
