@@ -438,12 +438,10 @@ def write_table(
         else:
             feather.write_feather(table, str(path))
         return
+    as_text = kind in _DELIMITERS
     columns = [
-        _column(
-            *(file, name, filled[name], cells.get(name), decimals.get(str(name))),
-            as_text=kind in _DELIMITERS,
-        )
-        for name in filled.columns
+        _column(file, name, own, cells.get(name), decimals.get(str(name)), as_text=as_text)
+        for name, own in filled.items()
     ]
     if kind == ".xlsx":
         path.write_bytes(_excel(zip(*columns, strict=True)))

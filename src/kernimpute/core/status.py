@@ -47,7 +47,7 @@ class Status(Enum):
     @property
     def success(self) -> bool:
         """Whether the stop rule was met (or there was nothing to do)."""
-        return self in _SUCCESSES
+        return self in (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
 
     @classmethod
     def _missing_(cls, value: object) -> Status | None:
@@ -61,9 +61,6 @@ class Status(Enum):
     def __reduce_ex__(self, protocol: object) -> tuple[type[Status], tuple[str]]:
         """Return the same, because the method of `Enum` would save the message."""
         return self.__reduce__()
-
-
-_SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
 
 
 def overall(statuses: Iterable[Status]) -> Status:
