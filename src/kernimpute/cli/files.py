@@ -135,9 +135,6 @@ def _kind_of(extension: str) -> str:
     return extension.removesuffix(".gz").removesuffix(".zst")
 
 
-# ------------------------------------------------------------------------- reading
-
-
 def open_table(path: Path, reading: Reading) -> TableFile:
     """Return the cells of a table file; its extension, or how standard input begins, counts."""
     if path.is_dir():
@@ -325,9 +322,6 @@ def arrow_values(file: TableFile, reading: Reading, unused: set[str]) -> TextVal
     return TextValues(frame, {}, notes, tuple(cautions))
 
 
-# ------------------------------------------------------------------------- writing
-
-
 def check_excel(path: object) -> None:
     """Refuse Excel files where what reads and writes them is not installed."""
     if importlib.util.find_spec("openpyxl") is None:
@@ -425,10 +419,7 @@ def write_table(
     cells: Mapping[Hashable, BoolArray] = MappingProxyType({}),
     decimals: Mapping[str, int | None] = MappingProxyType({}),
 ) -> None:
-    """Write the filled rows of a file, without its dropped columns.
-
-    Other cells than the filled `cells`, by column of shape (n_rows,), are copied from the file.
-    """
+    """Write the filled rows of a file; other cells than the filled `cells` are copied from it."""
     kind = _kind_of(extension)
     if kind in _ARROW_KINDS:
         if isinstance(file.cells, TextTable):
@@ -447,12 +438,10 @@ def write_table(
         else:
             feather.write_feather(table, str(path))
         return
+    as_text = kind in _DELIMITERS
     columns = [
-        _column(
-            *(file, name, filled[name], cells.get(name), decimals.get(str(name))),
-            as_text=kind in _DELIMITERS,
-        )
-        for name in filled.columns
+        _column(file, name, own, cells.get(name), decimals.get(str(name)), as_text=as_text)
+        for name, own in filled.items()
     ]
     if kind == ".xlsx":
         path.write_bytes(_excel(zip(*columns, strict=True)))
@@ -499,7 +488,11 @@ def _column(
     as_text: bool,
 ) -> list[Any]:
     """Return a column's name and cells, which are text or, in a sheet or JSON, values."""
-    shown = _plain_values(values)
+    # Python's own values, None at the gaps.
+    shown: list[Any] = [
+        None if is_gap else value.item() if isinstance(value, np.generic) else value
+        for value, is_gap in zip(values.astype(object), values.isna(), strict=True)
+    ]
     if str(name) not in file.names and as_text:
         mark = file.cells.style.decimal if isinstance(file.cells, TextTable) else "."
         shown = [f"{one:.8g}".replace(".", mark) if type(one) is float else one for one in shown]
@@ -528,15 +521,6 @@ def _column(
     return [file.cells.header[place], *own]
 
 
-def _plain_values(values: pd.Series) -> list[Any]:
-    """Return a column's values as Python's own, None at its gaps."""
-    pairs = zip(values.astype(object), values.isna(), strict=True)
-    return [
-        None if is_gap else value.item() if isinstance(value, np.generic) else value
-        for value, is_gap in pairs
-    ]
-
-
 def _excel(rows: Iterable[tuple[Any, ...]]) -> bytes:
     """Return an Excel file of one sheet."""
     from openpyxl import Workbook
@@ -558,9 +542,6 @@ def _excel(rows: Iterable[tuple[Any, ...]]) -> bytes:
     return data.getvalue()
 
 
-# ------------------------------------------------------------------------- by the options
-
-
 def streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
     """Return whether a table is filled block by block: Parquet to Parquet, and large."""
     is_parquet = [path.name.lower().endswith(".parquet") for path in (table, output)]
@@ -578,11 +559,8 @@ def streams(table: Path, output: Path, scheduler: str | None = None) -> bool:
 
 
 def column_roles(names: Sequence[str], target: str | None, columns: Columns) -> dict[str, Any]:
-    """Return the columns that the options name, each value one name or several with commas.
-
-    "auto" says whether the categorical ones have `codes` besides.
-    """
-    roles: dict[str, Any] = {"auto": False}
+    """Return the columns that the options name, each value one name or several with commas."""
+    roles: dict[str, Any] = {"auto": False}  # Whether there are `codes` besides.
     with refusals():
         check_column_names("target", [] if target is None else [target], names)
         for role, values in vars(columns).items():

@@ -80,11 +80,9 @@ def report_error(error: BaseException) -> int:
         raise error
     if os.environ.get("KERNIMPUTE_TRACEBACK"):
         traceback.print_exception(error)
-    return _ended(
-        EXIT_FAULT,
-        f"a fault of kernimpute ({type(error).__name__}: {error}); set KERNIMPUTE_TRACEBACK=1 to "
-        "see where, and report it.",
-    )
+    fault = f"a fault of kernimpute ({type(error).__name__}: {error})"
+    remedy = "set KERNIMPUTE_TRACEBACK=1 to see where, and report it."
+    return _ended(EXIT_FAULT, f"{fault}; {remedy}")
 
 
 def _ended(code: int, message: str) -> int:

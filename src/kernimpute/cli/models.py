@@ -13,18 +13,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from kernimpute import estimators
 from kernimpute.cli import files
 from kernimpute.cli.files import TableFile
 from kernimpute.cli.messages import Progress, RefusedError, Summary, refusals
 from kernimpute.cli.options import Columns, Format, Label, Method, Output, Reading, Use
 from kernimpute.cli.text import TextTable, read_values_as
-from kernimpute.estimators import (
-    KernelImputationClassifier,
-    KernelImputationRegressor,
-    KernelImputer,
-    load,
-    save,
-)
 from kernimpute.estimators._base import count_far
 from kernimpute.estimators.impute_table import (
     FittedTable,
@@ -43,7 +37,7 @@ from kernimpute.table.code import TableCode, table_labels
 from kernimpute.table.columns import Column, listed
 from kernimpute.table.frames import BLOCK_ROWS, ParquetSource, as_frame
 
-Predictor = KernelImputationClassifier | KernelImputationRegressor
+Predictor = estimators.KernelImputationClassifier | estimators.KernelImputationRegressor
 
 MODEL_FORMAT = 2
 """Number of the layout of these files; raised whenever older ones cannot be used any more."""
@@ -55,7 +49,7 @@ _KEY = "kernimpute_model"
 class Model:
     """What `kernimpute fit` keeps of a table."""
 
-    imputer: KernelImputer  # Fitted to a DataFrame.
+    imputer: estimators.KernelImputer  # Fitted to a DataFrame.
     target: str | None = None
     ignored: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -99,7 +93,7 @@ def read_model(path: Path, *, trust: bool) -> Model:
     if path.is_dir():
         raise RefusedError(f"{path} is a directory, not a model.")
     with refusals():
-        loaded = load(path, trust=trust)
+        loaded = estimators.load(path, trust=trust)
     parts = {"imputer": loaded}
     if isinstance(loaded, dict) and _KEY in loaded:
         parts = dict(loaded)
@@ -112,7 +106,7 @@ def read_model(path: Path, *, trust: bool) -> Model:
             )
     imputer = parts.get("imputer")
     if not (
-        isinstance(imputer, KernelImputer)
+        isinstance(imputer, estimators.KernelImputer)
         and hasattr(imputer, "feature_names_in_")
         and isinstance(getattr(imputer, "_code", None), TableCode)
     ):
@@ -182,7 +176,8 @@ def fit_model(
     facts["seconds"] = f"{time.perf_counter() - start:.2f}"
     cautions = [*values.cautions, *fitted.warnings, *progress.warnings_but(TableWarning)]
     notes = [*values.notes, *fitted.notes]
-    save({_KEY: MODEL_FORMAT} | {name: v for name, v in vars(model).items() if v is not None}, path)
+    parts = {name: value for name, value in vars(model).items() if value is not None}
+    estimators.save({_KEY: MODEL_FORMAT} | parts, path)
     return Summary([*facts.items()], [path], len(values.frame), notes, cautions, {})
 
 
@@ -203,14 +198,15 @@ def _fit_predictor(
         texts = [text.strip() for text in file.cells.cells(file.names.index(target))]
         spelled = dict(zip(y.tolist(), np.array(texts)[labelled].tolist(), strict=True))
         y = np.array([spelled[value] for value in y.tolist()])
-    predictor = (KernelImputationClassifier if is_class else KernelImputationRegressor)(**chosen)
+    kinds = estimators.KernelImputationRegressor, estimators.KernelImputationClassifier
+    predictor = kinds[is_class](**chosen)
     predictor.fit(features, y)
     return predictor
 
 
 def _label_text(model: Model) -> str:
     """Return what the predictor of a model predicts."""
-    if isinstance(model.predictor, KernelImputationRegressor):
+    if isinstance(model.predictor, estimators.KernelImputationRegressor):
         return f"{model.target} (regression)"
     assert model.predictor is not None
     return f"{model.target} (classification, {model.predictor.classes_.size} classes)"
@@ -326,7 +322,7 @@ def _predicted(model: Model, frame: pd.DataFrame) -> tuple[pd.DataFrame, Found]:
         n_far=count_far(predictor._coding.matrix(rows.matrix)),
         unknown={each[0]: each for each in rows.unknown},
     )
-    if isinstance(predictor, KernelImputationRegressor):
+    if isinstance(predictor, estimators.KernelImputationRegressor):
         columns = [predictor.predict(features)]
     else:
         probabilities = predictor.predict_proba(features)

@@ -113,10 +113,8 @@ def parse_text(
     encoding: str = "utf-8",
     decimal: str = ".",
 ) -> TextTable:
-    """Return the cells of a text; None takes what separates the header's names.
-
-    A first line such as `sep=;`, which spreadsheet programs write, says so as well.
-    """
+    """Return the cells of a text; None takes what separates the header's names."""
+    # Spreadsheet programs write a first line such as `sep=;`.
     begin = re.match(r"\ufeff?(?:sep=(?P<delimiter>[^\w\s\"]|\t)(?:\r\n|\n|\r))?", text)
     prefix = begin.group() if begin else ""
     body = text[len(prefix) :]
@@ -248,10 +246,7 @@ def infer_values(
     categorical: Collection[str] = (),
     unused: Collection[str] = (),
 ) -> TextValues:
-    """Return the values of a text table; what a column holds is decided by its cells.
-
-    Columns in `categorical` hold categories whatever they look like; `unused` ones stay text.
-    """
+    """Return the values of a text table by its cells, of `unused` columns as text."""
     columns: dict[str, pd.Series] = {}
     decimals: dict[str, int | None] = {}
     cautions, notes, codes = list(table.cautions), list(table.notes), []

@@ -20,12 +20,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
+from kernimpute import estimators
 from kernimpute.core.checks import Task, refusal
-from kernimpute.estimators import (
-    KernelImputationClassifier,
-    KernelImputationRegressor,
-    KernelImputer,
-)
 
 BASELINE = "means"
 """The simplest filling: column means, and the most frequent category."""
@@ -160,9 +156,9 @@ def make_filling(name: str, task: Task, seed: int) -> Pipeline:
         "means+indicators": (coding(with_indicators, named),),
         "knn": (scaled, KNNImputer()),
         "iterative": (scaled, IterativeImputer(random_state=seed)),
-        "joint": (KernelImputer(), with_means),
-        "joint+indicators": (KernelImputer(add_indicator=True), with_means),
-        "guided": (KernelImputer(guidance="direct", task=task), with_means),
+        "joint": (estimators.KernelImputer(), with_means),
+        "joint+indicators": (estimators.KernelImputer(add_indicator=True), with_means),
+        "guided": (estimators.KernelImputer(guidance="direct", task=task), with_means),
     }
     return make_pipeline(*steps[name])
 
@@ -191,7 +187,8 @@ def make_model(name: str, task: Task, seed: int, *, n_categories: int, stops_ear
             return make(early_stopping=True, learning_rate=0.05, max_iter=300, random_state=seed)
         return make(early_stopping=False, learning_rate=0.05, max_iter=50)
     if name == "kernimpute":
-        return KernelImputationClassifier() if is_classes else KernelImputationRegressor()
+        own = estimators.KernelImputationClassifier, estimators.KernelImputationRegressor
+        return own[0]() if is_classes else own[1]()
     package = import_module(name)
     if name == "lightgbm":
         kind = package.LGBMClassifier if is_classes else package.LGBMRegressor

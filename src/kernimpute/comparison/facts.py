@@ -32,6 +32,7 @@ def facts_of(
     classes = pd.Series(y if task == "classification" else []).value_counts().sort_index()
     patterns, n_rows = np.unique(gaps, axis=0, return_counts=True)
     quantiles = np.quantile(gaps.sum(axis=1), [0.0, 0.25, 0.5, 0.75, 1.0])
+    names = ("least", "q1", "median", "q3", "most")
     numbers = table.select_dtypes("number")
     rare = [
         {"column": str(name), "category": str(value), "n_rows": int(n)}
@@ -39,6 +40,7 @@ def facts_of(
         for value, n in column.value_counts().items()
         if 0 < n < RARE
     ]
+    rare.sort(key=lambda one: (one["n_rows"], one["column"], one["category"]))
     return {
         "n_rows": len(table),
         "n_columns": table.shape[1],
@@ -49,9 +51,7 @@ def facts_of(
         "rows": {
             "complete": int((~gaps.any(axis=1)).sum()),
             "empty": int(gaps.all(axis=1).sum()),
-            "gaps_per_row": dict(
-                zip(("least", "q1", "median", "q3", "most"), quantiles.tolist(), strict=True)
-            ),
+            "gaps_per_row": dict(zip(names, quantiles.tolist(), strict=True)),
         },
         "n_patterns": len(patterns),
         "patterns": [
@@ -65,9 +65,7 @@ def facts_of(
             for name, own in numbers.items()
             if len(own) > 20 and own.is_unique and own.eq(own.round()).all()
         ],
-        "rare_categories": sorted(
-            rare, key=lambda one: (one["n_rows"], one["column"], one["category"])
-        ),
+        "rare_categories": rare,
         "disjoint_pairs": disjoint_pairs(~gaps),
         # They may be in the training and the test rows of one fold.
         "n_copies": int(table.duplicated().sum()),
@@ -83,8 +81,13 @@ def _columns(
     shares = gaps.mean(axis=0)
     # Rows of one group are alike, so that their labels cannot be exchanged.
     tested = [] if has_groups else np.flatnonzero((shares > 0.0) & (shares < 1.0)).tolist()
-    p = holm(np.array([_p_of_column(gaps[:, place], y, task) for place in tested]))
-    p_of_place = dict(zip(tested, p.tolist(), strict=True))
+    own = [gaps[:, place] for place in tested]
+    # That a column's gaps and the label are independent.
+    if task == "regression":
+        p = [stats.mannwhitneyu(y[gap], y[~gap]).pvalue for gap in own]
+    else:
+        p = [stats.chi2_contingency(pd.crosstab(gap, y)).pvalue for gap in own]
+    p_of_place = dict(zip(tested, holm(np.array(p)).tolist(), strict=True))
     return [
         {
             "column": str(name),
@@ -96,13 +99,6 @@ def _columns(
         }
         for place, name in enumerate(table.columns)
     ]
-
-
-def _p_of_column(gap: BoolArray, y: NDArray[Any], task: Task) -> float:
-    """Return the p-value that a column's gaps and the label are independent."""
-    if task == "regression":
-        return float(stats.mannwhitneyu(y[gap], y[~gap]).pvalue)
-    return float(stats.chi2_contingency(pd.crosstab(gap, y)).pvalue)
 
 
 def holm(p: FloatArray) -> FloatArray:

@@ -216,9 +216,8 @@ def mean_fill_errors(
 def corrected_difference(differences: FloatArray, test_to_train: float) -> dict[str, float]:
     """Return the mean difference over J folds, with its interval and p-value.
 
-    Training rows of the folds overlap, so the variance of the mean is (1/J + n_test/n_train) times
-    that of the differences (Nadeau and Bengio, Machine Learning 52, 2003), with J - 1 degrees of
-    freedom.
+    Folds overlap, so the variance of the mean is (1/J + n_test/n_train) times that of the
+    differences, with J - 1 degrees of freedom (Nadeau and Bengio, Machine Learning 52, 2003).
     """
     n = differences.size
     mean = float(differences.mean())
@@ -255,17 +254,9 @@ def _tests(
 
 
 def compared(
-    folds: Sequence[dict[str, Any]],
-    pairs: Sequence[tuple[str, str]],
-    primary: str,
-    margin: float,
+    folds: Sequence[dict[str, Any]], pairs: Sequence[tuple[str, str]], primary: str, margin: float
 ) -> list[dict[str, Any]]:
-    """Return the test of each pair (candidate, against) by the primary score, Holm over all.
-
-    A finding is "better" or "worse" where the corrected p-value is below the level and the
-    difference beyond the margin, "equivalent" where the whole interval lies inside the margin, and
-    else "undecided".
-    """
+    """Return the test and finding of each pair (candidate, against) by the primary score."""
     differences = {
         (name, against): gains_by_fold(folds, name, primary)
         - gains_by_fold(folds, against, primary)

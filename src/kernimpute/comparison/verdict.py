@@ -63,11 +63,9 @@ class Comparison:
         ``kind`` ("keep", "use", "indicators" or "incomplete"), ``candidate``, ``filling``,
         ``learner``, ``code`` (Python that makes the estimator) and ``command``; None without one.
     rows : list of dict
-        One a candidate: mean scores, seconds a fold, and the difference to the simplest candidate
-        in the first score, positive where better, with its 95 % interval.
+        One a candidate: mean scores, seconds, gain over the simplest one with its 95 % interval.
     effects : list of dict
-        The tests behind the verdict, corrected by Holm within each question. "learner": against the
-        simplest candidate. "filling": each filling against means under one learner.
+        The tests behind the verdict, corrected by Holm within the questions "learner", "filling".
     facts : dict
         Gaps by column, row and class, their patterns, and whether they tell of the label.
     settings : dict
@@ -304,6 +302,9 @@ def compare(
         data.task, methods, candidates or {}, len(data.y), n_classes, n_categories, random_state
     )
     cautions += more
+    hashed = pd.util.hash_pandas_object(data.table, index=False).to_numpy().tobytes()
+    hashed += pd.util.hash_array(np.asarray(data.y), categorize=True).tobytes()
+    hashed += b"" if data.groups is None else data.groups.tobytes()
     settings = {
         "task": data.task,
         "folds": folds,
@@ -316,7 +317,7 @@ def compare(
         "grouped": data.groups is not None,
         "permuted": permuted,
         "n_jobs": n_jobs,
-        "data_sha256": _sha256(data),
+        "data_sha256": hashlib.sha256(hashed).hexdigest(),
         "versions": {"python": platform.python_version()}
         | {one: version(one) for one in _PACKAGES},
     }
@@ -472,14 +473,6 @@ def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[
         table=data.table.iloc[rows].reset_index(drop=True),
         given=data.given.iloc[rows].reset_index(drop=True),
     ), cautions
-
-
-def _sha256(data: Data) -> str:
-    """Return a hash of the cells, labels and groups that are compared."""
-    rows = pd.util.hash_pandas_object(data.table, index=False).to_numpy()
-    labels = pd.util.hash_array(np.asarray(data.y), categorize=True)
-    groups = np.empty(0) if data.groups is None else data.groups
-    return hashlib.sha256(rows.tobytes() + labels.tobytes() + groups.tobytes()).hexdigest()
 
 
 def _resumed(

@@ -26,8 +26,6 @@ from kernimpute.core.projections import project_box_hyperplane
 from kernimpute.core.svm import ActiveSetSolution, largest_entry, libsvm_start, solve_dual
 
 TASKS = ("classification", "regression")
-"""What the labels are."""
-
 MAX_TARGET = 1e75
 """Largest magnitude of a target: its products with coefficients do not overflow."""
 MAX_COEFFICIENT, MAX_COEFFICIENT_WITHOUT_KERNEL = 1e15, 1e100
@@ -36,8 +34,7 @@ beyond it, rounding in ``K b`` exceeds the targets. The second, where K is next 
 COMMON = 1e30
 """Entries of K and bounds up to this, and down to its inverse, fit libsvm's single precision."""
 MAX_ERROR = 1e-3
-"""Largest margin, relative to half the range of the targets, or duality gap, relative to the primal
-value, of a machine that is returned."""
+"""Largest relative margin, or else relative duality gap, of a machine that is returned."""
 WARM_ROUNDS, COLD_ROUNDS, ROUNDS_PER_ROW = 50, 1000, 5
 """Rounds of the active set from a given start, and from others; or so many for each row, if that is
 more, because K of low rank takes about one for every second row."""

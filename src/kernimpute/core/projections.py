@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from kernimpute.core.arrays import FloatArray
@@ -180,7 +179,9 @@ def project_box_psd(
     are merged: with E the orthonormal basis of their groups, the problem is the same in ``E'ME``.
     """
     M = symmetrise(M)
-    for labels in (_equal_rows(lower, upper), np.arange(M.shape[0])):
+    fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
+    equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
+    for labels in (connected_components(equal, directed=False)[1], np.arange(M.shape[0])):
         # The interval that the entries of each block have in common. Where there is none, the sets
         # do not meet, which the iteration finds on the rows as they are.
         least = np.full((labels.max() + 1,) * 2, -np.inf)
@@ -199,13 +200,6 @@ def project_box_psd(
     found = project_box_cone(merged, project_psd, *box, multiplier, tol, max_iter)
     point = (found.point / scale)[np.ix_(labels, labels)]
     return replace(found, point=point, violation=_violation(point, lower, upper))
-
-
-def _equal_rows(lower: FloatArray, upper: FloatArray) -> NDArray[np.int32]:
-    """Return a number for each row, the same for rows equal in every matrix of box and cone."""
-    fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
-    equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
-    return np.asarray(connected_components(equal, directed=False)[1])
 
 
 @dataclass(frozen=True)

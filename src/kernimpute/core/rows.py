@@ -61,23 +61,19 @@ def check_labelled_rows(
     weights = checks.check_sample_weight(owner, sample_weight, table.shape[0])
     if isinstance(kernel, str):
         marked = scaled_kernel(kernel, table, marked.categorical, weights)
-    _check_values(marked, n_features, owner)
-    dual = make_dual(y, len(table), C, task, epsilon, weights, owner)
-    return LabelledRows(table, checks.observed_cells(table), marked, dual, weights)
-
-
-def _check_values(kernel: Kernel, n_features: int, owner: str) -> None:
-    """Refuse a kernel whose values on rows of this length are too large to be summed."""
+    # Kernel values must not be too large to be summed.
     sums = np.array([0.0, n_features])
     try:
         with np.errstate(over="raise"):
-            largest = float(np.abs(kernel.link(sums)).max())
-            kernel.link_gradient(sums)
+            largest = float(np.abs(marked.link(sums)).max())
+            marked.link_gradient(sums)
     except FloatingPointError:
         largest = np.inf
     if not largest <= MAX_KERNEL:
         limit = f"one that does not overflow, nor exceed {MAX_KERNEL:g}, for {n_features} features"
-        raise ValueError(checks.refusal(owner, "kernel", limit, kernel))
+        raise ValueError(checks.refusal(owner, "kernel", limit, marked))
+    dual = make_dual(y, len(table), C, task, epsilon, weights, owner)
+    return LabelledRows(table, checks.observed_cells(table), marked, dual, weights)
 
 
 def scaled_kernel(

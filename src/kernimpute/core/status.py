@@ -47,7 +47,7 @@ class Status(Enum):
     @property
     def success(self) -> bool:
         """Whether the stop rule was met (or there was nothing to do)."""
-        return self in _SUCCESSES
+        return self in (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
 
     @classmethod
     def _missing_(cls, value: object) -> Status | None:
@@ -63,16 +63,11 @@ class Status(Enum):
         return self.__reduce__()
 
 
-_SUCCESSES = (Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED)
-
-
 def overall(statuses: Iterable[Status]) -> Status:
-    """Return how the parts of a table ended: the first that failed, else the most frequent.
-
-    A part that was complete already counts only if all were.
-    """
+    """Return how the parts of a table ended: the first that failed, else the most frequent."""
     counts = Counter(statuses)
     failed = next((status for status in counts if not status.success), None)
+    # It counts only if all parts were complete.
     del counts[Status.NOTHING_MISSING]
     return failed or max(counts, key=counts.__getitem__, default=Status.NOTHING_MISSING)
 
@@ -114,7 +109,7 @@ class Record:
 
 Callback = Callable[[Record], object]
 """Gets the record of every round; a true answer stops the loop after that round. Before numba
-compiles it gets a record with the note "compiling", which is in no trace."""
+compiles it gets a record with the note `COMPILING`, which is in no trace."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,6 @@ class Trace:
 
 
 COMPILING = "compiling"
-"""Note that a callback gets, without a round, before numba compiles."""
 
 
 class Rounds:

@@ -1,8 +1,4 @@
-"""The dual of one support vector machine, solved to rounding: libsvm begins, an active set ends.
-
-In signed coefficients the problem is
-
-    maximise  y'b - epsilon ||b||_1 - b'Kb / 2   subject to  1'b = 0,  lower <= b <= upper.
+"""One problem of `dual`, solved to rounding: libsvm begins, an active set ends.
 
 The absolute value bends at 0. So with a tube every coefficient lives on one of two *pieces*,
 [lower, 0] or [0, upper], and on each of them the objective is a quadratic. Without a tube there is
@@ -188,10 +184,7 @@ def _released(
 def _climb(
     block: FloatArray, slope: FloatArray, below: FloatArray, above: FloatArray, total: float
 ) -> tuple[FloatArray, FloatArray, bool]:
-    """Return a step uphill, which ends it meets (-1, 1 or 0), and whether it is a maximiser.
-
-    There is room from `below` <= 0 to `above` >= 0; the step sums to `total`.
-    """
+    """Return a step uphill, which ends it meets (-1, 1 or 0), and whether it is a maximiser."""
     newton = _newton_step(block, slope, MAX_STEP * float((above - below).max()), total)
     if bool(((below <= newton) & (newton <= above)).all()):
         return newton, _ends_met(newton, below, above), True
