@@ -17,15 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint import gaussian
-from kernimpute.joint.gaussian import Law, drawn_classes, rows_times, with_labels
+from kernimpute.joint.gaussian import IntArray, Law, drawn_classes, rows_times, with_labels
 from kernimpute.joint.ridge import TIE, spectrum_of
-
-IntArray = NDArray[np.intp]
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
 """Pseudo-rows of the prior that are compared, besides infinitely many."""
