@@ -110,10 +110,7 @@ class JointReference:
     def fill(
         self, X: FloatArray, classes: IntArray | None = None, target: FloatArray | None = None
     ) -> FloatArray:
-        """Return rows with their gaps filled; numbers and indicators within [0, 1].
-
-        Codes of classes (n_rows,), -1 for none, or a quantity (n_rows,) say the rows' own labels.
-        """
+        """Return rows with gaps filled; class codes (-1: none) or a quantity as label help."""
         filled = X.copy()
         for rows, Z, posterior in self._chunks(X, classes, target):
             gaps = np.isnan(X[rows])

@@ -90,10 +90,7 @@ class Rows(NamedTuple):
 
 
 class MixedKernel(NamedTuple):
-    """exp(-|z - z'|^2 / width) + linear <z, z'> / columns + mask agreement + 1.
-
-    Agreement is the share of the table's cells that two rows both observe or both miss.
-    """
+    """exp(-|z - z'|^2 / width) + linear <z, z'> / columns + mask agreement of `observed` + 1."""
 
     width: float
     linear: float

@@ -14,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,14 @@ STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells have their turn."""
 
 
-Found = tuple[FloatArray, FloatArray, FloatArray, Status, Trace]
-"""Completed rows, coefficients (n_samples, n_problems) and intercepts on them, and how it ended."""
+class DirectImputation(NamedTuple):
+    """What `impute_directly` found: completed rows, and the exact machine on them."""
+
+    X: FloatArray
+    dual_coef: FloatArray  # (n_samples, n_problems)
+    intercept: FloatArray
+    status: Status
+    trace: Trace
 
 
 def impute_directly(
@@ -51,7 +58,7 @@ def impute_directly(
     eta: float,
     stop: StopRule,
     callback: Callback | None = None,
-) -> Found:
+) -> DirectImputation:
     """Move the missing cells down the gradient until its slope is small or J is flat."""
     numeric = rows.kernel.numeric(rows.X.shape[1])
     weights = rows.sample_weight
@@ -100,11 +107,13 @@ def impute_directly(
     return _result(objective, point, status, log.records)
 
 
-def _result(objective: _Objective, point: _Point, status: Status, records: list[Record]) -> Found:
+def _result(
+    objective: _Objective, point: _Point, status: Status, records: list[Record]
+) -> DirectImputation:
     dual = objective.rows.dual
     K, _ = objective.machine_kernel(point.X)
     b = dual.solve(K, SOLVER_TOL, point.dual_coef)
-    return point.X, b, dual.intercept(K, b), status, Trace(tuple(records))
+    return DirectImputation(point.X, b, dual.intercept(K, b), status, Trace(tuple(records)))
 
 
 @dataclass(frozen=True)

@@ -285,10 +285,8 @@ class _Options(NamedTuple):
         if self.max_iter is not None:
             checks.check_integer(self.owner, "max_iter", self.max_iter, 0)
         default = STOP_RULES[self.variant]
-        return StopRule(
-            default.tol if self.tol is None else self.tol,
-            default.max_iter if self.max_iter is None else self.max_iter,
-        )
+        tol = default.tol if self.tol is None else self.tol
+        return StopRule(tol, default.max_iter if self.max_iter is None else self.max_iter)
 
 
 def _learn(rows: LabelledRows, options: _Options, stop: StopRule) -> LearnedKernel:

@@ -78,8 +78,7 @@ def recover_features(
     1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others.
        For the gaussian and the product kernels, also move all numeric cells of the row together.
     2. Extrapolate the last sweeps, and keep the guess if it lowers the objective.
-    3. Stop once a sweep lowers the objective by at most `tol`, relatively, or the residuals are
-       rounding; else go to 1.
+    3. Stop once a sweep lowers it by at most `tol`, relatively, or residuals are rounding.
 
     The best table wins. After one whose residuals are rounding no further start is tried.
 
