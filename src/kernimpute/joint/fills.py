@@ -340,8 +340,7 @@ def fit_remainder(
             own = np.flatnonzero(groups == group)
             # 1. Hide the column and nothing else, so the rows look like those to be filled.
             known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
-            if known.size > most:
-                known = np.sort(generator.choice(known, most, replace=False))
+            known = known[_some(known.size, most, generator)]
             if known.size < FEWEST_CELLS:
                 continue
             hidden = Z[known]

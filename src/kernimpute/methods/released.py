@@ -53,7 +53,7 @@ class Factors(NamedTuple):
 def stage_one(
     rows: LabelledRows, eta: float, radius: float, stop: StopRule, callback: Callback | None = None
 ) -> LearnedKernel:
-    """Learn the adjustment by the released recursion; a run away returns its last regular round."""
+    """Learn the adjustment by the released recursion, to its last regular round if it diverges."""
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
