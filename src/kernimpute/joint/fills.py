@@ -17,15 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint import gaussian
-from kernimpute.joint.gaussian import Law, drawn_classes, rows_times, with_labels
+from kernimpute.joint.gaussian import IntArray, Law, drawn_classes, rows_times, with_labels
 from kernimpute.joint.ridge import TIE, spectrum_of
-
-IntArray = NDArray[np.intp]
 
 STRENGTHS = (1000.0, 300.0, 100.0, 30.0, 8.0, 2.0, 0.5, 0.1, 0.02)
 """Pseudo-rows of the prior that are compared, besides infinitely many."""
@@ -113,10 +110,7 @@ class JointReference:
     def fill(
         self, X: FloatArray, classes: IntArray | None = None, target: FloatArray | None = None
     ) -> FloatArray:
-        """Return rows with their gaps filled; numbers and indicators within [0, 1].
-
-        Codes of classes (n_rows,), -1 for none, or a quantity (n_rows,) say the rows' own labels.
-        """
+        """Return rows with gaps filled; class codes (-1: none) or a quantity as label help."""
         filled = X.copy()
         for rows, Z, posterior in self._chunks(X, classes, target):
             gaps = np.isnan(X[rows])
@@ -346,8 +340,7 @@ def fit_remainder(
             own = np.flatnonzero(groups == group)
             # 1. Hide the column and nothing else, so the rows look like those to be filled.
             known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
-            if known.size > most:
-                known = np.sort(generator.choice(known, most, replace=False))
+            known = known[_some(known.size, most, generator)]
             if known.size < FEWEST_CELLS:
                 continue
             hidden = Z[known]

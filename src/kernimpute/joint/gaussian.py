@@ -114,10 +114,7 @@ class Law(ABC):
         tol: float = 1e-3,
         max_iter: int = 30,
     ) -> Self:
-        """Return the law of rows, by EM from this one until a round moves cells by `tol` (RMS).
-
-        `classes` has the codes 0, 1, … of the rows' classes, -1 where there is no label.
-        """
+        """Return the law by EM from this one until cells move by `tol` (RMS); class -1: none."""
 
     @abstractmethod
     def draw(self, Z: FloatArray, generator: np.random.Generator) -> FloatArray:

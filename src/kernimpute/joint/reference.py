@@ -133,19 +133,15 @@ def expected_kernel(
 ) -> FloatArray:
     """Return the expectation of an exponential kernel over independent columns.
 
-    Every gap is an independent draw from the observed cells of its column, each as likely as its
-    row weighs; without any, from the uniform law on [0, 1], by a grid of 101. The result lies
-    between the bounds and is positive semidefinite: a Gram matrix of mean embeddings, its diagonal
-    raised to 1.
+    Every gap is a draw from its column's observed cells, as likely as their rows weigh; without
+    any, uniform on [0, 1]. The result is positive semidefinite and lies between the bounds.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows with NaN at the gaps.
+    X, sample_weight
+        As in `reference_table`.
     kernel : Kernel
         A gaussian or laplacian kernel, so a product over features, as its expectation then is.
-    sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows; None weights every row 1.
 
     Returns
     -------
@@ -179,10 +175,7 @@ def _factors(kernel: Kernel, x: FloatArray, z: FloatArray, is_number: bool) -> F
 
 
 def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
-    """Return the mean kernel matrix of eight random completions, uniform or among the codes.
-
-    For a positive semidefinite kernel it lies strictly between the bounds where a cell is unknown.
-    """
+    """Return the mean kernel matrix of eight random completions, uniform or among the codes."""
     generator = np.random.default_rng(0)
     observed = checks.observed_cells(X)
     mean = np.zeros((X.shape[0], X.shape[0]))

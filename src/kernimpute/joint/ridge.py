@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.spatial.distance import cdist
 
 from kernimpute.core.arrays import FloatArray
-from kernimpute.joint.gaussian import rows_times
+from kernimpute.joint.gaussian import IntArray, rows_times
 
 WIDTHS = (0.25, 0.5, 1.0, 2.0)
 """Widths that are compared, in median squared distances."""
@@ -79,7 +78,7 @@ class Rows(NamedTuple):
     Z: FloatArray  # (n_rows, n_columns), in standard units
     observed: FloatArray  # (n_rows, n_cells): 1 where the table's cell is observed, else 0
 
-    def at(self, places: NDArray[np.intp] | slice) -> Rows:
+    def at(self, places: IntArray | slice) -> Rows:
         """Return some of the rows."""
         return Rows(self.Z[places], self.observed[places])
 
@@ -91,10 +90,7 @@ class Rows(NamedTuple):
 
 
 class MixedKernel(NamedTuple):
-    """exp(-|z - z'|^2 / width) + linear <z, z'> / columns + mask agreement + 1.
-
-    Agreement is the share of the table's cells that two rows both observe or both miss.
-    """
+    """exp(-|z - z'|^2 / width) + linear <z, z'> / columns + mask agreement of `observed` + 1."""
 
     width: float
     linear: float
@@ -140,12 +136,10 @@ class KernelRidge:
 
 
 def fit_ridge(
-    rows: Rows, Y: FloatArray, weights: FloatArray, order: NDArray[np.intp]
+    rows: Rows, Y: FloatArray, weights: FloatArray, order: IntArray
 ) -> tuple[KernelRidge, FloatArray]:
-    """Return the average of kernel ridges and its leave-one-out scores, (n_rows, n_targets).
-
-    All targets of the centred `Y` share their kernels. The first of the `order` become landmarks.
-    """
+    """Return the average of kernel ridges and its leave-one-out scores, (n_rows, n_targets)."""
+    # All targets, which are centred, share their kernels.
     some = np.sort(order[:MOST_LANDMARKS])
     landmarks = rows.at(some)
     best = _compared(landmarks, Y[some], weights[some])

@@ -14,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,7 @@ STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells have their turn."""
 
 
-@dataclass(frozen=True)
-class DirectImputation:
+class DirectImputation(NamedTuple):
     """What `impute_directly` found: completed rows, and the exact machine on them."""
 
     X: FloatArray
@@ -70,8 +70,12 @@ def impute_directly(
         return _result(objective, objective(X_reference), status, [])
     # A loose stop rule does not need exact machines on the way; the one returned is exact.
     solver_tol = max(SOLVER_TOL, min(1e-3, 1e-2 * stop.tol))
-    twins = _same_rows(rows, X_reference)
-    objective = _Objective(rows, X_reference, eta, numeric, solver_tol, twins)
+    # Incomplete rows that agree in all are twins.
+    complete = np.where(rows.observed.all(axis=1), np.arange(len(rows.X)), -1)
+    keys = np.column_stack([complete, rows.observed, X_reference, rows.dual.targets])
+    distinct, twins = np.unique(keys, axis=0, return_inverse=True)
+    known_twins = None if len(distinct) == len(keys) else twins.ravel()
+    objective = _Objective(rows, X_reference, eta, numeric, solver_tol, known_twins)
     is_open = ~rows.observed & (weights > 0.0)[:, None]
     codes_are_open = bool((is_open & ~numeric).any())
     point = objective(X_reference)
@@ -80,7 +84,7 @@ def impute_directly(
     while status is not Status.INTERRUPTED:
         # 1. Numeric cells: L-BFGS-B in the box [0, 1].
         status = Status.CONVERGED
-        if log.gap > stop.tol:
+        if log.records[-1].gap > stop.tol:
             most = STEPS_BETWEEN_CODES if codes_are_open else stop.max_iter
             budget = min(stop.max_iter - log.n_steps, most)
             point, status = _descend(objective, point, stop.tol, budget, log)
@@ -204,15 +208,6 @@ class _Objective:
         return np.stack(columns, axis=1)
 
 
-def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] | None:
-    """Return a number for each row, one for incomplete ones that agree in all; None without."""
-    n = rows.X.shape[0]
-    complete = np.where(rows.observed.all(axis=1), np.arange(n), -1)
-    keys = np.column_stack([complete, rows.observed, X_reference, rows.dual.targets])
-    distinct, twins = np.unique(keys, axis=0, return_inverse=True)
-    return None if len(distinct) == n else twins.ravel()
-
-
 class _Log(Rounds):
     """The numeric cells that may move, the records of a descent, and its latest gradients."""
 
@@ -245,11 +240,6 @@ class _Log(Rounds):
     def n_steps(self) -> int:
         """Number of descent steps recorded; the start is not one."""
         return len(self.records) - 1
-
-    @property
-    def gap(self) -> float:
-        """Slope at the last record, relative to that at the start."""
-        return self.records[-1].gap
 
     def is_flat(self, tol: float) -> bool:
         """Return whether the last steps brought next to nothing of the fall so far."""
@@ -313,7 +303,7 @@ def _descend(
         accepted = latest
         if log.write(accepted, step, n_evaluations):
             ended = Status.INTERRUPTED
-        if log.gap <= tol or log.is_flat(tol):
+        if log.records[-1].gap <= tol or log.is_flat(tol):
             ended = Status.CONVERGED
         n_evaluations = 0
         if ended:

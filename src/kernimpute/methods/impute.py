@@ -178,9 +178,9 @@ def impute(
         start = reference_table(rows.X, rows.kernel, reference, "impute", rows.sample_weight)
         weight = DIRECT_ETA * rows.dual.C if eta is None else eta
         found = impute_directly(rows, start, eta=weight, stop=stop, callback=callback)
-        machine = *rows.dual.shaped(found.dual_coef, found.intercept), rows.dual.classes
-        ended = found.status, found.trace
-        return ImputationResult(found.X, *machine, rows.kernel, *ended, None, None)
+        filled, b, intercept, status, trace = found
+        machine = *rows.dual.shaped(b, intercept), rows.dual.classes
+        return ImputationResult(filled, *machine, rows.kernel, status, trace, None, None)
     one = _learn(rows, options, stop)
     # Stage II: cell by cell exactly, or by the released descent where there is one.
     if variant == "released" and isinstance(rows.kernel, Gaussian):
@@ -285,10 +285,8 @@ class _Options(NamedTuple):
         if self.max_iter is not None:
             checks.check_integer(self.owner, "max_iter", self.max_iter, 0)
         default = STOP_RULES[self.variant]
-        return StopRule(
-            default.tol if self.tol is None else self.tol,
-            default.max_iter if self.max_iter is None else self.max_iter,
-        )
+        tol = default.tol if self.tol is None else self.tol
+        return StopRule(tol, default.max_iter if self.max_iter is None else self.max_iter)
 
 
 def _learn(rows: LabelledRows, options: _Options, stop: StopRule) -> LearnedKernel:

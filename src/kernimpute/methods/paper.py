@@ -87,10 +87,7 @@ class StageOneRounds(Rounds):
         changes: dict[str, tuple[FloatArray, FloatArray]],
         **fields: Any,
     ) -> Status | None:
-        """Record a round, and return how the run ends; None where it goes on.
-
-        The stop rule watches the largest relative of the `changes`, (new, old), unless told what.
-        """
+        """Record a round and its (new, old) changes, and return how the run ends, if it does."""
         is_regular = is_regular and math.isfinite(objective)
         is_regular = is_regular and all(np.isfinite(new).all() for new, _ in changes.values())
         norms = {name: _relative_step(*pair) for name, pair in changes.items() if is_regular}

@@ -78,8 +78,7 @@ def recover_features(
     1. Sweep: row by row, put every missing cell in turn on its exact minimiser, given all others.
        For the gaussian and the product kernels, also move all numeric cells of the row together.
     2. Extrapolate the last sweeps, and keep the guess if it lowers the objective.
-    3. Stop once a sweep lowers the objective by at most `tol`, relatively, or the residuals are
-       rounding; else go to 1.
+    3. Stop once a sweep lowers it by at most `tol`, relatively, or residuals are rounding.
 
     The best table wins. After one whose residuals are rounding no further start is tried.
 
@@ -124,7 +123,16 @@ def recover_features(
     problem = recovery_problem(X, target, kernel, weights, categorical, owner)
     checks.check_real(owner, "tol", tol, 0.0, low_included=True)
     checks.check_integer(owner, "max_sweeps", max_sweeps, 0)
-    named_starts = check_starts(problem, starts, owner)
+    is_auto = isinstance(starts, str) and starts == "auto"
+    listed = ("spectral", "mean", "half") if is_auto else starts
+    is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
+    if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
+        must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
+        raise ValueError(checks.refusal(owner, "starts", must_be, starts))
+    named_starts = [
+        (each, None) if isinstance(each, str) else _given_table(problem, each, place, owner)
+        for place, each in enumerate(listed)
+    ]
     if problem.observed.all():
         X, objective = problem.X.copy(), problem.objective(problem.X)
         return RecoveredFeatures(X, objective, Status.NOTHING_MISSING, n_sweeps=0, trace=Trace())
@@ -341,22 +349,6 @@ def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:
         largest = np.max(slopes, where=pairs, initial=0.0)
         slopes = np.minimum(slopes / largest, 1.0) if largest > 0.0 else np.ones(sums.shape)
     return np.asarray(np.maximum(slopes**2, SMALLEST_WEIGHT))
-
-
-def check_starts(
-    problem: RecoveryProblem, starts: str | Sequence[str | ArrayLike], owner: str
-) -> list[tuple[str, FloatArray | None]]:
-    """Return the starts as names, each with its table where one is given."""
-    is_auto = isinstance(starts, str) and starts == "auto"
-    listed = ("spectral", "mean", "half") if is_auto else starts
-    is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
-    if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
-        must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
-        raise ValueError(checks.refusal(owner, "starts", must_be, starts))
-    return [
-        (each, None) if isinstance(each, str) else _given_table(problem, each, place, owner)
-        for place, each in enumerate(listed)
-    ]
 
 
 def _given_table(

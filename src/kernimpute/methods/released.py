@@ -53,7 +53,7 @@ class Factors(NamedTuple):
 def stage_one(
     rows: LabelledRows, eta: float, radius: float, stop: StopRule, callback: Callback | None = None
 ) -> LearnedKernel:
-    """Learn the adjustment by the released recursion; a run away returns its last regular round."""
+    """Learn the adjustment by the released recursion, to its last regular round if it diverges."""
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
@@ -170,11 +170,9 @@ def stage_two(
         asked_to_stop = rounds.add(
             sweep, objective=objective, step_norms={"features": step}, inner_iterations=1
         )
-        if sweep > 1 and abs(previous - objective) < LEAST_CHANGE:
-            status = Status.CONVERGED
-            break
-        if asked_to_stop:
-            status = Status.INTERRUPTED
+        is_settled = sweep > 1 and abs(previous - objective) < LEAST_CHANGE
+        if is_settled or asked_to_stop:
+            status = Status.CONVERGED if is_settled else Status.INTERRUPTED
             break
     trace = Trace(tuple(rounds.records))
     return RecoveredFeatures(filled, objective, status, len(trace), trace, start="half")

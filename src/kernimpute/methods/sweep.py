@@ -149,8 +149,7 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
 class _Room(NamedTuple):
     """Arrays that the minimisation over a row writes to."""
 
-    # The columns of a row's numeric missing cells, and the places among them of those that a joint
-    # step moves.
+    # The columns of a row's numeric missing cells; the places among them that a joint step moves.
     cells: IntArray
     free: IntArray
     # A number per row of the table; the third are the ratios of `_chi2_change`, or the products of
@@ -159,8 +158,7 @@ class _Room(NamedTuple):
     weights: FloatArray
     weighted: FloatArray
     of_codes: FloatArray
-    # The weighted sums over the rows of a column; of a cell its value, two coefficients of the
-    # quartic, and its step.
+    # Of a column its weighted sum; of a cell its value, two coefficients of the quartic, its step.
     sums: FloatArray
     values: FloatArray
     cubic: FloatArray
