@@ -73,9 +73,7 @@ _FITTED_AT_TIMES = (
 """Attributes that only some fits leave, and the next fit removes."""
 MANY_ROWS, SUBSET_SIZE = 10_000, 500
 """More rows at once than these get a hint, before the work, at subsets of such a size."""
-FARTHEST = 1e6
-"""How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
-
+FARTHEST = 1e6  # new numbers are taken to be so far from [0, 1]: powers of them stay floats
 _A_COUNT = [None, Interval(Integral, 1, None, closed="left")]
 
 CONSTRAINTS: dict[str, list[Any]] = {

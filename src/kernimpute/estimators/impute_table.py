@@ -48,8 +48,7 @@ from kernimpute.table.columns import (
 
 Facts = tuple[tuple[str, str], ...]
 _UNLABELLED = "rows without a label"
-_MOST_NAMED = 10
-"""Ignored columns that a note names."""
+_MOST_NAMED = 10  # ignored columns in a note
 
 
 class TableWarning(UserWarning):

@@ -32,8 +32,7 @@ from pandas.api import types
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import MOST_CLASSES
 
-LARGEST_WHOLE = 2**53
-"""Up to here a float holds every whole number."""
+LARGEST_WHOLE = 2**53  # up to here a float holds every whole number
 
 # ---------------------------------------------------------------------- errors and their words
 
@@ -207,8 +206,7 @@ def is_number(value: object) -> bool:
 Kind = Literal["number", "whole", "category", "constant", "empty"]
 Whole = Literal["values", "few", "dtype"]
 """Which numbers are filled with whole ones; see `code.learn_code`."""
-_MOST_INDICATORS = 50
-"""Categories of a column that have an indicator at the most: identifiers would have one a row."""
+_MOST_INDICATORS = 50  # of a column's categories: identifiers would have one a row
 
 _MONTH = "(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
 _DATE = re.compile(

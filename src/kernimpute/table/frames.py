@@ -205,8 +205,7 @@ def as_library(table: Any, library: str) -> Any:
 
 # ---------------------------------------------------------------------- Parquet, block by block
 
-BLOCK_ROWS = 2**15
-"""Rows that are read at once, by default."""
+BLOCK_ROWS = 2**15  # that are read at once, by default
 
 
 class ParquetSource:
