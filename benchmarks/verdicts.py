@@ -76,7 +76,7 @@ def verdict_on(X: pd.DataFrame, y: Any) -> verdict.Comparison:
     for fold in folds:
         more = judging.run_fold(data, others, fold, permuted=False, seed=0)
         finished[fold.number]["scores"] |= more["scores"]
-    return verdict.judge([*simple, *others], finished, facts, settings, (), X)
+    return verdict.judge([*simple, *others], finished, facts, settings, ())
 
 
 def is_right(kind: str, found: verdict.Comparison) -> bool:

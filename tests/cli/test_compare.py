@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kernimpute.cli import run
-from kernimpute.comparison import verdict
+from kernimpute.comparison import judging
 
 LIGHT = ("--methods", "means,means+indicators", "--folds", "3", "--repeats", "1", "--jobs", "1")
 
@@ -77,14 +77,14 @@ def test_an_interrupt_writes_what_is_finished_and_it_can_be_resumed(
 ):
     whole, part = tmp_path / "whole.json", tmp_path / "part.json"
     assert compare(table, "--json", whole) == 0
-    run_fold = verdict.run_fold
+    run_fold = judging.run_fold
 
     def interrupted(data, candidates, fold, **how):
         if fold.number == 2:
             raise KeyboardInterrupt
         return run_fold(data, candidates, fold, **how)
 
-    monkeypatch.setattr(verdict, "run_fold", interrupted)
+    monkeypatch.setattr(judging, "run_fold", interrupted)
     assert compare(table, "--json", part) == 130
     said = f"kernimpute: interrupted; 2 of 3 folds are finished: wrote {part}.\n"
     assert capsys.readouterr().err.endswith(said)
@@ -93,7 +93,7 @@ def test_an_interrupt_writes_what_is_finished_and_it_can_be_resumed(
     document = json.loads(part.read_text())
     assert document["complete"] is False
     assert len(document["folds"]) == 2
-    monkeypatch.setattr(verdict, "run_fold", run_fold)
+    monkeypatch.setattr(judging, "run_fold", run_fold)
     assert compare(table, "--json", part, "--resume", part) == 0
     tables = [json.loads(path.read_text())["table"] for path in (whole, part)]
     for own, other in zip(*tables, strict=True):

@@ -214,7 +214,12 @@ def test_a_time_limit_ends_with_what_is_finished(n_jobs):
         ({"y": ["yes"] * 120}, ValueError, "must hold at least two classes"),
         ({"y": ["yes"] * 115 + ["no"] * 5}, ValueError, "two classes of at least 10 rows. Got 1"),
         ({"groups": [1, 2]}, ValueError, "'groups' parameter .* of length 120"),
-        ({"groups": [1] * 120}, ValueError, "'folds' .* at most 1, the number of groups. Got 3"),
+        ({"groups": [1, 2] * 60}, ValueError, "'folds' .* at most 2, the number of groups. Got 3"),
+        ({"groups": [1] * 118 + [2, 3]}, ValueError, "Every fold must have two rows to test"),
+        (
+            {"y": ["yes"] * 20 + ["no"] * 100, "groups": [0] * 20 + [1, 2] * 50},
+            *(ValueError, "at least 10 rows and two groups. Got 1."),
+        ),
         ({"folds": 61}, ValueError, "'folds' .* must be at most 60, half of the rows. Got 61"),
         ({"folds": 1}, ValueError, "'folds' parameter of compare must be an int in .2, inf"),
         ({"margin": -1}, ValueError, "'margin' parameter"),

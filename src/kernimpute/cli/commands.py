@@ -1,7 +1,4 @@
-"""The commands `impute`, `fit`, `predict` and `apply`: parse, call, print.
-
-The library is imported by the commands themselves, so that `--help` need not wait for it.
-"""
+"""The commands `impute`, `fit`, `predict` and `apply`: they import the library, not `--help`."""
 
 from __future__ import annotations
 
@@ -16,8 +13,6 @@ import typer
 
 from kernimpute.cli import options
 from kernimpute.cli.messages import Progress, RefusedError, Summary, print_done, refusals
-
-# ------------------------------------------------------------------------- impute
 
 
 @options.grouped
@@ -53,20 +48,7 @@ def impute(
         raise RefusedError("--jobs is for subsets and workers: give --subset-size or --scheduler.")
     _check_method(label, method)
 
-    from kernimpute.cli.files import (
-        arrow_file,
-        check_outputs,
-        check_storable,
-        codes,
-        column_roles,
-        missing_by_column,
-        open_table,
-        read_with_roles,
-        replacing_outputs,
-        streams,
-        table_extension,
-        write_table,
-    )
+    from kernimpute.cli import files
     from kernimpute.estimators.impute_table import TableWarning, impute_table
     from kernimpute.report import write_report
     from kernimpute.stream import impute_parquet
@@ -74,15 +56,15 @@ def impute(
 
     # 1. Large Parquet tables stream.
     needs_memory = method.guidance or beside.report or beside.mask or beside.draws
-    if not needs_memory and streams(table, output, scheduler):
+    if not needs_memory and files.streams(table, output, scheduler):
         is_folder, beside_it = table.is_dir(), {"JSON": how.json}
-        check_outputs([table], [output], beside_it, force=how.force, is_folder=is_folder)
+        files.check_outputs([table], [output], beside_it, force=how.force, is_folder=is_folder)
         with Progress(quiet=how.quiet) as progress, refusals(ImportError, OSError):
             source = ParquetSource(table)
-            markers = missing_by_column(reading.missing_values, source.names)
-            roles = column_roles(source.names, label.target, columns)
+            markers = files.missing_by_column(reading.missing_values, source.names)
+            roles = files.column_roles(source.names, label.target, columns)
             if roles.pop("auto"):
-                roles["categorical"] += codes(source.first(), label.target, roles, markers)
+                roles["categorical"] += files.codes(source.first(), label.target, roles, markers)
             given = {**roles, **method.given(), "task": label.task.value}
             done = impute_parquet(
                 table,
@@ -103,18 +85,18 @@ def impute(
             "--draws."
         )
     # 2. Others are read whole, once it is clear that everything can be written.
-    extension, report, mask = table_extension(output), beside.report, beside.mask
+    extension, report, mask = files.table_extension(output), beside.report, beside.mask
     n_draws = beside.draws or 0
     tables = [output, *(_numbered(output, extension, k + 1) for k in range(n_draws))]
     if mask is not None:
-        table_extension(mask)
-    file = open_table(table, reading)
+        files.table_extension(mask)
+    file = files.open_table(table, reading)
     others = {"report": report, "mask": mask, "JSON": how.json}
-    check_outputs([table], tables, others, force=how.force)
+    files.check_outputs([table], tables, others, force=how.force)
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = "classification" if method.guidance is None else label.task.value
-    values, roles = read_with_roles(file, label.target, read_as, columns, reading)
-    check_storable(output, file, values.frame, roles["drop"])
+    values, roles = files.read_with_roles(file, label.target, read_as, columns, reading)
+    files.check_storable(output, file, values.frame, roles["drop"])
     # 3. They are filled, and written with report, mask and draws.
     given = {**roles, **method.given(), "task": label.task.value, "n_draws": n_draws}
     with Progress(quiet=how.quiet) as progress, refusals():
@@ -128,15 +110,16 @@ def impute(
     )
     cells = {name: imputation.filled_cells(name) for name in imputation.filled}
     outputs = [*tables, *(path for path in (report, mask) if path is not None)]
-    with replacing_outputs(*outputs) as temporary:
+    with files.replacing_outputs(*outputs) as temporary:
         place = dict(zip(outputs, temporary, strict=True))
         for path, filled in zip(tables, [imputation.table, *imputation.draws], strict=True):
-            write_table(place[path], extension, file, filled, cells, values.decimals)
+            files.write_table(place[path], extension, file, filled, cells, values.decimals)
         if report is not None:
             write_report(place[report], imputation, source=file.source, **_origin(table))
         if mask is not None:
             frame = imputation.filled_cells().reset_index(drop=True)
-            write_table(place[mask], table_extension(mask), arrow_file(mask, frame), frame)
+            made, extension = files.arrow_file(mask, frame), files.table_extension(mask)
+            files.write_table(place[mask], extension, made, frame)
     print_done(Summary.of(imputation, outputs), how)
 
 
@@ -155,9 +138,6 @@ def _origin(table: Path) -> dict[str, str]:
         return {"command": command}
     with table.open("rb") as file:
         return {"command": command, "data_sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-# ------------------------------------------------------------------------- fit
 
 
 @options.grouped
@@ -207,9 +187,6 @@ def _check_method(label: options.Label, method: options.Method) -> None:
     except ValueError as error:
         problem = f"the {method.kernel} kernel has no gamma."
         raise typer.BadParameter(problem, param_hint="--gamma") from error
-
-
-# ------------------------------------------------------------------------- predict and apply
 
 
 @options.grouped

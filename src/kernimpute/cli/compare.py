@@ -1,7 +1,4 @@
-"""The command `compare`, which tells whether filling is worth it on a table, and with what.
-
-The library is imported by the command itself, so that `--help` need not wait for it.
-"""
+"""The command `compare`, which itself imports the library, so that `--help` need not wait."""
 
 from __future__ import annotations
 
@@ -15,16 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernimpute.cli import options
-from kernimpute.cli.messages import (
-    Progress,
-    RefusedError,
-    StoppedError,
-    aligned,
-    in_options,
-    print_or_ignore,
-    refusals,
-)
+from kernimpute.cli import messages, options
+from kernimpute.cli.messages import Progress, RefusedError, StoppedError, refusals
 from kernimpute.cli.options import option
 
 if TYPE_CHECKING:
@@ -161,7 +150,7 @@ def compare(
             is_interrupted = True
         written = write()
     found = latest[-1]
-    print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=how.quiet))
+    messages.print_or_ignore(lambda: _print(found, values.cautions, [*outputs], quiet=how.quiet))
     if is_interrupted:
         said = written or f"the verdict is that of {len(found.folds)} of {n_folds} folds."
         raise StoppedError(f"interrupted; {said}")
@@ -183,29 +172,23 @@ def _write(found: Comparison, outputs: Mapping[Path, str], source: str = "") -> 
                 path.write_text(text, encoding="utf-8")
 
 
-# ------------------------------------------------------------------------- what is printed
-
-
 def _print(
     found: Comparison, cautions: Sequence[str], outputs: Sequence[Path], *, quiet: bool
 ) -> None:
     """Print warnings, facts, candidates, verdict and what to do; quietly the verdict alone."""
     for caution in dict.fromkeys([*cautions, *found.cautions]):
-        typer.echo("warning: " + " ".join(in_options(caution).split()), err=True)
+        typer.echo("warning: " + " ".join(messages.in_options(caution).split()), err=True)
     if Path("-") in outputs:
         return
     if not quiet:
         cells = found.cells()
-        scores = aligned(cells, left=(0, len(cells[0]) - 2))
-        typer.echo("\n".join([*aligned(_facts(found), left=(0, 1)), "", *scores, ""]))
+        scores = messages.aligned(cells, left=(0, len(cells[0]) - 2))
+        typer.echo("\n".join([*messages.aligned(_facts(found), left=(0, 1)), "", *scores, ""]))
     typer.echo(found.verdict)
     if quiet:
         return
-    how = found.recommendation
-    if how["command"] is not None:
-        typer.echo(f"\n{how['command']}")
-    elif how["code"] is not None:
-        typer.echo(f"\n{how['code']}")
+    if how := found.recommendation["command"] or found.recommendation["code"]:
+        typer.echo(f"\n{how}")
     typer.echo("\n".join(f"wrote {path}" for path in outputs), nl=bool(outputs))
 
 
@@ -248,9 +231,6 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
     return lines
 
 
-# ------------------------------------------------------------------------- what to do
-
-
 def _command(how: Mapping[str, Any], table: Path, target: str) -> str | None:
     """Return the command that does what is recommended, if there is one."""
     given = ["kernimpute", "impute", str(table), "--target", target, "-o", "filled.csv"]
@@ -262,11 +242,7 @@ def _command(how: Mapping[str, Any], table: Path, target: str) -> str | None:
 
 
 def _reading(
-    table: Path,
-    target: str,
-    unused: Sequence[str],
-    codes: Sequence[str],
-    reading: options.Reading,
+    table: Path, target: str, unused: Sequence[str], codes: Sequence[str], reading: options.Reading
 ) -> str:
     """Return Python that reads a table as X and y."""
     name = table.name.lower()
@@ -283,13 +259,11 @@ def _reading(
     if of_columns or table == Path("-"):
         read = "# Read the table here, as `table`, with None at its gaps."
     names = "texts" + (f".union({[*codes]!r})" if codes else "")
-    lines = [
-        "import pandas as pd",
-        "",
-        read,
-        f"table = table.dropna(subset=[{target!r}])",
-        f"X, y = table.drop(columns={[target, *unused]!r}), table[{target!r}]",
-        'texts = X.select_dtypes(exclude="number").columns',
-        f'X = X.astype(dict.fromkeys({names}, "category"))',
-    ]
-    return "\n".join(lines) + "\n"
+    return f"""import pandas as pd
+
+{read}
+table = table.dropna(subset=[{target!r}])
+X, y = table.drop(columns={[target, *unused]!r}), table[{target!r}]
+texts = X.select_dtypes(exclude="number").columns
+X = X.astype(dict.fromkeys({names}, "category"))
+"""

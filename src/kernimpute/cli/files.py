@@ -37,7 +37,6 @@ from kernimpute.cli.text import (
     by_column,
     infer_values,
     parse_text,
-    read_values_as,
     spelled,
     text_of_values,
     write_text,
@@ -47,7 +46,6 @@ from kernimpute.core.checks import free_memory
 from kernimpute.core.files import replacing
 from kernimpute.table.code import learn_code
 from kernimpute.table.columns import (
-    Column,
     GapValues,
     check_column_names,
     check_distinct_names,
@@ -141,10 +139,7 @@ def _kind_of(extension: str) -> str:
 
 
 def open_table(path: Path, reading: Reading) -> TableFile:
-    """Return the cells of a table file; its extension says the format.
-
-    The first bytes of standard input do, and with a delimiter any other file is delimited text.
-    """
+    """Return the cells of a table file; its extension, or how standard input begins, counts."""
     if path.is_dir():
         raise RefusedError(
             f"{path} is a directory, not a table: only impute and apply take one, of Parquet files."
@@ -176,15 +171,6 @@ def open_table(path: Path, reading: Reading) -> TableFile:
     delimiter = reading.delimiter or _DELIMITERS[kind]
     cells = parse_text(text, source, delimiter, encoding=encoding, decimal=decimal)
     return TableFile(source, kind, cells)
-
-
-def read_as_fitted(
-    file: TableFile, kinds: Mapping[str, Column], decimals: Mapping[str, int], reading: Reading
-) -> TextValues:
-    """Return the values of a table, its columns of the kinds that a model knows."""
-    if not isinstance(file.cells, TextTable):
-        return _arrow_values(file, reading, set(file.names) - set(kinds))
-    return read_values_as(file.cells, kinds, decimals, reading)
 
 
 def missing_by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, list[object]]:
@@ -273,14 +259,13 @@ def _arrow_table(data: io.BytesIO, kind: str, source: str) -> pa.Table:
 def _sheet(data: bytes, source: str, decimal: str) -> TextTable:
     """Return the first sheet of an Excel file that holds anything, its first row as the header."""
     check_excel(source)
-    given: dict[str, Any] = {"header": None, "dtype": object, "na_values": [""]}
+    given: dict[str, Any] = {"header": None, "dtype": object, "engine": "openpyxl"}
+    given |= {"na_values": [""], "keep_default_na": False, "sheet_name": None}
     try:
         with warnings.catch_warnings():
             # About styles, which do not count here.
             warnings.simplefilter("ignore")
-            sheets = pd.read_excel(
-                io.BytesIO(data), sheet_name=None, keep_default_na=False, engine="openpyxl", **given
-            )
+            sheets = pd.read_excel(io.BytesIO(data), **given)
     # Of the archive, of XML or of a sheet: openpyxl has no error of its own.
     except Exception as error:
         raise RefusedError(f"{source} is not an Excel file that can be read: {error}.") from error
@@ -321,7 +306,7 @@ def _json_lines(text: str, source: str, decimal: str) -> TextTable:
     return text_of_values(source, names, rows, [*objects], decimal)
 
 
-def _arrow_values(file: TableFile, reading: Reading, unused: set[str]) -> TextValues:
+def arrow_values(file: TableFile, reading: Reading, unused: set[str]) -> TextValues:
     """Return the values of an Arrow table, every type kept, with the missing values as nulls."""
     frame = as_frame(file.cells)
     cautions = []
@@ -392,10 +377,7 @@ def check_outputs(
     is_folder: bool = False,
     resumed: Path | None = None,
 ) -> None:
-    """Refuse files that cannot be written, and such `beside` others that are one of them.
-
-    Those that are written may be folders. One that is `resumed` may be replaced.
-    """
+    """Refuse files that cannot be written, and such `beside` others that are one of them."""
     taken = {path.absolute() for path in read if path != STANDARD}
     for path in written:
         _check_new_file(path, force=force, is_folder=is_folder)
@@ -445,9 +427,7 @@ def write_table(
 ) -> None:
     """Write the filled rows of a file, without its dropped columns.
 
-    Cells that were not filled are copied from the file that was read. `cells` says for each
-    column with fills which they are, shape (n_rows,); `decimals` how they are written. Columns
-    that the file does not have are added to it.
+    Other cells than the filled `cells`, by column of shape (n_rows,), are copied from the file.
     """
     kind = _kind_of(extension)
     if kind in _ARROW_KINDS:
@@ -645,7 +625,7 @@ def read_with_roles(
         named = [*roles["categorical"], *as_classes]
         values = infer_values(file.cells, reading, categorical=named, unused=unused)
     else:
-        values = _arrow_values(file, reading, unused)
+        values = arrow_values(file, reading, unused)
     if roles.pop("auto"):
         found = codes(values.frame, target, roles)
         roles["categorical"] += found

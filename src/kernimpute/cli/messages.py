@@ -1,7 +1,6 @@
-"""What a command says: progress and warnings on stderr, a summary on stdout, errors in one line.
+"""What a command says: progress and warnings on stderr, a summary on stdout, errors in one line."""
 
-`--help` imports this: nothing here may import NumPy.
-"""
+# `--help` imports this: nothing here may import NumPy.
 
 from __future__ import annotations
 
@@ -93,8 +92,6 @@ def _ended(code: int, message: str) -> int:
     return code
 
 
-# ------------------------------------------------------- Python's words, and the command line's
-
 _OPTIONS = {
     "n_jobs": "--jobs",
     "handle_unknown": "--unknown",
@@ -135,8 +132,6 @@ def in_options(message: str) -> str:
 
     return _NAMED.sub(option, message)
 
-
-# ------------------------------------------------------- progress and summary
 
 _MANY_ROWS = {True: 3_000, False: 20_000}
 """Rows from which a table gets a hint, with guidance and without."""
@@ -226,14 +221,11 @@ class Summary:
     def as_text(self, *more: Path | None) -> str:
         """Return it for people, who are told of further files too."""
         lines = aligned(self.facts, left=(0, 1))
-        listed, more_columns = (
-            [*self.filled.items()][:_MOST_COLUMNS],
-            len(self.filled) - _MOST_COLUMNS,
-        )
-        rows = [(str(c), f"{n}", f"{100.0 * n / self.n_rows:.1f} %") for c, n in listed]
-        if more_columns > 0:
-            rest = sum([*self.filled.values()][_MOST_COLUMNS:])
-            rows.append((f"and {more_columns} more columns", f"{rest}", ""))
+        rows = [
+            (str(c), f"{n}", f"{100.0 * n / self.n_rows:.1f} %") for c, n in self.filled.items()
+        ]
+        if rest := [*self.filled.values()][_MOST_COLUMNS:]:
+            rows[_MOST_COLUMNS:] = [(f"and {len(rest)} more columns", f"{sum(rest)}", "")]
         if rows:
             rows.insert(0, ("column", "cells filled", "of its cells"))
             lines += ["", *aligned(rows, left=(0,)), ""]

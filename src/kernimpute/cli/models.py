@@ -13,24 +13,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from kernimpute.cli.files import (
-    TableFile,
-    check_outputs,
-    check_storable,
-    is_table_name,
-    missing_by_column,
-    open_table,
-    read_as_fitted,
-    read_with_roles,
-    replacing_outputs,
-    streams,
-    table_extension,
-    with_columns,
-    write_table,
-)
+from kernimpute.cli import files
+from kernimpute.cli.files import TableFile
 from kernimpute.cli.messages import Progress, RefusedError, Summary, refusals
 from kernimpute.cli.options import Columns, Format, Label, Method, Output, Reading, Use
-from kernimpute.cli.text import TextTable
+from kernimpute.cli.text import TextTable, read_values_as
 from kernimpute.estimators import (
     KernelImputationClassifier,
     KernelImputationRegressor,
@@ -94,7 +81,7 @@ class Model:
 
 def model_path(path: Path) -> Path:
     """Return the file of a model: a name without an extension gets ``.skops``."""
-    if is_table_name(path):
+    if files.is_table_name(path):
         raise RefusedError(
             f"{path} has the extension of a table: give the model another, such as "
             f"{path.with_name(path.name.partition('.')[0])}.skops."
@@ -146,9 +133,6 @@ def read_model(path: Path, *, trust: bool) -> Model:
     return Model(loaded, missing_values=tuple(texts))
 
 
-# ------------------------------------------------------------------------- fit
-
-
 def fit_model(
     table: Path,
     output: Path,
@@ -161,12 +145,12 @@ def fit_model(
 ) -> Summary:
     """Fit an imputer to a table, on request a predictor of its label too, and write the model."""
     path, target, task, given = model_path(output), label.target, label.task.value, method.given()
-    file = open_table(table, reading)
-    check_outputs([table], [], {"model": path, "JSON": how.json}, force=how.force)
+    file = files.open_table(table, reading)
+    files.check_outputs([table], [], {"model": path, "JSON": how.json}, force=how.force)
     is_guided = method.guidance is not None
     # A label that is not used is kept as it is, and never refused for what it holds.
     read_as = task if is_guided or predict else "classification"
-    values, roles = read_with_roles(file, target, read_as, columns, reading)
+    values, roles = files.read_with_roles(file, target, read_as, columns, reading)
     # Without guidance the imputer has no use for the task, and says so.
     given |= {"task": task if is_guided or not predict else "auto", **roles}
     start, predictor = time.perf_counter(), None
@@ -232,9 +216,6 @@ def _label_text(model: Model) -> str:
     return f"{model.target} (classification, {model.predictor.classes_.size} classes)"
 
 
-# ------------------------------------------------------------------------- predict and apply
-
-
 def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
     """Fill new rows by a model, or write the label that it predicts beside them."""
     # 1. What can't be done is refused before the work.
@@ -245,17 +226,17 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
             f"{path} holds no predictor: write one by `kernimpute fit TABLE --target COLUMN "
             "--predict`."
         )
-    markers = missing_by_column(model.missing_values, model.features) or float("nan")
+    markers = files.missing_by_column(model.missing_values, model.features) or float("nan")
     for part in filter(None, (model.imputer, model.predictor)):
         part.set_params(missing_values=markers, handle_unknown=use.unknown.value)
     decimal, texts = form.decimal or model.decimal, (model.missing_values, model.keep_values)
     reading = Reading(form.delimiter, decimal, form.encoding, *map(list, texts))
     file = None
-    if not streams(new, output):
-        extension = table_extension(output)
-        file = open_table(new, reading)
+    if not files.streams(new, output):
+        extension = files.table_extension(output)
+        file = files.open_table(new, reading)
     read, is_folder = [new, path, Path(f"{path}.skops")], new.is_dir()
-    check_outputs(read, [output], {"JSON": how.json}, force=how.force, is_folder=is_folder)
+    files.check_outputs(read, [output], {"JSON": how.json}, force=how.force, is_folder=is_folder)
     with refusals(OSError):
         names = ParquetSource(new).names if file is None else [*file.names]
     lacking = [name for name in model.features if name not in names]
@@ -283,8 +264,11 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
             place = checked_output("kernimpute", output, source, force=how.force)
             found = write_blocks(source, place, filler, BLOCK_ROWS, None, progress.rows)
         else:
-            values = read_as_fitted(file, model.kinds, model.decimals, reading)
-            check_storable(output, file, values.frame, dropped)
+            if isinstance(file.cells, TextTable):
+                values = read_values_as(file.cells, model.kinds, model.decimals, reading)
+            else:
+                values = files.arrow_values(file, reading, set(names) - set(model.kinds))
+            files.check_storable(output, file, values.frame, dropped)
             table = values.frame[kept]
             if predict:
                 predicted, found = _predicted(model, values.frame)
@@ -321,18 +305,15 @@ def use_model(use: Use, form: Format, how: Output, *, predict: bool) -> Summary:
         cautions += progress.warnings_but(TableWarning)
     facts["seconds"] = f"{time.perf_counter() - start:.2f}"
     if file is not None:
-        with replacing_outputs(output) as (temporary,):
-            write_table(temporary, extension, file, *written)
+        with files.replacing_outputs(output) as (temporary,):
+            files.write_table(temporary, extension, file, *written)
     return Summary([*facts.items()], [output], found.n_rows, notes, cautions, found.filled)
 
 
 def _predicted_names(model: Model) -> list[str]:
     """Return the columns that predictions are written to."""
     classes = getattr(model.predictor, "classes_", ())
-    return [
-        f"predicted_{model.target}",
-        *(f"probability_{model.target}_{one}" for one in classes),
-    ]
+    return [f"predicted_{model.target}", *(f"probability_{model.target}_{one}" for one in classes)]
 
 
 def _predicted(model: Model, frame: pd.DataFrame) -> tuple[pd.DataFrame, Found]:
@@ -364,7 +345,7 @@ class _Predictor(BlockWriter):
     def fill(self, block: pa.Table) -> tuple[pa.Table, Found]:
         """Return a block of rows with predictions, and what was found in it."""
         predicted, found = _predicted(self.model, as_frame(block))
-        return with_columns(block.select(self.kept), predicted), found
+        return files.with_columns(block.select(self.kept), predicted), found
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """Return the columns of a file without rows."""

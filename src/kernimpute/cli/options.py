@@ -1,7 +1,6 @@
-"""The options of the commands: their types, their checks and their help, in groups.
+"""The options of the commands: their types, their checks and their help, in groups."""
 
-`--help` imports this: nothing here may import NumPy or what fills tables.
-"""
+# `--help` imports this: nothing here may import NumPy or what fills tables.
 
 from __future__ import annotations
 
@@ -21,9 +20,11 @@ ReferenceName = StrEnum("ReferenceName", ["JOINT", "MEAN"])
 UnknownName = StrEnum("UnknownName", ["KEEP", "ERROR"])
 
 
-def option(text: str, *names: str, default: Any = None, **more: Any) -> Any:
+def option(
+    text: str, *names: str, default: Any = None, kind: Any = typer.Option, **more: Any
+) -> Any:
     """Return a dataclass's field for an option with a help text; a list is repeatable."""
-    metadata = {"option": typer.Option(default, *names, help=text, **more)}
+    metadata = {"option": kind(default, *names, help=text, **more)}
     if isinstance(default, list):
         return field(default_factory=list, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -51,9 +52,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
-
-
-# ------------------------------------------------------------------------- checks
 
 
 def _check(is_right: Callable[[Any], bool], problem: str) -> Callable[[Any], Any]:
@@ -94,8 +92,6 @@ def _encoding(value: str | None) -> str | None:
 _is_positive = _check(lambda value: 0.0 < value < math.inf, "not a positive number")
 
 
-# ------------------------------------------------------------------------- files
-
 Table = Annotated[
     Path,
     typer.Argument(
@@ -119,8 +115,6 @@ NewModel = Annotated[
         help="The model to write; .skops is added to a bare name.",
     ),
 ]
-
-# ------------------------------------------------------------------------- groups
 
 
 @dataclass(frozen=True)
@@ -209,7 +203,7 @@ class Method:
     )
     random_state: int | None = option("Seed of all that is random; by default 0.", "--seed", min=0)
     kernel: str | None = option(
-        "Such as linear; by default gaussian.", metavar="NAME", callback=_kernel
+        "The kernel, such as linear; by default gaussian.", metavar="NAME", callback=_kernel
     )
     C: float | None = option(
         "The penalty of the machine; by default 1.", "--C", callback=_is_positive
@@ -264,22 +258,17 @@ class Beside:
 class Use:
     """Which model is used, and how."""
 
-    model: Path = field(
-        metadata={
-            "option": typer.Argument(
-                metavar="MODEL",
-                help="What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
-            )
-        }
+    model: Path = option(
+        "What `kernimpute fit` wrote, or a KernelImputer that `kernimpute.save` did.",
+        default=...,
+        kind=typer.Argument,
+        metavar="MODEL",
     )
-    new: Path = field(
-        metadata={
-            "option": typer.Argument(
-                metavar="NEW",
-                help="The rows: a table file as for `fit`, - for standard input, or a folder of "
-                ".parquet.",
-            )
-        }
+    new: Path = option(
+        "The rows: a table file as for `fit`, - for standard input, or a folder of .parquet.",
+        default=...,
+        kind=typer.Argument,
+        metavar="NEW",
     )
     output: Path = option(
         "The table to write; - for CSV on standard output.",

@@ -1,8 +1,4 @@
-"""Text tables: the exact text of every cell, and the values that the cells stand for.
-
-A CSV or TSV is one, and so are a sheet and JSON lines, whose cells are read by their text too. What
-makes a cell a gap and a column one of numbers, codes or categories stands in docs/cli.md.
-"""
+"""Text tables: the text of every cell and the values for which it stands, as docs/cli.md says."""
 
 from __future__ import annotations
 
@@ -109,9 +105,6 @@ class TextValues:
     cautions: tuple[str, ...] = ()
 
 
-# ------------------------------------------------------------------------- cells
-
-
 def parse_text(
     text: str,
     source: str,
@@ -212,9 +205,6 @@ def write_text(columns: Sequence[Sequence[str]], style: TextStyle) -> str:
     return style.prefix + style.newline.join(map(style.delimiter.join, rows)) + style.newline
 
 
-# ------------------------------------------------------------------------- gaps
-
-
 class Markers:
     """The texts that are gaps, and those that are data, by column."""
 
@@ -249,9 +239,6 @@ def by_column(given: Iterable[str], names: Iterable[str]) -> dict[str, dict[str,
         for name in texts if owner is None else [owner]:
             texts[name][one[0 if owner is None else len(owner) + 1 :].strip()] = one
     return texts
-
-
-# ------------------------------------------------------------------------- values
 
 
 def infer_values(
@@ -405,9 +392,6 @@ def _number_series(
 
 def _is_whole(text: str) -> bool:
     return text.lstrip("+-").isdigit()
-
-
-# ------------------------------------------------------------------------- possible mistakes
 
 
 def _doubts(name: str, present: Texts, n_numeric: int) -> Iterator[str]:

@@ -1,8 +1,4 @@
-"""The candidates: every filling with every learner, and those that need no filling.
-
-A filling turns a table into a matrix without gaps; a learner predicts from that matrix. Each is an
-ordinary scikit-learn estimator, so that what is compared can be printed and run by anyone.
-"""
+"""The candidates, as scikit-learn estimators that anyone can run."""
 
 from __future__ import annotations
 
@@ -80,13 +76,10 @@ def candidates_of(
     own: Mapping[str, Any],
     n_rows: int,
     n_classes: int,
-    n_categories: int,
+    n_categories: int,  # Columns of categories.
     seed: int,
 ) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates, the simplest first, and cautions about those that are left out.
-
-    `n_categories` counts the table's columns of categories; `methods` names some candidates.
-    """
+    """Return the candidates, the simplest first, and cautions about those that are left out."""
     known = FILLINGS + LEARNERS + WHOLE
     chosen = list(known if methods is None else methods)
     for name in chosen:
@@ -207,9 +200,6 @@ def make_model(name: str, task: Task, seed: int, *, n_categories: int, stops_ear
         ColumnTransformer(categories, remainder="passthrough"),
         kind(cat_features=list(range(n_categories)), random_seed=seed, **quiet),
     )
-
-
-# ------------------------------------------------------------------------- as Python
 
 
 def python_of(estimator: Any) -> str:

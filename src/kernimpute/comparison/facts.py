@@ -1,7 +1,4 @@
-"""What a table's gaps look like, and whether they tell of the label.
-
-These are facts of the whole table, which the user reads before any candidate is compared.
-"""
+"""What a table's gaps look like, and whether they tell of the label."""
 
 from __future__ import annotations
 
@@ -62,7 +59,12 @@ def facts_of(
             for place in np.argsort(-n_rows, kind="stable")[:MOST_PATTERNS]
         ],
         "gaps_tell": {"p": None if has_groups else gaps_tell(table, gaps, y, task, seed)},
-        "identifiers": [str(name) for name, column in numbers.items() if _counts_rows(column)],
+        # Whole numbers, no two alike and no gap, may count the rows.
+        "identifiers": [
+            str(name)
+            for name, own in numbers.items()
+            if len(own) > 20 and own.is_unique and own.eq(own.round()).all()
+        ],
         "rare_categories": sorted(
             rare, key=lambda one: (one["n_rows"], one["column"], one["category"])
         ),
@@ -159,10 +161,3 @@ def _basis(matrix: FloatArray, most: int) -> FloatArray:
     left, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
     rank = int((sizes > 1e-9 * max(1.0, float(sizes.max(initial=0.0)))).sum())
     return np.asarray(left[:, : min(rank, most)])
-
-
-def _counts_rows(column: pd.Series) -> bool:
-    """Return whether a column of numbers counts rows: whole numbers, no two alike, no gap."""
-    values = column.to_numpy()
-    is_whole = bool(np.isfinite(values).all() and (values == np.rint(values)).all())
-    return len(values) > 20 and is_whole and column.is_unique

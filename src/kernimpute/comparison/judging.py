@@ -26,10 +26,7 @@ from kernimpute.core.checks import Task
 
 LEVEL = 0.05
 """The level of the tests, and of the intervals."""
-SCORES = {
-    "classification": ("log_loss", "auc", "accuracy"),
-    "regression": ("r2", "mae"),
-}
+SCORES = {"classification": ("log_loss", "auc", "accuracy"), "regression": ("r2", "mae")}
 """The scores of a fold; the first decides."""
 HIDDEN = 0.1
 """Share of the observed cells that are hidden to measure the error of the fills."""
@@ -74,16 +71,10 @@ def make_folds(data: Data, n_folds: int, n_repeats: int, seed: int) -> list[Fold
     return folds
 
 
-# ------------------------------------------------------------------------- one fold
-
-
 def run_fold(
     data: Data, candidates: Sequence[Candidate], fold: Fold, *, permuted: bool, seed: int
 ) -> dict[str, Any]:
-    """Return the scores of every candidate in a fold, and errors of the fills in the first repeat.
-
-    With `permuted` the candidates also learn permuted labels, which nothing can predict.
-    """
+    """Return the scores of every candidate in a fold, and in the first repeat errors of fills."""
     with threadpool_limits(1), warnings.catch_warnings():
         # Of rivals that stop early and the like, in every fold; the scores say what it costs.
         warnings.simplefilter("ignore")
@@ -94,6 +85,7 @@ def run_fold(
             "scores": _scores_of_all(data, data.y, candidates, fold),
         }
         if permuted:
+            # Nothing can predict these.
             mixed = np.random.default_rng([seed, fold.repeat]).permutation(data.y)
             result["permuted"] = _scores_of_all(data, mixed, candidates, fold)
         if fold.repeat == 0:
@@ -156,17 +148,10 @@ def _scores(learner: Any, rows: Any, y: NDArray[Any], task: Task) -> dict[str, A
     }
 
 
-# ------------------------------------------------------------------------- errors of fills
-
-
 def _fill_errors(
     data: Data, candidates: Sequence[Candidate], fold: Fold, seed: int
 ) -> dict[str, dict[str, float]]:
-    """Return each filling's error on hidden observed cells of the training rows, by column.
-
-    For numbers the root mean squared error in standard deviations of the observed cells, for
-    categories the share of wrong fills. Indicators change no fill, so they are left out.
-    """
+    """Return each filling's error on hidden observed cells of the training rows, by column."""
     table = data.table.iloc[fold.train].reset_index(drop=True)
     observed = table.notna().to_numpy()
     rng = np.random.default_rng([seed, fold.number])
@@ -175,6 +160,7 @@ def _fill_errors(
     fillings = {one.filling: one.estimator[:-1] for one in candidates if one.filling is not None}
     errors: dict[str, dict[str, float]] = {}
     for name, filling in fillings.items():
+        # Indicators change no fill.
         if not name.endswith("indicators"):
             try:
                 filled = _filled_table(clone(filling), incomplete, data.y[fold.train])
@@ -203,7 +189,7 @@ def _filled_table(filling: Pipeline, incomplete: pd.DataFrame, y: NDArray[Any]) 
 
 
 def _error(filled: pd.Series, truth: pd.Series, hidden: pd.Series) -> float | None:
-    """Return the error of a column's fills in its hidden cells; None where it has no measure."""
+    """Return the error in hidden cells: share wrong, or RMSE in standard deviations, or None."""
     own, known = filled[hidden].to_numpy(), truth[hidden].to_numpy()
     if not len(known):
         return None
@@ -226,9 +212,6 @@ def mean_fill_errors(
         for one in columns
         if one["column"] in means.index
     ]
-
-
-# ------------------------------------------------------------------------- tests
 
 
 def corrected_difference(differences: FloatArray, test_to_train: float) -> dict[str, float]:

@@ -1,11 +1,4 @@
-"""`compare`: whether filling helps on a table, with what, and the verdict in one sentence.
-
-1. The table is prepared: numbers, categories, and the rows that have a label.
-2. Its facts are collected.
-3. Every candidate is scored in every fold.
-4. Learners are compared on means, then fillings under the learner that is best there, and the
-   verdict follows.
-"""
+"""`compare`: whether filling helps on a table, with what, and the verdict in one sentence."""
 
 from __future__ import annotations
 
@@ -30,6 +23,7 @@ import pandas as pd
 from joblib.externals.loky import get_reusable_executor
 from numpy.typing import ArrayLike
 
+from kernimpute.comparison import judging
 from kernimpute.comparison.candidates import (
     BASELINE,
     LEARNERS,
@@ -39,24 +33,8 @@ from kernimpute.comparison.candidates import (
     python_of,
 )
 from kernimpute.comparison.facts import facts_of
-from kernimpute.comparison.judging import (
-    SCORES,
-    Data,
-    Fold,
-    beyond_chance,
-    compared,
-    gains_by_fold,
-    make_folds,
-    mean_fill_errors,
-    run_fold,
-)
-from kernimpute.core.checks import (
-    check_choice,
-    check_integer,
-    check_real,
-    refusal,
-    refusal_in_words,
-)
+from kernimpute.comparison.judging import SCORES, Data, Fold
+from kernimpute.core import checks
 from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.table.code import learn_code, table_labels
 from kernimpute.table.columns import TableError, counted, listed, observed_in_table
@@ -72,7 +50,7 @@ FEWEST_FOLDS = 2
 """Finished folds that a verdict needs."""
 _SAME = ("task", "folds", "repeats", "seed", "candidates", "permuted", "data_sha256", "versions")
 """The settings in which a resumed comparison must agree."""
-_RECOMMENDED = ("candidate", "filling", "learner", "code", "command")
+_DIFFERENCE = ("difference", "lower", "upper", "p")
 
 
 @dataclass(frozen=True)
@@ -192,9 +170,6 @@ class Comparison:
         return ax
 
 
-# ------------------------------------------------------------------------- compare
-
-
 def compare(
     X: Any,
     y: ArrayLike | str,
@@ -272,9 +247,8 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range, or `resume` is of another comparison.
-    TableError
-        If the table or the labels cannot be used as they are.
+        If a parameter is out of its range, or `resume` is of another comparison; a TableError if
+        the table or the labels cannot be used as they are.
 
     Warns
     -----
@@ -305,18 +279,21 @@ def compare(
     'keep'
     """
     start = time.perf_counter()
-    check_choice("compare", "task", task, ("auto", "classification", "regression"))
-    check_integer("compare", "folds", folds, 2)
-    check_integer("compare", "repeats", repeats, 1)
-    check_integer("compare", "max_rows", max_rows, 50)
-    check_integer("compare", "random_state", random_state, 0)
-    check_real("compare", "margin", margin, 0.0, low_included=True)
+    checks.check_choice("compare", "task", task, ("auto", "classification", "regression"))
+    checks.check_integer("compare", "folds", folds, 2)
+    checks.check_integer("compare", "repeats", repeats, 1)
+    checks.check_integer("compare", "max_rows", max_rows, 50)
+    checks.check_integer("compare", "random_state", random_state, 0)
+    checks.check_real("compare", "margin", margin, 0.0, low_included=True)
     if time_limit is not None:
-        check_real("compare", "time_limit", time_limit, 0.0)
-    # 1.
+        checks.check_real("compare", "time_limit", time_limit, 0.0)
+    # 1. The table is prepared: numbers, categories, and the rows that have a label.
     data, cautions = _prepared(X, y, groups, task, categorical, missing_values)
     data, more = _compared_rows(data, max_rows, folds, random_state)
     cautions += more
+    all_folds = judging.make_folds(data, folds, repeats, random_state)
+    if min(fold.test.size for fold in all_folds) < 2:
+        raise TableError("Every fold must have two rows to test: give fewer folds or even groups.")
     n_categories = sum(dtype.kind != "f" for dtype in data.table.dtypes)
     n_classes = np.unique(data.y).size if data.task == "classification" else 1
     chosen, more = candidates_of(
@@ -342,7 +319,7 @@ def compare(
     finished = {fold["number"]: fold for fold in _resumed(resume, settings)}
     for caution in cautions:
         warnings.warn(caution, TableWarning, stacklevel=2)
-    # 2.
+    # 2. Its facts are collected.
     facts = facts_of(
         data.table, data.y, data.task, has_groups=data.groups is not None, seed=random_state
     )
@@ -350,8 +327,7 @@ def compare(
     def found_so_far() -> Comparison:
         return judge(chosen, finished, facts, settings, tuple(cautions))
 
-    # 3.
-    all_folds = make_folds(data, folds, repeats, random_state)
+    # 3. Every candidate is scored in every fold.
     jobs = [fold for fold in all_folds if fold.number not in finished]
     end = math.inf if time_limit is None else start + time_limit
     begun = time.perf_counter()
@@ -363,7 +339,7 @@ def compare(
             print(said, file=sys.stderr)
         if callback is not None and callback(found_so_far()):
             break
-    # 4.
+    # 4. The verdict follows.
     comparison = found_so_far()
     for caution in comparison.cautions[len(cautions) :]:
         warnings.warn(caution, TableWarning, stacklevel=2)
@@ -390,7 +366,7 @@ def _prepared(
     if isinstance(y, str):
         if y not in given.columns:
             must_be = f"the labels, or a column of X, which has {listed(given.columns)}"
-            raise ValueError(refusal("compare", "y", must_be, y))
+            raise ValueError(checks.refusal("compare", "y", must_be, y))
         label, labels = y, given.pop(y)
     else:
         labels = pd.Series(np.asarray(y) if not isinstance(y, pd.Series) else y.array, name="y")
@@ -399,7 +375,7 @@ def _prepared(
         if own is not None and len(own) != len(given):
             must_be = f"of length {len(given)}, one for each row of X"
             got = counted(len(own), "value")
-            raise ValueError(refusal_in_words("compare", whose, must_be, got))
+            raise ValueError(checks.refusal_in_words("compare", whose, must_be, got))
     column = labels.to_frame(label)
     labelled = observed_in_table(column, missing_values)[:, 0]
     read = table_labels(column, labelled, task)
@@ -446,11 +422,7 @@ def _plain_table(
 
 
 def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[Data, list[str]]:
-    """Return the rows that are compared, and cautions on those that are left out.
-
-    Of a large table they are a random sample, of whole groups if there are any; then rare classes
-    are left out.
-    """
+    """Return the rows that are compared, a sample without rare classes, and cautions on others."""
     cautions = []
     n_rows, rows = len(data.y), np.arange(len(data.y))
     if n_rows > max_rows:
@@ -466,17 +438,21 @@ def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[
         )
     if data.task == "classification":
         classes, counts = np.unique(data.y[rows], return_counts=True)
-        rare = classes[counts < FEWEST_OF_CLASS]
+        rare, also = classes[counts < FEWEST_OF_CLASS], ""
+        if data.groups is not None:
+            # What is in one group cannot be learnt where that group is tested.
+            n_groups = pd.Series(data.groups[rows]).groupby(data.y[rows]).nunique().to_numpy()
+            rare, also = classes[(counts < FEWEST_OF_CLASS) | (n_groups < 2)], " or two groups"
         if classes.size - rare.size < 2:
             raise TableError(
-                f"The labels must have two classes of at least {FEWEST_OF_CLASS} rows. Got "
-                f"{classes.size - rare.size}."
+                f"The labels must have two classes of at least {FEWEST_OF_CLASS} rows"
+                f"{also.replace(' or', ' and')}. Got {classes.size - rare.size}."
             )
         is_rare = np.isin(data.y[rows], rare)
         rows = rows[~is_rare]
         if rare.size:
             cautions.append(
-                f"classes of fewer than {FEWEST_OF_CLASS} rows are left out, with "
+                f"classes of fewer than {FEWEST_OF_CLASS} rows{also} are left out, with "
                 f"{counted(int(is_rare.sum()), 'row')}: {listed(rare.tolist())}"
             )
     own_groups = None if data.groups is None else data.groups[rows]
@@ -484,7 +460,7 @@ def _compared_rows(data: Data, max_rows: int, n_folds: int, seed: int) -> tuple[
     most = len(rows) // 2 if own_groups is None else np.unique(own_groups).size
     if n_folds > most:
         what = "half of the rows" if own_groups is None else "the number of groups"
-        raise ValueError(refusal("compare", "folds", f"at most {most}, {what}", n_folds))
+        raise ValueError(checks.refusal("compare", "folds", f"at most {most}, {what}", n_folds))
     return replace(
         data,
         y=data.y[rows],
@@ -517,11 +493,11 @@ def _resumed(
         folds, own = list(former["folds"]), dict(former["settings"])
     except (ValueError, KeyError, TypeError) as error:
         must_be = "a file of Comparison.to_json"
-        raise ValueError(refusal("compare", "resume", must_be, str(resume))) from error
+        raise ValueError(checks.refusal("compare", "resume", must_be, str(resume))) from error
     differ = [name for name in _SAME if own.get(name) != settings[name]]
     if differ:
         must_be, got = "of the same table and settings", "another " + ", ".join(differ)
-        raise ValueError(refusal_in_words("compare", "resume", must_be, got))
+        raise ValueError(checks.refusal_in_words("compare", "resume", must_be, got))
     return folds
 
 
@@ -539,7 +515,7 @@ def _results(
         for fold in jobs:
             if time.perf_counter() >= end:
                 return
-            yield run_fold(data, candidates, fold, **how)
+            yield judging.run_fold(data, candidates, fold, **how)
         return
     executor = get_reusable_executor(max_workers=n_workers)
     left, running = list(jobs), set[Future[dict[str, Any]]]()
@@ -547,7 +523,7 @@ def _results(
         while (left or running) and time.perf_counter() < end:
             # One fold a worker: loky fails if it is shut down while folds wait for a worker.
             while left and len(running) < n_workers:
-                running.add(executor.submit(run_fold, data, candidates, left.pop(0), **how))
+                running.add(executor.submit(judging.run_fold, data, candidates, left.pop(0), **how))
             timeout = None if math.isinf(end) else max(0.0, end - time.perf_counter())
             done, running = wait(running, timeout=timeout, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
@@ -555,9 +531,6 @@ def _results(
         if running:
             # Folds that nobody waits for any more would go on computing.
             executor.shutdown(kill_workers=True)
-
-
-# ------------------------------------------------------------------------- the verdict
 
 
 def judge(
@@ -570,46 +543,38 @@ def judge(
     """Return the comparison by the folds that are finished."""
     folds = [finished[number] for number in sorted(finished)]
     n_folds = settings["folds"] * settings["repeats"]
+    complete = len(folds) == n_folds
     rows = {one.name: _row(one, folds, settings) for one in candidates}
-    found = Comparison(
-        verdict=f"No verdict yet: {len(folds)} of {n_folds} folds are finished.",
-        recommendation={"kind": "incomplete"} | dict.fromkeys(_RECOMMENDED),
-        rows=[*rows.values()],
-        effects=[],
-        facts=facts | {"fill_errors": mean_fill_errors(folds, facts["columns"])},
-        settings=settings,
-        folds=folds,
-        cautions=cautions,
-        complete=len(folds) == n_folds,
-    )
-    if len(folds) < FEWEST_FOLDS:
-        return found
-    failed = {name: row["error"] for name, row in rows.items() if row["error"]}
-    cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
-    base, primary = settings["baseline"], settings["primary"]
-    if base in failed:
-        raise TableError(f"The simplest candidate failed. {failed[base]}.")
-    choice = _choose(candidates, folds, facts, settings)
-    for one in compared(folds, [(name, base) for name in rows if name != base], primary, 0.0):
-        rows[one["candidate"]] |= {key: one[key] for key in ("difference", "lower", "upper", "p")}
-    for one in choice.effects:
-        if one["against"] == base:
-            rows[one["candidate"]] |= {key: one[key] for key in ("p_holm", "finding")}
-    if settings["permuted"] and (cheats := beyond_chance(folds, [*rows], settings["task"])):
-        cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
-    sentence = _sentence(choice, facts, settings, rows)
-    if not found.complete:
-        sentence = f"Not complete, {len(folds)} of {n_folds} folds: {sentence}"
-    used = choice.candidate
-    is_printed = hasattr(used.estimator, "get_params")
-    code = python_of(used.estimator) if is_printed else None
-    what = (used.name, used.filling, used.learner, code, None)
-    return replace(
-        found,
-        verdict=sentence,
-        recommendation={"kind": choice.kind} | dict(zip(_RECOMMENDED, what, strict=True)),
-        effects=choice.effects,
-        cautions=cautions,
+    verdict = f"No verdict yet: {len(folds)} of {n_folds} folds are finished."
+    how: dict[str, Any] = {"kind": "incomplete"}
+    how |= dict.fromkeys(("candidate", "filling", "learner", "code", "command"))
+    effects: list[dict[str, Any]] = []
+    if len(folds) >= FEWEST_FOLDS:
+        failed = {name: row["error"] for name, row in rows.items() if row["error"]}
+        cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
+        base, primary = settings["baseline"], settings["primary"]
+        if base in failed:
+            raise TableError(f"The simplest candidate failed. {failed[base]}.")
+        choice = _choose(candidates, folds, facts, settings)
+        used, effects = choice.candidate, choice.effects
+        pairs = [(name, base) for name in rows if name != base]
+        for one in judging.compared(folds, pairs, primary, 0.0):
+            rows[one["candidate"]] |= {key: one[key] for key in _DIFFERENCE}
+        for one in effects:
+            if one["against"] == base:
+                rows[one["candidate"]] |= {key: one[key] for key in ("p_holm", "finding")}
+        task = settings["task"]
+        if settings["permuted"] and (cheats := judging.beyond_chance(folds, [*rows], task)):
+            cautions += (f"permuted labels are predicted better than by chance: {listed(cheats)}",)
+        verdict = "" if complete else f"Not complete, {len(folds)} of {n_folds} folds: "
+        verdict += _sentence(choice, facts, settings, rows)
+        how |= {"kind": choice.kind, "candidate": used.name}
+        how |= {"filling": used.filling, "learner": used.learner}
+        if hasattr(used.estimator, "get_params"):
+            how["code"] = python_of(used.estimator)
+    facts = facts | {"fill_errors": judging.mean_fill_errors(folds, facts["columns"])}
+    return Comparison(
+        verdict, how, [*rows.values()], effects, facts, settings, folds, cautions, complete
     )
 
 
@@ -629,7 +594,7 @@ def _row(
         "filling": candidate.filling,
         "learner": candidate.learner,
         **scores,
-        **dict.fromkeys(("difference", "lower", "upper", "p", "p_holm")),
+        **dict.fromkeys((*_DIFFERENCE, "p_holm")),
         "finding": "baseline" if name == settings["baseline"] else "",
         "n_folds": len(own),
         "error": " ".join(error.split()),
@@ -663,10 +628,10 @@ def _choose(
     """
     primary, margin, base = settings["primary"], settings["margin"], settings["baseline"]
     named = {one.name: one for one in candidates}
-    mean = {name: float(gains_by_fold(folds, name, primary).mean()) for name in named}
+    mean = {name: float(judging.gains_by_fold(folds, name, primary).mean()) for name in named}
 
     def tests(question: str, names: list[str], against: str) -> list[dict[str, Any]]:
-        found = compared(folds, [(name, against) for name in names], primary, margin)
+        found = judging.compared(folds, [(name, against) for name in names], primary, margin)
         return [{"question": question} | one for one in found]
 
     # 1.

@@ -1,7 +1,4 @@
-"""Checks of what callers give: parameters, rows, labels, weights; and how much memory is free.
-
-Each check takes the owner, which is the function or class the caller used.
-"""
+"""Checks of what callers give to an `owner`, a function or class; and how much memory is free."""
 
 from __future__ import annotations
 
@@ -74,9 +71,6 @@ def check_choice(owner: str, name: str, value: object, choices: Collection[str])
         listed = ", ".join(repr(choice) for choice in sorted(choices))
         raise ValueError(refusal(owner, name, f"one of {listed}", value))
     return value
-
-
-# ------------------------------------------------------------------------------------ rows
 
 
 def observed_cells(X: FloatArray) -> BoolArray:
@@ -182,8 +176,6 @@ def observed_range(X: FloatArray) -> ObservedRange:
     width = np.where(minimum + width > maximum, np.nextafter(width, 0.0), width)
     return ObservedRange(minimum=minimum, width=width)
 
-
-# ---------------------------------------------------------------------- labels and weights
 
 Task = Literal["classification", "regression"]
 """What the labels are."""

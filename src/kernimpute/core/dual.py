@@ -49,8 +49,7 @@ class UnsolvedMachineError(ValueError):
 
 def coupling(dual_coef: FloatArray) -> FloatArray:
     """Return ``sum over k of b_k b_k'``: all that a kernel step ever sees of the labels."""
-    product: FloatArray = dual_coef @ dual_coef.T
-    return product
+    return np.asarray(dual_coef @ dual_coef.T)
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,7 @@ class Dual:
     ) -> FloatArray:
         """Return the coefficients that solve every problem, or raise `UnsolvedMachineError`.
 
-        The violation of the optimality conditions is at most `tol`, relative to half the range of
-        the targets, or rounding. From a `start` for a similar C or gamma it comes sooner.
+        The violation of optimality is at most `tol` times half the range of the targets.
         """
         if not math.isfinite(largest_entry(K)):
             got = "NaN or infinite entries"
@@ -155,11 +153,7 @@ class Dual:
         return column
 
     def intercept(self, K: FloatArray, dual_coef: FloatArray) -> FloatArray:
-        """Return the intercepts, of shape (n_problems,).
-
-        Each is the mean of ``y - Kb - epsilon sign(b)`` over the coefficients strictly between
-        their bounds; without any, the middle of the interval that optimality leaves.
-        """
+        """Return the intercepts, of shape (n_problems,)."""
         residual = self.gradient(K, dual_coef)
         columns = zip(residual.T, dual_coef.T, self.lower.T, self.upper.T, strict=True)
         return np.array([_intercept(*column, self.epsilon) for column in columns])
@@ -178,10 +172,7 @@ def _solve(
     tol: float,
     start: FloatArray | None,
 ) -> FloatArray:
-    """Return the coefficients of (K, y, lower, upper, epsilon) from the first start that does it.
-
-    The last start is 0, which owes nothing to another solver.
-    """
+    """Return the coefficients of (K, y, lower, upper, epsilon) from the first start that does."""
     K, y, lower, upper, epsilon = problem
     half_range = 0.5 * float(np.ptp(y))
 
@@ -197,7 +188,7 @@ def _solve(
         max_rounds = max(COLD_ROUNDS, ROUNDS_PER_ROW * y.size)
         tube = epsilon if task == "regression" else None
         yield libsvm_start(K, y, np.maximum(upper, -lower), tube), max_rounds
-        yield np.zeros(y.size), max_rounds
+        yield np.zeros(y.size), max_rounds  # It owes nothing to another solver.
 
     for begin, max_rounds in starts():
         found = solve_dual(*problem, begin, tol, max_rounds)
@@ -217,7 +208,7 @@ def _solve(
 def _intercept(
     residual: FloatArray, b: FloatArray, lower: FloatArray, upper: FloatArray, epsilon: float
 ) -> float:
-    """Return the intercept of one problem from ``y - K b``."""
+    """Return an intercept from ``y - K b``: the free rows' mean, else the optimal ones' middle."""
     # Relative to each row's own bounds: a row of weight 0 can neither rise nor fall.
     margin = 1e-9 * np.maximum(upper, -lower)
     can_rise, can_fall = b < upper - margin, b > lower + margin

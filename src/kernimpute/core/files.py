@@ -23,9 +23,7 @@ _putting = threading.Lock()
 def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
     """Give a temporary file beside each path, and put all in place if the block ends well."""
     finals = [Path(os.path.realpath(path)) for path in paths]
-    temporary = tuple(
-        final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp") for final in finals
-    )
+    temporary = tuple(_hidden(final, "tmp") for final in finals)
     _temporary.update(temporary)
     try:
         with _final_names(dict(zip(temporary, paths, strict=True))):
@@ -40,6 +38,10 @@ def replacing(*paths: Path) -> Iterator[tuple[Path, ...]]:
         for place in temporary:
             place.unlink(missing_ok=True)
         _temporary.difference_update(temporary)
+
+
+def _hidden(path: Path, end: str) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{end}")
 
 
 @contextlib.contextmanager
@@ -62,8 +64,7 @@ def _final_names(places: dict[Path, Path]) -> Iterator[None]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Give an empty folder beside a path, and put it in place if the block ends well."""
     final = Path(os.path.realpath(path))
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
-    former = final.with_name(f".{final.name}.{secrets.token_hex(4)}.old")
+    temporary, former = _hidden(final, "tmp"), _hidden(final, "old")
     _temporary.add(temporary)
     temporary.mkdir()
     try:

@@ -79,9 +79,10 @@ class Kernel(ABC):
         if "degree" in parameters:
             check_integer(owner, "degree", parameters["degree"], 1)
         columns = self.categorical
-        if not (isinstance(columns, tuple) and all(map(_is_column, columns))) or (
-            len(set(columns)) < len(columns)
-        ):
+        is_right = isinstance(columns, tuple) and all(
+            isinstance(one, Integral) and not isinstance(one, bool) and one >= 0 for one in columns
+        )
+        if not is_right or len(set(columns)) < len(columns):
             must_be = "a tuple of distinct ints in [0, inf)"
             raise ValueError(refusal(owner, "categorical", must_be, columns))
         if columns and not self.is_distance:
@@ -153,8 +154,7 @@ class Kernel(ABC):
     ) -> FloatArray:
         """Return the sums, (n_rows, n_other_rows), over the features observed in both rows.
 
-        `observed` is True where a cell is; what stands at other cells is ignored. Without other
-        rows Z and their observed cells, the pairs are those of X.
+        What stands at unobserved cells is ignored. Without other rows Z the pairs are those of X.
         """
         if (Z is None) != (observed_Z is None):
             must_be = "given together with observed_Z, or not at all"
@@ -456,8 +456,7 @@ class Chi2(_ShiftedKernel):
 
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``2 x z / (x + z)``, 0 at ``x = z = 0``."""
-        total = np.asarray(x + z, dtype=float)
-        return 2.0 * _quotient(np.asarray(x * z), total)
+        return 2.0 * _quotient(np.asarray(x * z), np.asarray(x + z, dtype=float))
 
     def feature_gradient(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``2 z^2 / (x + z)^2``, 0 at ``x = z = 0``."""
@@ -472,17 +471,11 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(first, first + size)
 
 
-def _known_cells(
-    X: FloatArray, observed: BoolArray | None, columns: BoolArray
-) -> tuple[FloatArray, BoolArray | None]:
+def _known_cells(X: FloatArray, observed: Mask, columns: BoolArray) -> tuple[FloatArray, Mask]:
     """Return some columns with 0 at unobserved cells, and where they are observed."""
     if observed is None:
         return X[:, columns], None
     return np.where(observed, X, 0.0)[:, columns], observed[:, columns]
-
-
-def _is_column(column: object) -> bool:
-    return isinstance(column, Integral) and not isinstance(column, bool) and int(column) >= 0
 
 
 def _quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

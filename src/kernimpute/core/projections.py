@@ -1,8 +1,4 @@
-"""Projections on the convex sets of Stage I, in the Frobenius (Euclidean) norm, and Adam.
-
-The iteration of `project_box_cone` serves appendix B's P1 (`project_box_psd`) and the eigenvalue
-program of the paper's eq. (find_d); the others are in closed form.
-"""
+"""Projections on the convex sets of Stage I, in the Frobenius (Euclidean) norm, and Adam."""
 
 from __future__ import annotations
 
@@ -118,7 +114,7 @@ def project_box_cone(
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> BoxConeProjection:
-    """Project on the intersection of a box with a closed convex cone.
+    """Project on the intersection of a box with a closed convex cone, as for P1 and eq. (find_d).
 
     ``min ||P - M||^2 / 2`` over P in the cone with ``lower <= P <= upper``, by accelerated gradient
     ascent with restarts on the dual in the box's multiplier Y, where ``P = proj(M - Y)``. It has
@@ -209,8 +205,7 @@ def _equal_rows(lower: FloatArray, upper: FloatArray) -> NDArray[np.int32]:
     """Return a number for each row, the same for rows equal in every matrix of box and cone."""
     fixed = np.where(np.diagonal(lower) == np.diagonal(upper), np.diagonal(lower), np.nan)
     equal = (lower == upper) & (lower == fixed[:, None]) & (lower == fixed[None, :])
-    labels: NDArray[np.int32] = connected_components(equal, directed=False)[1]
-    return labels
+    return np.asarray(connected_components(equal, directed=False)[1])
 
 
 @dataclass(frozen=True)

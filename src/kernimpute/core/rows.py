@@ -89,10 +89,7 @@ def scaled_kernel(
     """Return a kernel by its name, its gamma fitted to the spread of the observed cells.
 
     A gaussian or laplacian kernel gets gamma = 2 / (expected distance of two rows whose columns
-    are independent): for the gaussian on numeric columns 1 over the sum of their variances, so
-    that unlike scikit-learn's "scale" the spread of the means does not count. Other kernels keep
-    their defaults. A column of more than `N_QUANTILES` observed cells of positive weight gives so
-    many quantiles instead, which keeps the time linear in the number of rows.
+    are independent); others keep their defaults. Quantiles keep the time linear in the rows.
     """
     kernel = make_kernel(name, categorical=categorical)
     if not kernel.is_exponential:

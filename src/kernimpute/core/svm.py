@@ -38,10 +38,8 @@ MAX_START_C = 100.0
 def libsvm_start(
     K: FloatArray, y: FloatArray, largest: FloatArray, epsilon: float | None
 ) -> FloatArray:
-    """Return libsvm's coefficients, |b| <= largest; epsilon is None for a classification.
-
-    libsvm keeps K in single precision, so the coefficients only say roughly which are at an end.
-    """
+    """Return libsvm's coefficients, |b| <= largest; epsilon is None for a classification."""
+    # K is in single precision there, so they only say roughly which are at an end.
     scale = 0.5 * float(y.max() - y.min())
     # At a large C libsvm takes very long: coefficients of a smaller one are scaled up.
     size = float(np.abs(np.diagonal(K)).mean())
@@ -192,7 +190,7 @@ def _climb(
 ) -> tuple[FloatArray, FloatArray, bool]:
     """Return a step uphill, which ends it meets (-1, 1 or 0), and whether it is a maximiser.
 
-    The free coefficients have room from `below` <= 0 to `above` >= 0; the step sums to `total`.
+    There is room from `below` <= 0 to `above` >= 0; the step sums to `total`.
     """
     newton = _newton_step(block, slope, MAX_STEP * float((above - below).max()), total)
     if bool(((below <= newton) & (newton <= above)).all()):
@@ -250,15 +248,12 @@ def _ends_met(step: FloatArray, below: FloatArray, above: FloatArray) -> FloatAr
 
 
 def _newton_step(block: FloatArray, slope: FloatArray, longest: float, total: float) -> FloatArray:
-    """Return the step to the maximiser whose entries sum to `total`, cut to a length.
-
-    A block is raised by the smallest multiple of the identity with which the step rises.
-    """
+    """Return the step to the maximiser whose entries sum to `total`, cut to a length."""
     n = slope.size
     centred = slope - slope.mean()
     right_sides = np.stack([centred, np.ones(n)], axis=1)
     scale = float(np.abs(np.diagonal(block)).max()) or 1.0
-    raised = ROUNDING * n * scale
+    raised = ROUNDING * n * scale  # The multiple of the identity with which the step rises.
     for _ in range(12):
         # Steps sum to 0, so a constant changes nothing. It spares a cancellation where the block is
         # singular along the ones.

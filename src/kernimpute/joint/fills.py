@@ -3,20 +3,11 @@
 `fit_joint` fits a joint normal, and learns by a kernel ridge what it leaves:
 
 1. Standardise the columns. The indicators of rare categories keep their means.
-2. Choose the strength by the error on hidden cells. An infinite one, which fills with means and
-   most frequent categories, is a candidate. Whole cells of the table are hidden, because a
-   category's indicators give each other away.
+2. Choose the strength by the error on hidden cells. An infinite one fills with means.
 3. Fit the chosen normal to all cells.
-4. Learn the remainder. For each column of the table:
-
-   1. Hide the column in rows that observe it, and nothing else: their other gaps stay, so the rows
-      look like those to be filled. Fill them by the normal.
-   2. Fit a kernel ridge, exp(-distance / width), from the filled rows to what was hidden minus its
-      fill; the ridge has the smallest leave-one-out error.
-   3. Keep it where that error is clearly below the error of the normal alone.
-
-   Then the columns that were kept are learnt once more, from rows whose other gaps have the first
-   pass's fills.
+4. Learn the remainder. For each column of the table: hide it, fill it by the normal, and fit a
+   kernel ridge from the filled rows to what the fill lacks; keep the ridge where it clearly helps.
+   Then learn those columns once more, from rows whose other gaps have the first pass's fills.
 """
 
 from __future__ import annotations
@@ -32,7 +23,7 @@ from scipy.spatial.distance import cdist
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.joint import gaussian
 from kernimpute.joint.gaussian import Law, drawn_classes, rows_times, with_labels
-from kernimpute.joint.ridge import spectrum_of
+from kernimpute.joint.ridge import TIE, spectrum_of
 
 IntArray = NDArray[np.intp]
 
@@ -47,20 +38,14 @@ MEANS_NOTE = (
     "the columns tell nothing of each other that could be learnt: gaps have means and the most "
     "frequent categories"
 )
-FEWEST_OF_CATEGORY = 3
-"""Rows of a category that its indicator takes at the least."""
-HIDDEN_SHARE = 0.2
-"""Share of the observed cells that are hidden for the choice."""
-TOL = 2e-3
-"""EM stops where filled cells move by less, in standard deviations."""
-CHOICE_ROUNDS, FIT_ROUNDS = 10, 30
-"""Rounds of EM at the most. Each strength of a choice starts from the one before."""
+FEWEST_OF_CATEGORY, HIDDEN_SHARE = 3, 0.2
+"""Rows that a category's indicator takes at the least; share of cells hidden for the choice."""
+TOL, CHOICE_ROUNDS, FIT_ROUNDS = 2e-3, 10, 30
+"""EM stops where filled cells move by less, in standard deviations, or after so many rounds."""
 FEWEST_CHOICE_ROWS, MOST_CHOICE_ROWS, MOST_CHOICE_CELLS = 400, 2_000, 40_000
 """Rows that a choice takes: at the most so many, and so many cells, but not fewer than these."""
 MOST_FIT_ROWS, MOST_SQUARES = 20_000, 2e7
 """Rows that a fit takes at the most, and the squares of their gaps, which fill the memory."""
-TIE = 1e-8
-"""Relative differences of errors below this decide nothing."""
 MOST_DENSE_COLUMNS, MOST_CUBES = 150, 1.2e8
 """With more columns, or rows times cubed gaps in a choice, the covariance is of low rank."""
 FEWEST_CHUNK_ROWS, MOST_CHUNK_ROWS, CHUNK_SQUARES = 64, 2**13, 2**24
@@ -75,8 +60,7 @@ WIDTH = 2.0
 REMAINDER_RIDGES = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Ridges that are compared. The smoother candidate comes first and wins a tie."""
 FEWEST_CELLS, MOST_CELLS, MANY_COLUMNS = 20, 300, 30
-"""Hidden cells of a column at the least and the most; fewer beyond so many columns, because the
-cost of them all is cubic in the cells."""
+"""Hidden cells of a column at the least and the most; fewer for more columns: the cost is cubic."""
 GAIN, STANDARD_ERRORS = 0.01, 1.0
 """A correction must save this share of the normal's squared error, and so many standard errors."""
 
@@ -218,13 +202,11 @@ def fit_joint(
     classes: IntArray | None = None,
     target: FloatArray | None = None,
 ) -> JointReference:
-    """Return the joint reference of incomplete rows.
+    """Return the joint reference of incomplete rows, those of `JointReference`.
 
-    The rows X (n_rows, n_columns) are those of `JointReference`; every column is observed in some.
-    `groups` has the table's column that each column belongs to, `classes` the codes 0, 1, … of the
-    rows' classes, -1 where there is no label; each class gets a mean. A `target`, a quantity as
-    label in standard units, NaN where there is none, is one more column. `seed` decides which cells
-    are hidden, and which rows of a large table are used.
+    Every column of X is observed in some. `groups` has the table's column of each, `classes` the
+    codes 0, 1, … of classes, -1 without a label; each class gets a mean. A `target`, a quantity as
+    label in standard units, NaN without one, is one more column. `seed` decides what is hidden.
     """
     generator = np.random.default_rng(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
@@ -342,7 +324,7 @@ def _some(n_rows: int, most: int, generator: np.random.Generator) -> IntArray:
 def _hidden_cells(
     observed: BoolArray, groups: IntArray, generator: np.random.Generator
 ) -> BoolArray:
-    """Return which cells are hidden, of shape (n_rows, n_columns); a table's cell as a whole."""
+    """Return which cells are hidden; a table's cell whole, as indicators tell of each other."""
     draws = generator.random((len(observed), int(groups.max(initial=-1)) + 1))
     return observed & (draws < HIDDEN_SHARE)[:, groups]
 
@@ -362,7 +344,7 @@ def fit_remainder(
         corrections: list[Correction] = []
         for group in candidates:
             own = np.flatnonzero(groups == group)
-            # 1. Hide the column.
+            # 1. Hide the column and nothing else, so the rows look like those to be filled.
             known = np.flatnonzero(~np.isnan(Z[:, own[0]]))
             if known.size > most:
                 known = np.sort(generator.choice(known, most, replace=False))
@@ -397,7 +379,7 @@ def _worthwhile(
     corrections = []
     for place, column in enumerate(own):
         # Rounding decides nothing: a tie goes to the larger ridge, which comes first.
-        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + 1e-8))[0])
+        best = int(np.flatnonzero(errors[:, place] <= errors[:, place].min() * (1.0 + TIE))[0])
         saved = weights * (left[:, place] ** 2 - held_out[best][:, place] ** 2)
         none = float(weights @ left[:, place] ** 2)
         if saved.sum() <= max(GAIN * none, STANDARD_ERRORS * float(np.sqrt((saved**2).sum()))):

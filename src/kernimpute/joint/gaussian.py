@@ -6,20 +6,15 @@ covariance, for which rows are expected in standard units:
 
     sum_i w_i log p(z_i,observed) - strength / 2 (log det Sigma + trace Sigma^-1).
 
-Each round has two steps (Little and Rubin, Statistical Analysis with Missing Data, section 11.3):
-
-1. E-step. With the precision P = Sigma^-1, the missing cells m of a row are normal given its
-   observed cells o, with covariance (P_mm)^-1 and mean mu_m - (P_mm)^-1 P_mo (z_o - mu_o).
-2. M-step. Sigma = (S + strength I) / (n + strength), where S sums the outer products of the filled
-   rows about their means, and the conditional covariances.
+With the precision P = Sigma^-1, the missing cells m of a row are normal given its observed cells o,
+with covariance (P_mm)^-1 and mean mu_m - (P_mm)^-1 P_mo (z_o - mu_o) (Little and Rubin, Statistical
+Analysis with Missing Data, section 11.3). The M-step is Sigma = (S + strength I) / (n + strength),
+where S sums the outer products of the filled rows about their means and those covariances.
 
 For a wide table, `Factors` has z = mu_c + W u + e with factors u ~ N(0, I) and noise e_j ~ N(0,
-d_j), so Sigma = W W' + diag(d), and priors that hold W_j at 0 and d_j at 1.
-
-1. E-step. The factors of a row are normal given its observed cells o, with covariance
-   V = (I + W_o' D_o^-1 W_o)^-1 and mean u = V W_o' D_o^-1 (z_o - mu_o).
-2. M-step, column by column over the rows that observe it: W_j by ridge regression on the factors,
-   d_j from what it leaves, and the means from what the factors leave.
+d_j), so Sigma = W W' + diag(d), and priors that hold W_j at 0 and d_j at 1. The M-step goes column
+by column over the rows that observe it: W_j by ridge regression on the factors, d_j from what it
+leaves, and the means from what the factors leave.
 """
 
 from __future__ import annotations

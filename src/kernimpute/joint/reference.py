@@ -181,8 +181,7 @@ def _factors(kernel: Kernel, x: FloatArray, z: FloatArray, is_number: bool) -> F
 def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
     """Return the mean kernel matrix of eight random completions, uniform or among the codes.
 
-    For a positive semidefinite kernel it lies between the bounds, strictly wherever something is
-    unknown. `anchored` mixes it into a matrix that is not quite positive semidefinite.
+    For a positive semidefinite kernel it lies strictly between the bounds where a cell is unknown.
     """
     generator = np.random.default_rng(0)
     observed = checks.observed_cells(X)
@@ -198,23 +197,16 @@ def mean_kernel_of_completions(X: FloatArray, kernel: Kernel) -> FloatArray:
     return mean
 
 
-# -------------------------------------------------------------------------------- new rows
-
-# Stage II can't fill rows without a label well: its target would hold the mean of g(x_kp, x_jp) for
-# a missing feature, which is larger than g(mean, x_jp) and so pulls values out of the middle. The
-# kernel's own values are bad weights because its gamma is not chosen for them.
-
-
 def fill_from_similar(
     X_new: FloatArray, X_train: FloatArray, kernel: Kernel, sample_weight: FloatArray | None = None
 ) -> FloatArray:
     """Return new rows with NaN replaced by the mean, or most frequent code, of similar rows.
 
-    Complete row k of `X_train` counts ``sample_weight_k exp(-8 share distance_k / mean distance)``.
-    The distance, a sum of feature terms, is over the cells that the new row has, and share is their
-    share of the features: the fewer cells there are to compare, the less the comparison decides. A
-    row does not depend on the other new rows, to the last bit.
+    Complete row k of `X_train` counts ``sample_weight_k exp(-8 share distance_k / mean distance)``,
+    over the cells that the new row has, share being their share of the features. A row does not
+    depend on the other new rows, to the last bit.
     """
+    # Stage II would pull values out of the middle; the kernel's own gamma is not made for weights.
     counts = np.ones(X_train.shape[0]) if sample_weight is None else sample_weight
     # Scaled by a power of 2: no sum overflows, and equal frequencies stay equal to the last bit.
     counts = np.ldexp(counts, -int(np.frexp(counts.max())[1]))

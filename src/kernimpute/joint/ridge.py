@@ -6,11 +6,8 @@ A kernel ridge fits f(z) = kernel(z, rows) coef to values Y: with a ridge r and 
 
 One eigendecomposition of the weighted kernel matrix gives the fits for every ridge, and what each
 would predict of a row without having seen it (Rifkin and Lippert, Notes on regularized least
-squares, 2007). Compare four widths, then at the best one other weights of `linear` and `mask`, and
-average the five kernels and ridges of the smallest leave-one-out error.
-
-Beyond `MOST_LANDMARKS` rows the kernels are chosen on a sample, and the ridges are fitted to all
-rows with Nystroem's features of the sample: functions of the form kernel(z, sample) coef.
+squares, 2007). Beyond `MOST_LANDMARKS` rows the kernels are chosen on a sample, and the ridges are
+fitted to all rows with Nystroem's features of the sample.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
     min over K in the set, max over b of    D(b; K) + eta ||K - anchor||^2,
     set = {lower <= K <= upper, K positive semidefinite},
 
-with D the dual of the support vector machine and the anchor a reference kernel. The kernel matrix
-of every completion is in the set. The problem is convex in K and concave in b, so it has a saddle,
-and every run returns the gap between two bounds of its value. `docs/equations.md` derives both.
+with D the dual of the machine and the anchor a reference kernel. It is convex in K and concave in
+b, so two bounds certify its saddle; `docs/equations.md` derives them.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from kernimpute.joint.reference import mean_kernel_of_completions
 from kernimpute.methods.paper import LearnedKernel, StageOneRounds, finish, penalised_value
 
 PENALTY, PATIENCE = 5.0, 30
-"""Penalty between the two copies of K, relative to the anchor's curvature 2 eta; and rounds after
-which it grows with their number, for sets next to without interior, whose multiplier is large."""
+"""Penalty between the two copies of K, relative to 2 eta; rounds after which it grows with them."""
 RELAXATION = 1.9
 """Over-relaxation of the multiplier's step, below 2; 1.6 took up to a third more rounds."""
 FIRST_CAUTION, LEAST_CAUTION = 0.5, 1e-3
@@ -39,8 +37,7 @@ MACHINE_TOL, MACHINE_ROUNDS = 1e-4, 12
 ROUNDING = 1e-12
 """A negative eigenvalue of this size, relative to the largest entry, counts as rounding."""
 LEAST_ROOM, RIDGE = 1e-7, 1e-3
-"""Least eigenvalue of the interior matrix, relative to its diagonal, that leaves any room; and the
-multiple of the diagonal by which all matrices are raised where there is none."""
+"""Least eigenvalue, relative to the diagonal, that leaves any room; and what is added elsewhere."""
 
 
 class Problem(NamedTuple):
@@ -89,11 +86,7 @@ def stage_one(
     stop: StopRule,
     callback: Callback | None = None,
 ) -> LearnedKernel:
-    """Learn a kernel matrix between its bounds, and certify it; `guess` is the reference's machine.
-
-    Each round moves the multiplier Z of the cone, then b so that the lower bound does not fall, and
-    at some looks for a matrix of the set with a small upper bound, until their gap is small enough.
-    """
+    """Learn a kernel matrix in its bounds, and certify it; `guess` is the reference's machine."""
     dual = rows.dual
     problem = make_problem(rows, K_reference, eta)
     anchor = problem.anchor
@@ -161,11 +154,7 @@ def stage_one(
 
 
 def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Problem:
-    """Return bounds, anchor and interior; all raised by a ridge where the set has no interior.
-
-    That is so where complete rows repeat or depend on each other linearly, for then every matrix of
-    the set is singular; or where the kernel is not positive semidefinite.
-    """
+    """Return bounds, anchor and interior; all raised by a ridge where the set has no interior."""
     kernel = rows.kernel
     # A link may fall or rise.
     ends = [kernel.link(sums) for sums in kernel.bounds(rows.X, rows.observed)]
@@ -184,11 +173,8 @@ def make_problem(rows: LabelledRows, K_reference: FloatArray, eta: float) -> Pro
 
 
 def _start(problem: Problem, machine: FloatArray) -> FloatArray:
-    """Return the machine on the anchor scaled to where the kernel has answered.
-
-    It can be far too large, because its coupling will raise the kernel. t in [0, 1] maximises
-    D(t b; anchor) - t^4 ||coupling||^2 / (16 eta), the objective where K answers without bounds.
-    """
+    """Return the machine times the t in [0, 1] that is best where K answers without bounds."""
+    # The machine can be far too large, because its coupling will raise the kernel.
     linear = problem.dual.linear_value(machine)
     quadratic = 2.0 * (linear - problem.dual.value(problem.anchor, machine))
     products = machine.T @ machine
@@ -204,12 +190,9 @@ def _start(problem: Problem, machine: FloatArray) -> FloatArray:
 def multiplier_step(
     problem: Problem, b: FloatArray, Z: FloatArray, P: FloatArray, t: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Z and P after one step of the alternating direction method, in round t.
-
-    K has a copy in the box and a copy P in the cone, held together by Z and a penalty rho (Boyd et
-    al. 2011, section 3.4.3).
-    """
+    """Return Z and P after an alternating direction step (Boyd et al. 2011, section 3.4.3)."""
     eta = problem.eta
+    # The multiplier is large for sets with next to no interior.
     rho = 2.0 * eta * PENALTY * max(1.0, t / PATIENCE)
     # 1) The copy in the box is the minimiser given P and Z.
     pull = 0.5 * coupling(b) + Z + rho * P
@@ -225,13 +208,9 @@ def multiplier_step(
 def proximal_step(
     problem: Problem, K: FloatArray, now: FloatArray, Z: FloatArray, caution: float
 ) -> tuple[FloatArray, float, float]:
-    """Return new coefficients, their lower bound, which is no smaller, and the next caution.
-
-    The best response to a fixed K cycles. But D(b; K) - w ||b - b_now||^2 / 2, a machine's dual
-    again, minorises the lower bound at a fixed Z and touches it at b_now, near which it suffices
-    that w = ||b_now||^2 / (2 eta), or a fraction where entries of K are at their bounds. Each step
-    shows which fraction would have made the model the bound itself.
-    """
+    """Return new coefficients, their lower bound, which is no smaller, and the next caution."""
+    # The best response to a fixed K cycles. With a proximal term of this weight, or of the share of
+    # it that would have sufficed, the machine's dual minorises the lower bound at a fixed Z.
     dual = problem.dual
     before = problem.lower_bound(now, Z, K)
     weight = float(np.vdot(now, now)) / (2.0 * problem.eta)
@@ -290,19 +269,16 @@ def certify(
 
 
 def nearly_feasible(problem: Problem, K: FloatArray) -> FloatArray:
-    """Return a matrix between the bounds that is closer to the cone.
-
-    The projection on the cone makes the diagonal larger, and clipping it alone would bring the
-    negative eigenvalues back. So rows and columns are scaled, which keeps a matrix in the cone, and
-    only what is then left outside is clipped.
-    """
+    """Return a matrix between the bounds that is closer to the cone."""
+    # The projection makes the diagonal larger; clipping it alone would undo the projection, but
+    # scaling rows and columns keeps a matrix in the cone.
     projected = project_psd(K)
     diagonal = np.diagonal(projected)
     allowed = np.clip(diagonal, np.diagonal(problem.lower), np.diagonal(problem.upper))
     ratio = np.divide(allowed, diagonal, out=np.ones_like(diagonal), where=diagonal > 0.0)
     scale = np.sqrt(np.maximum(ratio, 0.0))
-    scaled: FloatArray = np.clip(projected * (scale[:, None] * scale), problem.lower, problem.upper)
-    return scaled
+    scaled = projected * (scale[:, None] * scale)
+    return np.asarray(np.clip(scaled, problem.lower, problem.upper))
 
 
 def _least_mixture(K: FloatArray, interior: FloatArray) -> FloatArray | None:
@@ -316,8 +292,7 @@ def _least_mixture(K: FloatArray, interior: FloatArray) -> FloatArray | None:
             enough = share
         else:
             short = share
-    mixture: FloatArray = enough * (interior - K) + K
-    return mixture
+    return np.asarray(enough * (interior - K) + K)
 
 
 def _is_psd(K: FloatArray) -> bool:

@@ -4,11 +4,8 @@
 
 K(X) is the ordinary kernel matrix of the completed rows, and w_i the weight of row i. By the
 envelope theorem the gradient only needs the maximiser b, and only rows with b != 0 move each other.
-J is not convex; the descent starts at the reference, and J never rises. A categorical cell that
-differs from its reference costs eta w_i.
-
-A row of weight w counts as w copies of it that move together: the variables of the descent are the
-cells times the root of their row's weight. A row of weight 0 stays at its reference.
+The descent starts at the reference, and J never rises. A changed code costs eta w_i. A row of
+weight w counts as w copies that move together; one of weight 0 stays at its reference.
 """
 
 from __future__ import annotations
@@ -38,8 +35,7 @@ SOLVER_TOL = 1e-8
 LEAST_GAIN = 1e-3
 """Gain that all changes of codes must promise, relative to J, to be tried."""
 FLAT_STEPS, FLAT_SHARE = 5, 0.1
-"""J is flat once so many steps lowered it by less than this share of tol^2 times its fall so far:
-what is left to fall goes with the square of the slope."""
+"""J is flat once so many steps lowered it by less than this share of tol^2 times its fall."""
 STEPS_BETWEEN_CODES = 10
 """Descent steps after which categorical cells have their turn."""
 
@@ -63,16 +59,7 @@ def impute_directly(
     stop: StopRule,
     callback: Callback | None = None,
 ) -> DirectImputation:
-    """Move the missing cells down the gradient of the dual.
-
-    1. Numeric cells: L-BFGS-B in the box [0, 1].
-    2. Categorical cells: for every row the change of one code that lowers J most at the present
-       coefficients; as many of these changes at once as lower J itself.
-    3. Again, until step 2 changes nothing.
-
-    The descent ends when the slope, the smallest norm of a convex combination of the latest
-    projected gradients, is at most tol times that at the start; or where J is flat.
-    """
+    """Move the missing cells down the gradient until its slope is small or J is flat."""
     numeric = rows.kernel.numeric(rows.X.shape[1])
     weights = rows.sample_weight
     settled = Status.CONVERGED if rows.kernel.is_positive_semidefinite else Status.NOT_PSD
@@ -91,7 +78,7 @@ def impute_directly(
     log = _Log(callback, is_open & numeric, weights, point, eta)
     status = Status.INTERRUPTED if log.write(point, 0.0, n_evaluations=1) else Status.CONVERGED
     while status is not Status.INTERRUPTED:
-        # 1. Numeric cells.
+        # 1. Numeric cells: L-BFGS-B in the box [0, 1].
         status = Status.CONVERGED
         if log.gap > stop.tol:
             most = STEPS_BETWEEN_CODES if codes_are_open else stop.max_iter
@@ -99,7 +86,7 @@ def impute_directly(
             point, status = _descend(objective, point, stop.tol, budget, log)
         if status is Status.INTERRUPTED:
             break
-        # 2. Categorical cells.
+        # 2. Categorical cells: as many of the best changes of one code a row as lower J together.
         recoded = _recode(objective, point, is_open & ~numeric) if codes_are_open else None
         out_of_steps = log.n_steps >= stop.max_iter
         # 3. Again, until nothing changes.
@@ -204,11 +191,7 @@ class _Objective:
         return K, differential
 
     def _share(self, X: FloatArray, dual_coef: FloatArray) -> FloatArray:
-        """Return coefficients that twins share in proportion to their weights.
-
-        On twins K is singular; of the many best b, the shared one has a gradient that moves them
-        together, like one row of their weight.
-        """
+        """Return coefficients that twins share by weight, so that they move as one row does."""
         if self.twins is None:
             return dual_coef
         # Rows with different codes are not twins.
@@ -230,14 +213,8 @@ def _same_rows(rows: LabelledRows, X_reference: FloatArray) -> NDArray[np.intp] 
     return None if len(distinct) == n else twins.ravel()
 
 
-# ---------------------------------------------------------------------------- 1. numeric cells
-
-
 class _Log(Rounds):
-    """The numeric cells that may move, the records of a descent, and its latest gradients.
-
-    The descent's variables are the cells times `roots`.
-    """
+    """The numeric cells that may move, the records of a descent, and its latest gradients."""
 
     def __init__(
         self,
@@ -249,6 +226,7 @@ class _Log(Rounds):
     ) -> None:
         super().__init__("direct", callback)
         self.mask = mask
+        # The variables of the descent are the cells times these.
         self.roots = np.sqrt(sample_weight)[np.nonzero(mask)[0]]
         steepest = float(np.linalg.norm(self.projected_gradient(start)))
         # Against the anchor's curvature alone, such a slope could lower J by slope^2 / (4 eta).
@@ -294,11 +272,8 @@ class _Log(Rounds):
 
 
 def _smallest_combination(gradients: FloatArray) -> float:
-    """Return the smallest norm of a convex combination of gradients, of shape (m, n_cells).
-
-    J bends wherever a support vector comes or goes. There no single gradient is small, but at the
-    minimiser a convex combination of those around it is 0 (Goldstein's subdifferential).
-    """
+    """Return the smallest norm of a convex combination of gradients, (m, n_cells)."""
+    # J bends wherever a support vector comes or goes, and there no single gradient is small.
     triangle: FloatArray = np.asarray(np.linalg.qr(gradients.T, mode="r"))
     scale = float(np.abs(triangle).max(initial=0.0))
     if scale == 0.0:
@@ -356,9 +331,6 @@ def _descend(
     return accepted, ended or (Status.MAX_ITER if found.nit >= budget else Status.STALLED)
 
 
-# ------------------------------------------------------------------------ 2. categorical cells
-
-
 def _recode(objective: _Objective, point: _Point, is_open: BoolArray) -> _Point | None:
     """Return a lower point that differs in open categorical cells, or None if none was found."""
     gains, columns, codes = _best_changes(objective, point, is_open)
@@ -380,10 +352,7 @@ def _recode(objective: _Objective, point: _Point, is_open: BoolArray) -> _Point 
 def _best_changes(
     objective: _Objective, point: _Point, is_open: BoolArray
 ) -> tuple[FloatArray, Rows, FloatArray]:
-    """Return the best change of one code in each row at the present coefficients.
-
-    They are the gain of each row, 0 without a change, the column and the new code, (n_samples,).
-    """
+    """Return each row's gain by its best change of a code, or 0, its column and its new code."""
     rows, kernel, active = objective.rows, objective.rows.kernel, point.active
     gains, places = np.zeros(point.X.shape[0]), np.zeros(point.X.shape[0], dtype=np.intp)
     codes = np.zeros(point.X.shape[0])

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
 
-
 STOP_RULES = {
     # Tighter ones gain nothing in test accuracy: see ``benchmarks/README.md``.
     "direct": StopRule(tol=0.3, max_iter=100),
@@ -125,8 +124,7 @@ def impute(
     C : float, default=1.0
         Penalty of the support vector machine, in (0, inf).
     eta : float or None, default=None
-        Weight of the anchor, in (0, inf]. None is 16 C for `direct`, and the norm of the dual
-        coefficients of the machine on the reference for the others.
+        Weight of the anchor, in (0, inf]; None is 16 C for `direct`, else as in `learn_kernel`.
     rho, radius : float or None, default=None
         Those of the perturbation, as in `learn_kernel`; `direct` and `anchored` have none.
     epsilon : float, default=0.1
@@ -144,8 +142,8 @@ def impute(
         copies in the machine, a fitted gamma, the means of the reference and `direct`'s anchor;
         other anchors and Stage II weigh all rows alike. A row of weight 0 is filled all the same.
     tol : float or None, default=None
-        The stop rule. For `direct` the norm of the projected gradient relative to that at the
-        start (0.3); for the others as in `learn_kernel`. None takes the variant's default.
+        The stop rule; for `direct` the slope relative to that at the start (None is 0.3), for the
+        others as in `learn_kernel`.
     max_iter : int or None, default=None
         Rounds of Stage I, or descent steps of `direct` (100). None takes the variant's default.
     callback : callable or None, default=None
@@ -160,8 +158,7 @@ def impute(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of its range, X is not as described, y has gaps or a single class,
-        or the kernel does not suit the variant; before any long work.
+        If X, y or a parameter is not as described, or the kernel does not suit the variant.
 
     Examples
     --------
@@ -227,7 +224,7 @@ def learn_kernel(
 
     Parameters
     ----------
-    X, y, kernel, C, epsilon, task, categorical, sample_weight, max_iter, callback
+    X, y, kernel, C, epsilon, task, categorical, reference, sample_weight, max_iter, callback
         As in `impute`. More than two classes are learned one against the rest, with one kernel.
     eta : float or None, default=None
         Weight that holds the adjustment at its anchor, in (0, inf]. None takes the paper's rule,
@@ -239,9 +236,6 @@ def learn_kernel(
         Radius of the perturbation's ball, in [0, inf), for `released`; None is its ``0.2 N m``.
     variant : {"anchored", "paper", "appendix", "released"}, default="anchored"
         The method; see `kernimpute.methods.impute`.
-    reference : None, "mean", "expected", array-like or fitted imputer, default=None
-        What `anchored` is anchored at, and what the default eta is taken from; see
-        `kernimpute.joint.reference`.
     tol : float or None, default=None
         The stop rule: for `anchored` the relative saddle gap (1e-3), for `paper` and
         `appendix` the largest relative step (1e-3), for `released` the norm of the step of the

@@ -1,7 +1,4 @@
-"""Stage I as the paper prints it (`paper`), and as its appendix B has it (`appendix`).
-
-What all variants of Stage I share comes first.
-"""
+"""What all variants of Stage I share, and those of the paper (`paper`) and its appendix B."""
 
 from __future__ import annotations
 
@@ -60,10 +57,9 @@ class LearnedKernel:
     n_iter : int
         Number of rounds.
     gap : float
-        The certificate of `anchored`: the objective at K, maximised over the coefficients, exceeds
-        the saddle value by at most this share of itself. With status RAISED or NOT_PSD it holds
-        for the raised matrices. Infinite where the reference kernel is returned and is not
-        positive semidefinite; NaN in the other variants.
+        The certificate of `anchored`: the objective at K (raised, with status RAISED or NOT_PSD)
+        exceeds the saddle value by at most this share of itself. Infinite where an indefinite
+        reference kernel is returned; NaN in the other variants.
     trace : Trace
         One record for each round.
     """
@@ -147,9 +143,6 @@ def finish(
     return LearnedKernel(K, target, *machine, rows.dual.classes, status, len(trace), gap, trace)
 
 
-# ------------------------------------------------------------------------ paper and appendix
-
-
 class Adjusted(NamedTuple):
     """Step 1's result, and the multipliers of the box from which the next round's Step 1 starts."""
 
@@ -173,14 +166,8 @@ def stage_one(
 ) -> LearnedKernel:
     """Learn the adjustment A = K_Delta of the observed kernel by Stage I of Algorithm 1.
 
-    With E the perturbation and b = alpha * y the signed coefficients, eq. (5) is
-
-        min over A, max over b and E of
-            y'b - b'(K_o * A * E)b / 2 + eta ||A - 11'||^2 - rho ||E - 11'||^2
-
-    where * is elementwise and ' transposes, for lower <= A <= upper, A and E positive
-    semidefinite, and b feasible in the dual. The term with rho replaces the paper's ball around E,
-    as in its eq. (SVM_S2_nost). A regression subtracts epsilon ||b||_1 (appendix E).
+    With E the perturbation, b = alpha * y, and A within its bounds, both matrices semidefinite:
+    min over A, max over b and E of D(b; K_o * A * E) + eta ||A - 11'||^2 - rho ||E - 11'||^2.
     """
     dual = rows.dual
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=appendix)
@@ -261,12 +248,7 @@ def project_exactly(
 def adjust_eigenvalues(
     closed_form: FloatArray, lower: FloatArray, upper: FloatArray, last: Adjusted
 ) -> Adjusted:
-    """Move the eigenvalues of the closed form until it is between the bounds: eq. (find_d).
-
-    The eigenvectors U stay: this is the projection on the box and the cone {U diag(d) U' : d >= 0}.
-    Where it is infeasible, or violates the bounds by more than `VIOLATION`, the exact projection
-    takes over.
-    """
+    """Move the eigenvalues of the closed form U diag(d) U' to be within bounds: eq. (find_d)."""
     closed_form = symmetrise(closed_form)
     U: FloatArray = np.linalg.eigh(closed_form)[1]
     program, note, spent = last.program, INFEASIBLE, 0
@@ -289,12 +271,9 @@ def adjust_eigenvalues(
 
 
 def _is_infeasible(U: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
-    """Whether the entries with lower = upper already decide against the eigenvalue program.
-
-    Each of them is an equation, linear in d. Where two complete rows i and j fix all four of their
-    entries at 1, sum over k of (U_ik - U_jk)^2 d_k = 0, so every d_k whose vector separates them is
-    0. An exact diagonal gives n independent equations, with generically the one solution d = 1.
-    """
+    """Whether the entries with lower = upper already decide against the eigenvalue program."""
+    # Each is an equation, linear in d. Where two rows fix all four of their entries at 1, every d_k
+    # whose vector separates them is 0.
     n, pinned = lower.shape[0], lower == upper
     together = pinned & pinned.diagonal()[:, None] & pinned.diagonal()[None, :]
     rows, columns = np.nonzero(np.triu(together, 1))

@@ -4,8 +4,6 @@ Minimise over the missing cells, numeric ones in [0, 1] and categorical ones amo
 codes of their column (eq. (Stage2) of the paper, with weights)::
 
     sum over i, j of weights_ij (sum over p of g(x_ip, x_jp) - target_ij)^2
-
-`target` lives in link space: for an exponential kernel it is ``-log(K) / gamma``, a distance.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ ZERO = 1e-28
 """Objective, relative to that of all sums 0, at which residuals are rounding, 1e-14 of the sums."""
 MEMORY, RIDGE = 8, 1e-14
 """Changes between sweeps that an extrapolation combines, and its least squares' relative ridge."""
-AUTO = ("spectral", "mean", "half")
 SYMMETRY = 1e-8
 """Relative asymmetry of a target that passes for rounding."""
 LARGEST = 1e150
@@ -91,17 +88,16 @@ def recover_features(
     X : array-like of shape (n_samples, n_features)
         The table with NaN at the gaps; numeric columns in [0, 1], categorical ones hold codes.
     target : array-like of shape (n_samples, n_samples)
-        Symmetric sums in link space: for the gaussian kernel the squared distances.
+        Symmetric sums in link space: for an exponential kernel ``-log(K) / gamma``, a distance.
     kernel : Kernel
         The kernel whose feature terms are summed.
     weights : array-like of shape (n_samples, n_samples), "kernel" or None, default=None
         Weight of each pair of rows. None: all alike, the paper's second form. ``"kernel"``: the
         squared slope of the link at the target, the paper's first form to first order.
     starts : "auto" or sequence of names and tables, default="auto"
-        ``"half"`` (0.5 in every gap), ``"mean"`` (column means; both take the most frequent code),
-        and ``"spectral"`` (eigenvectors of the target give the rows up to a rigid motion, which
-        the observed cells fix). Of a table of shape (n_samples, n_features) the missing cells are
-        used. ``"auto"`` is ``("spectral", "mean", "half")``.
+        ``"half"`` (0.5 in every gap) and ``"mean"`` (column means), both with the most frequent
+        code; ``"spectral"`` (from eigenvectors of the target); or tables of shape (n_samples,
+        n_features). ``"auto"`` is ``("spectral", "mean", "half")``.
     categorical : array-like of bool or int, default=None
         The columns with codes; None keeps those of the kernel.
     tol : float, default=1e-7
@@ -334,7 +330,7 @@ def _check_pairs(matrix: ArrayLike, n: int, owner: str, name: str) -> FloatArray
 
 def _kernel_weights(kernel: Kernel, sums: FloatArray) -> FloatArray:
     """Return the squared slopes of the link at the sums, relative to the largest."""
-    # The diagonal of a distance matrix is 0, which is no measure for the other pairs.
+    # The 0 on the diagonal of distances is no measure for the other pairs.
     pairs = ~np.eye(sums.shape[0], dtype=bool)
     if kernel.is_distance:
         # Of sums less the lowest, so that slopes neither overflow nor all vanish.
@@ -351,7 +347,8 @@ def check_starts(
     problem: RecoveryProblem, starts: str | Sequence[str | ArrayLike], owner: str
 ) -> list[tuple[str, FloatArray | None]]:
     """Return the starts as names, each with its table where one is given."""
-    listed = AUTO if isinstance(starts, str) and starts == "auto" else starts
+    is_auto = isinstance(starts, str) and starts == "auto"
+    listed = ("spectral", "mean", "half") if is_auto else starts
     is_list = isinstance(listed, Sequence) and not isinstance(listed, str) and len(listed) > 0
     if not is_list or any(isinstance(each, str) and each not in STARTS for each in listed):
         must_be = f"'auto' or a sequence of tables and of {', '.join(map(repr, sorted(STARTS)))}"
@@ -383,9 +380,6 @@ def _given_table(
     return f"given table {place}", table
 
 
-# ----------------------------------------------------------------------------------- the starts
-
-
 def _filled(problem: RecoveryProblem, typical: Callable[[FloatArray], float]) -> FloatArray:
     """Return the table with a typical number or the most frequent code in its gaps."""
     table = problem.X.copy()
@@ -402,8 +396,7 @@ def _filled(problem: RecoveryProblem, typical: Callable[[FloatArray], float]) ->
 SPARE_DIMENSIONS = 3
 """Coordinates per column for kernels whose sums are not those of a Euclidean space."""
 EXACT, FITS = 1e-6, 32
-"""Relative error of the coordinates up to which the target is exact, so that random tables are
-tried too; and so many fits at the most."""
+"""Relative error of coordinates up to which random tables are tried too; and fits at the most."""
 FIT_STEPS, FITTED = 3000, 1e-26
 """Steps of a fit at the most, and its mean squared misfit that is rounding."""
 PATIENCE, SLOW = 20, 1e-6
@@ -415,15 +408,9 @@ RANK = 1e-9
 
 
 def _spectral(problem: RecoveryProblem) -> FloatArray:
-    """Return the table whose rows lie as the target says, as well as can be.
-
-    1. Write categorical columns as indicators.
-    2. Find coordinates of the rows by an eigendecomposition of the target.
-    3. Fit every column as a linear function of the coordinates; in a Euclidean space, fit a rigid
-       motion instead.
-    """
+    """Return the table whose rows lie as the target says, as well as can be."""
     kernel = problem.kernel
-    # 1. Two different codes are at the squared distance 1 if their indicators are sqrt(1/2).
+    # 1. Indicators of codes; as sqrt(1/2), two different ones are at the squared distance 1.
     blocks, highest = [], []
     for column, codes in enumerate(problem.codes):
         values = problem.X[:, column, None]
@@ -431,10 +418,10 @@ def _spectral(problem: RecoveryProblem) -> FloatArray:
         blocks.append(is_code if codes.size else values)
         highest += [np.sqrt(0.5)] * codes.size or [1.0]
     features, top = np.hstack(blocks), np.array(highest)
-    # 2.
+    # 2. Coordinates of the rows.
     n_coordinates = features.shape[1] * (1 if kernel.is_euclidean else SPARE_DIMENSIONS)
     coordinates, error = _coordinates(problem.target, n_coordinates, kernel.is_distance)
-    # 3.
+    # 3. Every column is a linear function of them; in a Euclidean space, a rigid motion.
     fitted = np.clip(_regress(coordinates, features, kernel.is_distance), 0.0, top)
     if kernel.is_euclidean:
         start, lowest, rng = fitted, np.inf, np.random.default_rng(0)
@@ -463,11 +450,9 @@ STARTS: dict[str, Callable[[RecoveryProblem], FloatArray]] = {
 
 
 def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple[FloatArray, float]:
-    """Return coordinates of the rows, largest extent first, and the relative error they leave.
-
-    The target holds squared distances, which classical scaling centres, or inner products.
-    """
+    """Return coordinates of the rows, largest extent first, and the relative error they leave."""
     products = target
+    # Inner products, or squared distances, which classical scaling centres.
     if centred:
         means = target.mean(axis=0)
         products = -0.5 * (target - means - means[:, None] + means.mean())
@@ -481,11 +466,7 @@ def _coordinates(target: FloatArray, n_coordinates: int, centred: bool) -> tuple
 
 
 def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> FloatArray:
-    """Return every column as a linear function of the coordinates, fitted on its known cells.
-
-    The ridge of each column has the least squared residuals over squared degrees of freedom left
-    (generalised cross-validation). A column without known cells is 0.5.
-    """
+    """Return every column as a linear function of the coordinates, or 0.5 without a known cell."""
     fitted = np.full(features.shape, 0.5)
     extent = float(np.linalg.norm(coordinates)) or 1.0
     for column in range(features.shape[1]):
@@ -503,6 +484,7 @@ def _regress(coordinates: FloatArray, features: FloatArray, centred: bool) -> Fl
         outside = max(float(y @ y - along @ along), 0.0)
         misfit = outside + ((along * (1.0 - shrink)) ** 2).sum(axis=1)
         freedom = y.size - float(centred) - shrink.sum(axis=1)
+        # Generalised cross-validation.
         scores = np.where(freedom > 0.1, misfit / np.maximum(freedom, 0.1) ** 2, np.inf)
         slope = right.T @ (shrink[np.argmin(scores)] * along / sizes)
         fitted[:, column] = (coordinates / extent - x_mean) @ slope + y_mean
@@ -516,14 +498,11 @@ def _fit_isometry(
     highest: FloatArray,
     centred: bool,
 ) -> tuple[FloatArray, float]:
-    """Return the table nearest to a rigid motion of the coordinates, and its mean squared misfit.
-
-    Alternates between the motion that takes the coordinates nearest to the table (a rotation, and
-    a shift if `centred`) and the table nearest to the moved coordinates, from a guess on.
-    """
+    """Return the table nearest to a rigid motion of the coordinates, and its mean misfit."""
     known = ~np.isnan(features)
     table = previous = aim = np.where(known, features, guess)
     misfit, momentum, slow = np.inf, 0, 0
+    # In turn the rotation, and shift, nearest to the table and the table nearest to what is moved.
     for _ in range(FIT_STEPS):
         shift = aim.mean(axis=0) if centred else 0.0
         left, _, right = np.linalg.svd(coordinates.T @ (aim - shift), full_matrices=False)

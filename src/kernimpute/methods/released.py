@@ -30,11 +30,9 @@ from kernimpute.methods.sweep import compile_cached, is_compiled
 LEARNING_RATE = 0.1
 """Adam's rate in the first round or sweep; it falls as 1 / sqrt(round)."""
 FLOOR, NEGLIGIBLE = 1e-8, 1e-5
-"""Smallest entry of a projected product and eigenvalue of the last machine's kernel; and magnitude
-below which final coefficients become 0."""
+"""Smallest entry of a product and eigenvalue of the last kernel; and coefficient that becomes 0."""
 RUNAWAY, OVERFLOW = 1e6, 1e100
-"""Largest entry of ``K_o o A`` and of E in a regular run, where an eigendecomposition's error of
-1e-15 has become one of 1e-9; and of A, which may rightly be large where K_o is small."""
+"""Largest entry of ``K_o o A`` and of E in a regular run; and of A, large where K_o is small."""
 LEAST_CHANGE, MAX_SWEEPS = 1e-5, 20_000
 """Stage II's stop rule: the change of the objective, and the number of sweeps."""
 GRADIENT_FACTOR = 4.0
@@ -55,12 +53,7 @@ class Factors(NamedTuple):
 def stage_one(
     rows: LabelledRows, eta: float, radius: float, stop: StopRule, callback: Callback | None = None
 ) -> LearnedKernel:
-    """Learn the adjustment of the observed kernel by the released recursion.
-
-    It stops where the coefficients' step is short enough, from the third round on. Where K_o is far
-    from positive semidefinite (gamma of 1 or more on a few hundred rows) A and E run away in
-    opposite directions; the run then ends with the last regular round.
-    """
+    """Learn the adjustment by the released recursion; a run away returns its last regular round."""
     dual = rows.dual
     K_o, lower = mask_bounds(rows)
     now = start(dual, K_o)
@@ -90,11 +83,8 @@ def stage_one(
 
 
 def mask_bounds(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
-    """Return K_o and the lower bound of the adjustment; the upper one is 1.
-
-    Because a mask is inverted there, the lower bound of every pair is the link of the number of
-    features observed in either row.
-    """
+    """Return K_o and the lower bound of A: the link of the features observed in either row."""
+    # In either, because a mask is inverted there.
     missing = (~rows.observed).astype(float)
     in_either = rows.observed.shape[1] - missing @ missing.T
     K_o = rows.kernel.link(rows.kernel.observed_sums(rows.X, rows.observed))
@@ -139,10 +129,7 @@ def _project_product(K: FloatArray) -> FloatArray:
 
 
 def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the exact machine on the floored kernel, and the mean of ``y - K b``.
-
-    The mean is over all support vectors, or of y without any, where the released code has NaN.
-    """
+    """Return the exact machine on the floored kernel, and the mean of ``y - K b``."""
     values, vectors = np.linalg.eigh(symmetrise(K))
     K = symmetrise((vectors * np.maximum(values, FLOOR)) @ vectors.T)
     solved = dual.solve(K)
@@ -150,6 +137,7 @@ def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
     residual = dual.gradient(K, b) - dual.epsilon * np.sign(b)
     support = b != 0.0
     counts = support.sum(axis=0)
+    # Without any support vector the released code has NaN; this is the mean of y.
     means = np.where(support, residual, 0.0).sum(axis=0) / np.maximum(counts, 1)
     weights = np.maximum(dual.upper, -dual.lower) / dual.C
     intercept = np.where(counts > 0, means, np.average(dual.targets, 0, weights))
@@ -159,12 +147,7 @@ def machine(dual: Dual, K: FloatArray) -> tuple[FloatArray, FloatArray]:
 def stage_two(
     X: FloatArray, target: FloatArray, *, callback: Callback | None = None
 ) -> RecoveredFeatures:
-    """Recover the missing cells from squared distances, by one Adam step a row and sweep.
-
-    The objective is ``||D(X) - target||`` with D(X)_ij = ||x_i - x_j||^2. The rows move in order
-    from 1/2, each given the newest values of all others, and are clipped to [0, 1]. A target that
-    is not finite, or whose squares are not, leaves the start.
-    """
+    """Recover the missing cells from squared distances, by one Adam step a row and sweep."""
     observed = observed_cells(X)
     filled = np.where(observed, X, 0.5)
     mean, square = np.zeros_like(filled), np.zeros_like(filled)

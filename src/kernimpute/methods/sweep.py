@@ -1,16 +1,9 @@
 """The sweep of Stage II, compiled: row by row, each missing cell goes to its best value.
 
 A row begins with its residuals, the sums of feature terms less their targets, computed afresh, so
-that no rounding accumulates. Then
-
-1. each missing categorical cell takes its best code;
-2. for the laplacian and chi-squared terms, each missing numeric cell takes its best value;
-3. for the squared difference and the product, the objective is a quartic polynomial of the row's
-   missing cells. Rounds of single cells and of Newton's step for all bring it to its minimum.
-
-A kernel with a new feature term needs its name in `CELLS`, its formula in `_add_terms` and, in step
-2 of `sweep`, the best step of one cell. All compiled code of the exact sweep is in this
-file because numba's cache only notices changes of the file that a compiled function is in.
+that no rounding accumulates. A kernel with a new feature term needs its name in `CELLS`, its
+formula in `_add_terms` and, in step 2 of `sweep`, the best step of one cell. All compiled code is
+in this file because numba's cache only notices changes of the file that a function is in.
 """
 
 from __future__ import annotations
@@ -32,15 +25,13 @@ GAUSSIAN, LAPLACIAN, PRODUCT, CHI2 = 0, 1, 2, 3
 CELLS = {"gaussian": GAUSSIAN, "laplacian": LAPLACIAN, "product": PRODUCT, "chi2": CHI2}
 """The numbers that compiled code knows feature terms by, under the names of `Kernel.cell`."""
 ROW_ROUNDS, ROW_SHARE = 8, 0.1
-"""Rounds over the numeric cells of a row at the most; the last is one whose joint step is within
-this share of Newton's. Rows left farther from their minimum spoil the extrapolation of sweeps."""
+"""Rounds over a row's numeric cells at the most; the last is within this share of Newton's step."""
 PIVOT = 1e-10
 """Relative size of a pivot up to which a row's curvature counts as singular."""
 MAX_STEPS, NEWTON_TOL = 60, 1e-9
 """Newton's method stops at a step of this length because its error is then the square of it."""
 CHI2_GRID, CHI2_POWER = 12, 6.0
-"""Intervals of the grid on which a chi-squared cell is first sought, and the power of its nodes,
-which are dense near 0 because the term bends there over a distance as small as the values."""
+"""Intervals of the grid for a chi-squared cell; power of its nodes, dense near 0's sharp bend."""
 SMALLEST = 1e-300
 """Stands for 0 where the derivative of the chi-squared term would be 0 / 0."""
 
@@ -155,9 +146,6 @@ def objective(rows: Rows, target: FloatArray, weights: FloatArray) -> float:
     return total
 
 
-# ----------------------------------------------------------------------- the best step of a cell
-
-
 class _Room(NamedTuple):
     """Arrays that the minimisation over a row writes to."""
 
@@ -190,15 +178,13 @@ _Chi2Cell = tuple[float, float, float, FloatArray, FloatArray, FloatArray, Float
 
 @_helper
 def _best_code(rows: Rows, p: int, code: int, room: _Room) -> int:
-    """Return the code of a categorical cell that lowers the objective most, or the current one.
-
-    A change adds 1 to the residuals of rows with the old code, and takes 1 of those with the new.
-    """
+    """Return the code of a cell that lowers the objective most, or the current one."""
     codes, n_codes, changes = rows.columns[p], rows.n_codes[p], room.of_codes
     for c in range(n_codes):
         changes[c] = 0.0
     for j in range(codes.shape[0]):
         c = int(codes[j])
+        # A change adds 1 to the residuals of rows with the old code, and takes 1 of the new one's.
         leaving = 1.0 if c == code else -1.0
         changes[c] += room.weights[j] * (1.0 + 2.0 * leaving * room.residuals[j])
     best, lowest = code, 0.0
@@ -213,12 +199,7 @@ def _best_code(rows: Rows, p: int, code: int, room: _Room) -> int:
 def _laplacian_step(
     value: float, column: FloatArray, order: IntArray, weights: FloatArray, residuals: FloatArray
 ) -> float:
-    """Return the step of a laplacian cell in [0, 1] that lowers the objective most, or 0.
-
-    Between neighbouring values of the column the objective is a parabola
-    ``total u^2 - 2 pull u + shift`` of the step u. The parabolas are visited outwards from the
-    current value, so that those near it are summed from small numbers.
-    """
+    """Return the step of a laplacian cell in [0, 1] that lowers the objective most, or 0."""
     n = column.shape[0]
     place, total, pull_here = 0, 0.0, 0.0
     for j in range(n):
@@ -227,6 +208,8 @@ def _laplacian_step(
         pull_here += weights[j] * (residuals[j] if column[j] >= value else -residuals[j])
     if total <= 0.0:
         return 0.0
+    # Between neighbours the objective is total u^2 - 2 pull u + shift; visited outwards, so that
+    # parabolas near the current value are summed from small numbers.
     step, lowest = 0.0, 0.0
     for side in (1.0, -1.0):
         # On the left side everything is mirrored: steps, offsets and pull change their sign.
@@ -278,11 +261,7 @@ def _chi2_change(step: float, cell: _Chi2Cell) -> tuple[float, float, float]:
 
 @_helper
 def _chi2_step(cell: _Chi2Cell) -> float:
-    """Return the step of a chi-squared cell in [0, 1] that lowers the objective most, or 0.
-
-    The best node of a grid starts a Newton search between its neighbours, which bisects where
-    Newton's step would leave them.
-    """
+    """Return the step of a chi-squared cell in [0, 1] that lowers the objective most, or 0."""
     value, _, _, column, ratios, _, _ = cell
     for j in range(column.shape[0]):
         ratios[j] = column[j] / (column[j] + max(value, SMALLEST))
@@ -297,6 +276,7 @@ def _chi2_step(cell: _Chi2Cell) -> float:
     left = (max(np.ceil(root - 0.25) - 1.0, 0.0) / CHI2_GRID) ** CHI2_POWER - value
     right = (min(np.floor(root + 0.25) + 1.0, float(CHI2_GRID)) / CHI2_GRID) ** CHI2_POWER - value
     step = best
+    # Newton's method, which bisects where it would leave the bracket.
     for _ in range(MAX_STEPS):
         _, slope, curvature = _chi2_change(step, cell)
         left, right = (left, step) if slope > 0.0 else (step, right)
@@ -315,11 +295,8 @@ def _chi2_step(cell: _Chi2Cell) -> float:
 
 @_helper
 def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: float) -> float:
-    """Return the step in [low, high], which holds 0, that lowers a quartic most, or 0.
-
-    The quartic is ``q1 u + q2 u^2 + q3 u^3 + q4 u^4`` with q4 >= 0. Its minimum is at an end, or
-    that of one of at most two parts outside its inflection points, where it is convex.
-    """
+    """Return the step in [low, high] that lowers q1 u + q2 u^2 + q3 u^3 + q4 u^4 most, or 0."""
+    # With q4 >= 0 the minimum is at an end or in a part outside the inflection points, each convex.
     spread = 9.0 * q3 * q3 - 24.0 * q2 * q4
     if spread <= 0.0 or q4 <= 0.0:
         return _convex_step(q1, q2, q3, q4, low, high)
@@ -340,10 +317,7 @@ def _quartic_step(q1: float, q2: float, q3: float, q4: float, low: float, high: 
 
 @_helper
 def _convex_step(q1: float, q2: float, q3: float, q4: float, left: float, right: float) -> float:
-    """Return the minimiser of a quartic in an interval on which it is convex.
-
-    Newton's method, from the point nearest to 0, bisects where it would leave the bracket.
-    """
+    """Return a quartic's minimiser where it is convex, by Newton's method or bisection from 0."""
     if _slope(q1, q2, q3, q4, left) > 0.0:
         return left
     if _slope(q1, q2, q3, q4, right) < 0.0:
@@ -369,25 +343,15 @@ def _slope(q1: float, q2: float, q3: float, q4: float, u: float) -> float:
     return q1 + u * (2.0 * q2 + u * (3.0 * q3 + u * 4.0 * q4))
 
 
-# ------------------------------------------------------------------ a row that is one quartic
-
-
-# Of a row whose terms are squared differences or products, the objective is, but for a constant,
-#
-#     alpha |v|^4 + |v|^2 (beta + cubic'v) + v'square v / 2 + linear'v
-#
-# where v are the steps of its numeric missing cells.
-
-
 @_helper
 def _write_quartic(
     rows: Rows, n_cells: int, own_weight: float, own_residual: float, room: _Room
 ) -> tuple[float, float]:
-    """Write the quartic of a row; return alpha and beta.
+    """Write the quartic of a row's missing steps v; return alpha and beta.
 
-    Of squared differences a residual changes by ``2 v'(value - a) + |v|^2``, a being another row.
-    Of products it changes by ``v'a``, that of the row with itself by ``2 v'value + |v|^2``. The
-    latter counts half because the row's other pairs are in the objective twice.
+    It is ``alpha |v|^4 + |v|^2 (beta + cubic'v) + v'square v / 2 + linear'v`` for residuals that
+    change by ``2 v'(value - a) + |v|^2`` (differences, a being another row) or ``v'a`` (products;
+    a row with itself: ``2 v'value + |v|^2``, counted half because other pairs are there twice).
     """
     is_difference, sums, products = rows.cell == GAUSSIAN, room.sums, room.products
     # The weighted sums of the cells' columns and of their products.
@@ -474,11 +438,9 @@ def _move_origin(
 
 @_helper
 def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> tuple[int, float]:
-    """Write the steps of all cells that the gradient does not push out of [0, 1].
+    """Write t times Newton's steps of the cells that are not pushed out of [0, 1].
 
-    They are t times Newton's, without a negative beta, which would make the curvature indefinite.
-    The result is the number of steps, 0 for a singular curvature or a single free cell, and t,
-    which is then 0 or, for a single cell, 1 because that is at its minimum.
+    Return their number, 0 for a singular curvature or a single cell, and t, then 0 or 1.
     """
     values, linear = room.values, room.linear
     free, steps, curvature = room.free, room.steps, room.curvature
@@ -492,6 +454,7 @@ def _write_joint_steps(alpha: float, beta: float, n_cells: int, room: _Room) -> 
             n_free += 1
     if n_free < 2:
         return 0, 1.0
+    # A negative beta would make the curvature indefinite.
     ridge = max(2.0 * beta, 0.0)
     for a in range(n_free):
         for b in range(a, n_free):
@@ -591,7 +554,7 @@ def sweep(rows: Rows, target: FloatArray, weights: FloatArray, missing: BoolArra
                     _exchange(rows, p, value, values[p], residuals)
                     own_residual += values[p] - value
         else:
-            # 3. Numeric cells, all together.
+            # 3. Numeric cells, all together: the objective is a quartic polynomial of them.
             alpha, beta = _write_quartic(rows, n_cells, own_weight, own_residual, room)
             _minimise_quartic(alpha, beta, n_cells, room)
             for m in range(n_cells):
