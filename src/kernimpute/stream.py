@@ -416,7 +416,7 @@ class Found:
     @classmethod
     def of(cls, rows: FilledRows, empty: Mapping[Hashable, int]) -> Found:
         """Return what was found in rows that are filled, and the empty cells of the others."""
-        unknown, counts = {each[0]: each for each in rows.unknown}, Counter(rows.counts)
+        unknown, counts = {one[0]: one for one in rows.encoded.unknown}, Counter(rows.counts)
         return cls(len(rows.table), 0, rows.n_far, counts, Counter(empty), unknown)
 
     def add(self, more: Found) -> None:
