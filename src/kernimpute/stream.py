@@ -416,13 +416,8 @@ class Found:
     @classmethod
     def of(cls, rows: FilledRows, empty: Mapping[Hashable, int]) -> Found:
         """Return what was found in rows that are filled, and the empty cells of the others."""
-        return cls(
-            n_rows=len(rows.table),
-            n_far=rows.n_far,
-            filled=Counter(rows.counts),
-            empty=Counter(empty),
-            unknown={each[0]: each for each in rows.unknown},
-        )
+        unknown, counts = {one[0]: one for one in rows.encoded.unknown}, Counter(rows.counts)
+        return cls(len(rows.table), 0, rows.n_far, counts, Counter(empty), unknown)
 
     def add(self, more: Found) -> None:
         """Add what was found in further rows."""

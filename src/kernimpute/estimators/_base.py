@@ -59,8 +59,8 @@ from kernimpute.joint.reference import (
     typical_row,
 )
 from kernimpute.table.code import EncodedTable, TableCode, checked_range, learn_code, unknown_cells
-from kernimpute.table.columns import GapValues
-from kernimpute.table.frames import check_in_memory, check_names, is_frame, to_pandas
+from kernimpute.table.columns import GapValues, check_distinct_names
+from kernimpute.table.frames import check_in_memory, is_frame, names_of, to_pandas
 
 GAMMA_PARTS = {"scale/4": 0.25, "scale": 1.0, "scale*4": 4.0}
 """What a named gamma takes of the gamma that is scaled to the rows."""
@@ -73,9 +73,7 @@ _FITTED_AT_TIMES = (
 """Attributes that only some fits leave, and the next fit removes."""
 MANY_ROWS, SUBSET_SIZE = 10_000, 500
 """More rows at once than these get a hint, before the work, at subsets of such a size."""
-FARTHEST = 1e6
-"""How far new numbers may lie from the training range [0, 1]: powers of them stay floats."""
-
+FARTHEST = 1e6  # new numbers are taken to be so far from [0, 1]: powers of them stay floats
 _A_COUNT = [None, Interval(Integral, 1, None, closed="left")]
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -325,7 +323,7 @@ class KernelImputation(Persistent, BaseEstimator):
             given: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
             checked = validate_data(self, _own_dtype(X), reset=reset, **given)
             return checked, to_pandas(checked)
-        check_names(X, type(self).__name__)
+        check_distinct_names(names_of(X), f"the table that {type(self).__name__} got")
         validate_data(self, X, reset=reset, skip_check_array=True)
         frame = to_pandas(X)
         for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):

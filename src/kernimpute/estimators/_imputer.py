@@ -128,12 +128,9 @@ class KernelImputer(TransformerMixin, KernelImputation):
     declared. Other floats are not rounded. As indicators, only a column's 50 most frequent
     categories fill its gaps.
 
-    With guidance a fit takes O(n_samples^2) memory and up to O(n_samples^3) time; with subsets both
-    are linear, and new rows are filled from the rows of at most ten subsets.
-
-    References
-    ----------
-    "Data Imputation by Pursuing Better Classification: A Supervised Kernel-Based Method".
+    With guidance, by "Data Imputation by Pursuing Better Classification: A Supervised Kernel-Based
+    Method", a fit takes O(n_samples^2) memory and up to O(n_samples^3) time. With subsets both are
+    linear, and new rows are filled from the rows of at most ten subsets.
 
     Examples
     --------

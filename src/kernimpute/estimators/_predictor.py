@@ -40,23 +40,17 @@ SKEWED, FEWEST_VALUES, MOST_VALUES = 1.0, 6, 200
 LOGISTIC_C = tuple(np.logspace(-2.5, 2.0, 7))
 RIDGES = tuple(np.logspace(4.0, -2.0, 13))
 """Penalties of the linear machine that are compared. The smoother comes first and wins a tie."""
-MANY_CLASSES = 50
-"""For more classes than these one penalty is taken, for time."""
+MANY_CLASSES = 50  # for more than these one penalty is taken, for time
 FOLDS, N_TREES = 5, 100
-MOST_CHOICE_ROWS = 2_000
-"""Rows that the linear machine's penalty is chosen on at the most."""
-MOST_TREE_ROWS = 5_000
-"""Rows that a tree is grown on at the most: they bound its size."""
-CHUNK_ROWS = 256
-"""Rows that go down all trees at a time."""
-LEAST = 1e-3
-"""Probabilities are raised to this before logarithms are taken: a forest's may be zero."""
+MOST_CHOICE_ROWS = 2_000  # to choose the linear machine's penalty on
+MOST_TREE_ROWS = 5_000  # to grow a tree on: they bound its size
+CHUNK_ROWS = 256  # that go down all trees at a time
+LEAST = 1e-3  # probabilities are raised to it before logarithms: a forest's may be zero
 MAP_PENALTY, BLEND_PENALTY = 1e-2, 2.0
 """Penalties of squared offsets, and of slopes' squared distance from their start, in its units."""
 VALUES_PENALTY = 30.0
 """Penalty of a quantity's blend, on the weights' squared distance from equal ones."""
-TIE = 1e-8
-"""Relative differences of losses below this decide nothing."""
+TIE = 1e-8  # relative differences of losses below this decide nothing
 
 
 class Scores(NamedTuple):

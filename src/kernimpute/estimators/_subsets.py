@@ -35,10 +35,8 @@ from kernimpute.methods.impute import ImputationResult, impute
 Rows = NDArray[np.intp]
 ClassWeight = str | Mapping[object, float] | None
 
-LARGEST_TARGET = 1e300
-"""Predictions of larger targets could overflow."""
-MOST_KEPT = 10
-"""Subsets whose rows and machines are kept, so that a new row costs the same in any large fit."""
+LARGEST_TARGET = 1e300  # predictions of larger targets could overflow
+MOST_KEPT = 10  # subsets whose rows and machines are kept, which bounds the cost of a new row
 
 # ------------------------------------------------------------------------------------ labels
 

@@ -48,8 +48,7 @@ from kernimpute.table.columns import (
 
 Facts = tuple[tuple[str, str], ...]
 _UNLABELLED = "rows without a label"
-_MOST_NAMED = 10
-"""Ignored columns that a note names."""
+_MOST_NAMED = 10  # ignored columns in a note
 
 
 class TableWarning(UserWarning):
@@ -83,11 +82,6 @@ class FilledRows:
     n_far: int = 0  # new rows with a number too far from the training range
 
     @property
-    def unknown(self) -> tuple[Unknown, ...]:
-        """The categories that the imputer does not know."""
-        return self.encoded.unknown
-
-    @property
     def counts(self) -> dict[Hashable, int]:
         """How many cells were filled in each column with gaps."""
         return {name: int(gaps.sum()) for name, gaps in self.cells.items()}
@@ -110,7 +104,7 @@ class TableImputation:
     filled : mapping of hashable to int
         How many cells were filled in each column that had gaps and lost them.
     n_unlabelled : int
-        Rows without a label; it is left missing.
+        Rows without a label, which stays missing.
     imputer : KernelImputer
         The fitted imputer, for new rows.
     settings : mapping of str to object
@@ -290,7 +284,7 @@ def impute_table(
             for name, text in facts.items()
         ),
         notes=tuple(notes_of_filling(table, fitted, filled, ignored_gaps, n_unlabelled)),
-        warnings=tuple(dict.fromkeys([*fitted.warnings, *cautions_of_rows(rows.unknown)])),
+        warnings=tuple(dict.fromkeys([*fitted.warnings, *cautions_of_rows(rows.encoded.unknown)])),
         status=status,
         seconds=seconds,
         n_classes=imputer.classes_.size if fitted.task == "classification" else None,

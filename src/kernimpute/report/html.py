@@ -167,7 +167,14 @@ def _filled(imputation: TableImputation, name: Hashable, key: str) -> tuple[str,
             shares[MOST_CATEGORIES:] = [("all others", sum(rest), sum(rest_filled))]
         said = "; ".join(f"{_short(c, 30)} {_percent(a)}, {_percent(b)}" for c, a, b in shares)
         said = f"Shares, observed and filled: {said}."
-        height, shapes = 20 * len(shares) + 2, _share_bars(shares)
+        height, shapes = 20 * len(shares) + 2, ""
+        for y, (category, share, new_share) in zip(range(0, height - 2, 20), shares, strict=True):
+            shapes += (
+                f'<text class="ink" y="{y + 13}">{_text(category, 11)}</text><rect '
+                f'class="observed" x="42%" y="{y + 3}" width="{34 * share:.1f}%" height="6"/><rect '
+                f'class="filled" x="42%" y="{y + 10}" width="{34 * new_share:.1f}%" height="5"/>'
+                f'<text x="100%" y="{y + 13}" text-anchor="end">{_percent(new_share)}</text>'
+            )
     title = f"Observed and filled values of {_short(name, 40)}"
     figure = (
         f"<figure><figcaption><strong>{_named(name)}</strong>{_number(n)} filled, "
@@ -593,15 +600,4 @@ def _histograms(observed: FloatArray, filled: FloatArray) -> str:
         + _bars("outline", shares[1] / tallest, box)
         + f'<line class="axis" x2="100%" y1="64" y2="64"/><text y="78">{first}</text>'
         f'<text x="100%" y="78" text-anchor="end">{last}</text>'
-    )
-
-
-def _share_bars(shares: Sequence[tuple[str, float, float]]) -> str:
-    """Return the shapes, 20 high each, of (category, share of observed, of filled cells)."""
-    return "".join(
-        f'<text class="ink" y="{y + 13}">{_text(category, 11)}</text>'
-        f'<rect class="observed" x="42%" y="{y + 3}" width="{34 * seen:.1f}%" height="6"/>'
-        f'<rect class="filled" x="42%" y="{y + 10}" width="{34 * new:.1f}%" height="5"/>'
-        f'<text x="100%" y="{y + 13}" text-anchor="end">{_percent(new)}</text>'
-        for y, (category, seen, new) in zip(range(0, 20 * len(shares), 20), shares, strict=True)
     )

@@ -32,8 +32,7 @@ from pandas.api import types
 from kernimpute.core.arrays import BoolArray, FloatArray
 from kernimpute.core.checks import MOST_CLASSES
 
-LARGEST_WHOLE = 2**53
-"""Up to here a float holds every whole number."""
+LARGEST_WHOLE = 2**53  # up to here a float holds every whole number
 
 # ---------------------------------------------------------------------- errors and their words
 
@@ -207,8 +206,7 @@ def is_number(value: object) -> bool:
 Kind = Literal["number", "whole", "category", "constant", "empty"]
 Whole = Literal["values", "few", "dtype"]
 """Which numbers are filled with whole ones; see `code.learn_code`."""
-_MOST_INDICATORS = 50
-"""Categories of a column that have an indicator at the most: identifiers would have one a row."""
+_MOST_INDICATORS = 50  # of a column's categories: identifiers would have one a row
 
 _MONTH = "(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
 _DATE = re.compile(
@@ -294,7 +292,11 @@ def read_column(
         # An unordered dictionary lists its values in order of appearance, which means nothing.
         values = _sorted_values(present, levels if ordered or not is_dictionary else ())
         kind: Kind = "constant" if len(values) == 1 else "category"
-        indicated = _most_frequent(present, values) if len(values) > _MOST_INDICATORS else ()
+        indicated: tuple[int, ...] = ()
+        if len(values) > _MOST_INDICATORS:
+            counts = present.value_counts().to_dict()
+            by_count = sorted(range(len(values)), key=lambda code: -counts[values[code]])
+            indicated = tuple(sorted(by_count[:_MOST_INDICATORS]))
         return Column(name, kind, values, family, True, levels, ordered, indicated=indicated)
     numbers = _finite_numbers(present, name)
     of_integers = family == "integer" or (
@@ -338,13 +340,6 @@ def _rounding(dtype: Any, low: float, high: float) -> float:
     # A unit in the last place of a float16 is no noise.
     precision = np.finfo(np.float32 if own == np.float32 else np.float64)
     return 4.0 * float(precision.eps) * max(abs(low), abs(high))
-
-
-def _most_frequent(present: pd.Series, values: tuple[object, ...]) -> tuple[int, ...]:
-    """Return the codes, ascending, of the most frequent categories; of equals, the first."""
-    counts = present.value_counts().to_dict()
-    by_count = sorted(range(len(values)), key=lambda code: -counts[values[code]])
-    return tuple(sorted(by_count[:_MOST_INDICATORS]))
 
 
 def _is_category(

@@ -49,12 +49,8 @@ def check_in_memory(X: object, name: str, owner: str) -> None:
         raise TypeError(refusal_in_words(owner, name, must_be, got))
 
 
-def check_names(X: Any, owner: str) -> None:
-    """Refuse a table, got by `owner`, of which two columns have one name."""
-    check_distinct_names(_names(X), f"the table that {owner} got")
-
-
-def _names(X: Any) -> list[Any]:
+def names_of(X: Any) -> list[Any]:
+    """Return the names of a table's columns."""
     return list(X.column_names if isinstance(X, pa.Table) else X.columns)
 
 
@@ -124,7 +120,7 @@ def like(X: Any, filled: pd.DataFrame, changed: BoolArray) -> Any:
         if all(dtype.kind == "b" for dtype in filled.dtypes):
             return filled.to_numpy(dtype=bool)
         return filled.to_numpy(dtype=object if kind == "b" else None)
-    own = _names(X)
+    own = names_of(X)
     kept = {name for name, is_changed in zip(own, changed, strict=True) if not is_changed}
     names = [str(name) for name in filled.columns]
     written = [name for name in names if name not in kept]
@@ -205,8 +201,7 @@ def as_library(table: Any, library: str) -> Any:
 
 # ---------------------------------------------------------------------- Parquet, block by block
 
-BLOCK_ROWS = 2**15
-"""Rows that are read at once, by default."""
+BLOCK_ROWS = 2**15  # that are read at once, by default
 
 
 class ParquetSource:
