@@ -232,6 +232,7 @@ def test_a_time_limit_ends_with_what_is_finished(n_jobs):
         ({"resume": __file__}, ValueError, "'resume' parameter of compare must be a file of"),
         ({"task": "rank"}, ValueError, "'task' parameter of compare must be one of"),
         ({"X": np.zeros(3)}, ValueError, "two dimensions"),
+        ({"X": np.full((120, 2), [1.0, 1e200])}, ValueError, "up to 1e150, .* Got 1e[+]200: scale"),
     ],
 )
 def test_refusals(given, error, message):
@@ -254,5 +255,5 @@ def test_the_simplest_candidate_must_run():
     broken = [Candidate("means, linear", LogisticRegression(), "means", "linear")]
     scores = {"means, linear": {"error": "ValueError: x"}}
     folds = {k: {"number": k, "n_train": 8, "n_test": 2, "scores": scores} for k in range(5)}
-    with pytest.raises(ValueError, match="The simplest candidate failed. ValueError"):
+    with pytest.raises(ValueError, match="The simplest candidate failed: ValueError"):
         judge(broken, folds, {"columns": []}, SETTINGS, ())

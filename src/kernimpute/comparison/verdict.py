@@ -37,7 +37,7 @@ from kernimpute.comparison.judging import SCORES, Data, Fold
 from kernimpute.core import checks
 from kernimpute.estimators.impute_table import TableWarning
 from kernimpute.table.code import learn_code, table_labels
-from kernimpute.table.columns import TableError, counted, listed, observed_in_table
+from kernimpute.table.columns import TableError, counted, listed, observed_in_table, the_column
 from kernimpute.table.frames import check_in_memory, to_pandas
 
 GAPS_TELL = 0.01
@@ -411,6 +411,9 @@ def _plain_table(
         elif not column.categorical:
             numbers = np.full(len(given), np.nan)
             numbers[seen] = series[seen].to_numpy(dtype=float)
+            if (largest := float(np.abs(numbers[seen]).max())) > 1e150:
+                must_be = "must hold numbers up to 1e150, whose squares are finite"
+                raise TableError(f"{the_column(column.name)} {must_be}. Got {largest:g}: scale it.")
             columns[column.name] = numbers
         elif len(column.values) > min(MOST_CATEGORIES, max(10, int(seen.sum()) // 2)):
             various.append(column.name)
@@ -546,13 +549,13 @@ def judge(
     how: dict[str, Any] = {"kind": "incomplete"}
     how |= dict.fromkeys(("candidate", "filling", "learner", "code", "command"))
     effects: list[dict[str, Any]] = []
+    failed = {name: row["error"] for name, row in rows.items() if row["error"]}
+    if (base := settings["baseline"]) in failed:
+        raise TableError(f"The simplest candidate failed: {failed[base]}")
     # Of fewer than one repeat the intervals are wild.
     if len(folds) >= settings["folds"]:
-        failed = {name: row["error"] for name, row in rows.items() if row["error"]}
         cautions += tuple(f"{name} failed: {error}" for name, error in failed.items())
-        base, primary = settings["baseline"], settings["primary"]
-        if base in failed:
-            raise TableError(f"The simplest candidate failed. {failed[base]}.")
+        primary = settings["primary"]
         choice = _choose(candidates, folds, facts, settings)
         used, effects = choice.candidate, choice.effects
         pairs = [(name, base) for name in rows if name != base]
@@ -599,7 +602,7 @@ def _row(
         **dict.fromkeys((*_DIFFERENCE, "p_holm")),
         "finding": "baseline" if name == settings["baseline"] else "",
         "n_folds": len(own),
-        "error": " ".join(error.split()),
+        "error": error.partition("\n")[0][:200],
     }
 
 
