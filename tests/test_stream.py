@@ -34,9 +34,6 @@ def assert_filled_as(expected, got, source, markers=()):
         assert frame.loc[kept, name].equals(before.loc[kept, name])
 
 
-# ------------------------------------------------------------------------- as in memory
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -133,9 +130,6 @@ def test_types_come_back_and_what_is_ignored_passes(paths):
         assert got[name].filter(seen).to_pylist() == source[name].filter(seen).to_pylist()
     group = pq.ParquetFile(paths[1]).metadata.row_group(0)
     assert group.column(0).compression == "ZSTD"
-
-
-# ------------------------------------------------------------------------- from a sample
 
 
 def test_a_larger_table_is_what_the_imputer_of_the_sample_makes_of_it(paths):
@@ -256,9 +250,6 @@ def test_a_fitted_imputer_fills_a_file(paths):
         transform_parquet(imputer, *paths, force=True)
 
 
-# ------------------------------------------------------------------------- whole, or not at all
-
-
 @pytest.mark.parametrize("is_folder", [False, True])
 @pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
 def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
@@ -279,9 +270,6 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
     impute_parquet(*paths, force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
     assert "d" in read(tmp_path / "out").column_names
-
-
-# ------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

@@ -245,10 +245,7 @@ GUIDE = ["--guidance", "direct"]
         ([*HERE, *GUIDE, "--task", "regression"], "such as 'no': use --task classification."),
         ([*HERE, "--task", "regression"], "--task must be left out where labels are not used. Got"),
         ([*HERE, "--C", "2"], "--C must be left out without guidance. Got 2.0 instead: a"),
-        (
-            [*HERE, "--gamma", "2"],
-            "--gamma must be left out without guidance. Got 2.0 instead: a",
-        ),
+        ([*HERE, "--gamma", "2"], "--gamma must be left out without guidance. Got 2.0 instead: a"),
         (
             [*HERE, "--max-memory", "0.5"],
             "without guidance. Got 0.5 instead: add --guidance direct or leave it out.",

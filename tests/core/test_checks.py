@@ -32,9 +32,6 @@ BOTH = np.array([True, True])
 """Two numeric columns."""
 
 
-# ------------------------------------------------------------------------------ parameters
-
-
 @pytest.mark.parametrize(
     ("check", "low", "kind", "value"),
     [(check_real, 0.0, float, v) for v in (0.5, 1, np.float32(0.5), np.int8(1), Fraction(1, 2))]
@@ -83,9 +80,6 @@ def test_other_choices_are_refused_with_the_list(value):
     assert check_choice("f", "task", "b", ("a", "b")) == "b"
     with pytest.raises(ValueError, match=r"'task' parameter of f must be one of 'a', 'b'\. Got "):
         check_choice("f", "task", value, ("b", "a"))
-
-
-# ------------------------------------------------------------------------------------ rows
 
 
 def test_a_matrix_of_floats_is_taken_as_it_is():
@@ -159,9 +153,6 @@ def test_columns_without_anything_observed_are_accepted_if_numeric():
         check_incomplete(X, "f", np.array([False, True]))
 
 
-# ------------------------------------------------------------------------------- the range
-
-
 def test_the_range_is_that_of_the_observed_cells():
     X = np.array([[1.0, NAN, NAN, 4.0], [3.0, -2.0, NAN, 4.0], [NAN, 0.0, NAN, NAN]])
     scale = observed_range(X)
@@ -205,9 +196,6 @@ def test_the_round_trip_is_exact_to_rounding_and_stays_inside(X, shares):
         assert scale.from_unit(np.zeros(X.shape[1]))[column] == low
         for filled in (np.ones(X.shape[1]), shares[: X.shape[1]]):
             assert low <= scale.from_unit(filled)[column] <= high
-
-
-# ---------------------------------------------------------------------------------- labels
 
 
 @pytest.mark.parametrize(
@@ -265,9 +253,6 @@ def test_labels_that_are_refused(y, error, match):
 )
 def test_the_task_is_told_by_the_labels(labels, task):
     assert infer_task(np.array(labels)) == task
-
-
-# ---------------------------------------------------------------------------------- memory
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -103,9 +103,6 @@ def assert_same_machine(dual, K, b, expected, atol=1e-8):
     np.testing.assert_allclose(decisions[0], decisions[1], atol=atol)
 
 
-# ------------------------------------------------------------------------------- solutions
-
-
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_the_gap_closes(any_case, matrix):
     X, dual = any_case
@@ -190,9 +187,6 @@ def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone
         np.testing.assert_array_equal(b, alone)
 
 
-# ------------------------------------------------------------------------- the active set
-
-
 def parts(dual):
     """Return the one problem of a dual as `solve_dual` takes it, after K."""
     return dual.targets[:, 0], dual.lower[:, 0], dual.upper[:, 0], dual.epsilon
@@ -245,9 +239,6 @@ def test_an_indefinite_matrix_ends_and_does_not_get_worse(seed):
             assert found.value >= 0.0
             if found.converged:
                 assert_optimal_to_rounding(dual, K, found.point[:, None])
-
-
-# ------------------------------------------------------------------------------- extremes
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -326,9 +317,6 @@ def test_targets_and_tubes_of_any_size(scale, C):
         assert_optimal_to_rounding(dual, K, dual.solve(K))
 
 
-# --------------------------------------------------------------------------------- starts
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_start_leads_to_the_same_machine(task, weighted):
@@ -360,9 +348,6 @@ def test_a_start_of_libsvm_that_is_lost_costs_time_and_not_the_machine(monkeypat
     monkeypatch.setattr("kernimpute.core.dual.ROUNDS_PER_ROW", 0)
     with pytest.raises(UnsolvedMachineError, match="70 rows could not be solved: its optimality"):
         dual.solve(K)
-
-
-# ------------------------------------------------------------------------ weights of rows
 
 
 def weights_of(n):
@@ -412,9 +397,6 @@ def test_what_has_no_weight_is_not_there():
     np.testing.assert_allclose(dual.intercept(np.eye(3), b), 5.0)
 
 
-# ------------------------------------------------------------------- intercepts and values
-
-
 def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_that_weigh():
     # So small a C that all coefficients are at it. Were the row at 0.5 counted, the middle would
     # be another.
@@ -427,9 +409,6 @@ def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_th
     low, high = residual[:2].max(), residual[2:].min()
     np.testing.assert_allclose(dual.intercept(K, b), 0.5 * (low + high), atol=1e-14)
     assert gap_of(dual, K, b) == pytest.approx(0.0, abs=1e-14)
-
-
-# -------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,6 @@ def indefinite(M):
     return max(0.0, -float(np.linalg.eigvalsh(M).min()))
 
 
-# ------------------------------------------------------- what makes a map the projection
-
-
 def vector(generator, n):
     """Return numbers of either sign, some of them 0."""
     return 5.0 * generator.standard_normal(n) * (generator.random(n) < 0.8)
@@ -150,9 +147,6 @@ def test_with_a_threshold_the_projection_is_the_proximal_operator(seed, threshol
     assert (v - P) @ (Q - P) <= dearer + 1e-12 * size(v, P, Q) ** 2
 
 
-# ------------------------------------------------------------ an independent conic solver
-
-
 def solved(objective, constraints):
     """Solve by clarabel and return the minimum; fail if it does not solve."""
     problem = cp.Problem(cp.Minimize(objective), constraints)
@@ -182,18 +176,12 @@ def test_a_box_in_the_cone_against_a_conic_solver(n, kernel):
     assert np.sum((found.point - M) ** 2) == pytest.approx(value, rel=1e-6, abs=1e-7)
 
 
-# ---------------------------------------------------------------------------- the spectrum
-
-
 def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projected():
     M = np.random.default_rng(2).standard_normal((6, 6))
     np.testing.assert_array_equal(symmetrise(M), symmetrise(M).T)
     own = symmetric(6)
     assert symmetrise(own) is own
     np.testing.assert_array_equal(project_psd(M), project_psd(symmetrise(M)))
-
-
-# ---------------------------------------------------------------------- box and hyperplane
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
@@ -205,9 +193,6 @@ def test_the_hyperplane_is_met_to_rounding_of_the_box_however_far_the_point(size
     found = project_box_hyperplane(v, lower, upper, threshold)
     assert abs(found.sum()) <= 1e-13
     assert outside(found, lower, upper) == 0.0
-
-
-# --------------------------------------------------------------------- how iterations end
 
 
 def test_a_multiplier_saves_iterations_here_and_nearby():
@@ -299,9 +284,6 @@ def test_a_box_that_misses_the_cone_is_found_out(lower, upper):
         assert not found.status.success
         assert found.violation > 0.01
         assert found.n_iter <= 100
-
-
-# -------------------------------------------------------------------------------- Adam
 
 
 def test_adams_steps_are_those_of_the_algorithm_as_printed():

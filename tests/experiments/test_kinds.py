@@ -33,9 +33,6 @@ def config_of(kind, *methods, repetitions=1):
     return MODELS[kind].model_validate(given | KINDS[kind])
 
 
-# ------------------------------------------------------------------ classification
-
-
 def test_units_are_the_settings_repetition_by_repetition():
     units = classification.units(config_of("classification", "mean+svc", repetitions=2))
     assert units[0] == Setting("australian", "mcar", 0.2, 0).axes
@@ -71,9 +68,6 @@ def test_a_rule_that_no_setting_meets_is_a_failed_row(monkeypatch):
     ]
 
 
-# ------------------------------------------------------------------ convergence
-
-
 def test_rows_are_the_rounds_of_the_variant(data_dir):
     config = config_of("convergence", "direct")
     rows = convergence.rows(config, convergence.units(config)[0], "direct", data_dir)
@@ -85,9 +79,6 @@ def test_rows_are_the_rounds_of_the_variant(data_dir):
     differences = [row["difference"] for row in rows]
     assert np.isnan(differences[0]) and len(rows) > 2
     np.testing.assert_array_equal(differences[1:], np.diff(objectives))
-
-
-# ------------------------------------------------------------------ moons
 
 
 def moons_of(method, repetition=0):
@@ -118,9 +109,6 @@ def test_only_the_missing_cells_of_the_moons_differ_from_the_truth(method):
     assert min(row["decision"] for row in grid) < 0.0 < max(row["decision"] for row in grid)
 
 
-# ------------------------------------------------------------------ pca
-
-
 @pytest.mark.parametrize("method", ["complete", "mean+logistic"])
 def test_rows_are_seen_in_the_plane_of_the_complete_ones(method, data_dir):
     config = config_of("pca", method)
@@ -134,9 +122,6 @@ def test_rows_are_seen_in_the_plane_of_the_complete_ones(method, data_dir):
     np.testing.assert_allclose(np.abs(seen), np.abs(expected), atol=1e-10)
 
 
-# ------------------------------------------------------------------ recovery
-
-
 def test_features_come_back_from_the_exact_kernel(data_dir):
     config = config_of("recovery")
     units = recovery.units(config)
@@ -146,9 +131,6 @@ def test_features_come_back_from_the_exact_kernel(data_dir):
         assert set(row) - set(recovery.columns) == {"seconds", "seed"}
         assert 0.0 < row["feature_error_mean"] <= row["feature_error_max"] <= 1e-8
         assert 0.0 < row["gram_error_mean"] <= row["gram_error_max"] <= 1e-8
-
-
-# ------------------------------------------------------------------ refusals
 
 
 @pytest.mark.parametrize(

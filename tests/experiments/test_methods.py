@@ -103,9 +103,6 @@ def test_ties_go_to_the_smallest_setting_and_near_grids_are_around_it():
     assert [tuple(candidate.parameters.values()) for candidate in one] == [(C, gamma)]
 
 
-# ------------------------------------------------------------------ fillings
-
-
 @pytest.mark.parametrize(
     "name", [name for name in registry.FILLERS if name not in (*GUIDED, "newimp")]
 )
@@ -164,9 +161,6 @@ def test_an_option_is_selected_unless_the_name_gives_it():
     assert "k" not in next(named).parameters
 
 
-# ------------------------------------------------------------------ the library's fillings
-
-
 def filled(name, problem=PROBLEM, C=C, gamma=GAMMA):
     how = guidance(parse_name(name))
     return guided_filling(problem, how, C, gamma, *how.etas)
@@ -222,9 +216,6 @@ def test_a_selected_eta_ends_at_mean_imputation():
     means = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     for candidate in candidates:
         assert (candidate.parameters["eta"] == np.inf) == np.allclose(candidate.filled, means)
-
-
-# ------------------------------------------------------------------ selection
 
 
 class Right:

@@ -5,12 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from kernimpute.joint.gaussian import (
-    Factors,
-    Normal,
-    normal_of_means,
-    principal_factors,
-)
+from kernimpute.joint.gaussian import Factors, Normal, normal_of_means, principal_factors
 
 
 def rows_with_gaps(n_rows=40, n_columns=4, rate=0.3, seed=0):
@@ -184,9 +179,6 @@ def test_a_linear_function_of_other_columns_is_filled_exactly():
     Z[::3, 3] = np.nan
     errors = fit_normal(Z, 1e-6, tol=1e-10, max_iter=500).fill(Z)[:, 3] - truth
     assert np.abs(errors).max() < 1e-4
-
-
-# ------------------------------------------------------------------------ low rank plus diagonal
 
 
 def test_factors_are_the_normal_with_their_covariance():

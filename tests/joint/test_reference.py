@@ -40,9 +40,6 @@ def kernel_bounds(kernel, X):
     return np.minimum(*ends), np.maximum(*ends)
 
 
-# ------------------------------------------------------------------------------- tables
-
-
 @pytest.mark.parametrize("reference", [None, "mean"])
 def test_gaps_are_filled_with_means_and_most_frequent_codes(reference):
     X = np.array([[0.2, 3.0, NAN], [NAN, 3.0, NAN], [0.6, 1.0, NAN], [NAN, NAN, NAN]])
@@ -142,9 +139,6 @@ def test_refusals(X, reference, error, match):
     kernel = Gaussian(categorical=(0,) if X is CODED else ())
     with pytest.raises(error, match=match):
         reference_table(X, kernel, reference, "impute")
-
-
-# ------------------------------------------------------------------------------- kernels
 
 
 @pytest.mark.parametrize("reference", [None, "mean", "table", "expected"])

@@ -19,8 +19,6 @@ from tests.methods.problems import (
     with_gaps,
 )
 
-# ----------------------------------------------------------------------------- exact recovery
-
 
 @pytest.mark.parametrize("start", ["half", "mean", "spectral"])
 @pytest.mark.parametrize("weights", [None, "kernel", random_weights(60)], ids=type)
@@ -79,9 +77,6 @@ def test_heart_comes_back(data_dir, gamma, rate):
         np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------ inexact targets
-
-
 @pytest.mark.parametrize("n", [2, 6, 60])
 @pytest.mark.parametrize("weights", [None, "kernel", "random"])
 @pytest.mark.parametrize(("kernel", "categorical"), CASES, ids=repr)
@@ -136,9 +131,6 @@ def test_a_given_table_is_a_start():
     assert recover_features(gappy, target, kernel=kernel, starts=[elsewhere]).n_sweeps == 0
 
 
-# --------------------------------------------------------------------------------- the weights
-
-
 def test_pairs_without_weight_are_ignored():
     kernel = Gaussian()
     table = random_table(40, 4)
@@ -174,9 +166,6 @@ def test_kernel_weights_that_all_underflow():
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
 
 
-# ------------------------------------------------------------------------- care with the data
-
-
 def test_nothing_missing():
     table = random_table(10, 3)
     found = recover_features(table, random_target(Linear(), table), kernel=Linear())
@@ -206,9 +195,6 @@ def test_whole_rows_and_columns_of_gaps_are_filled(kernel, gaps):
     )
     if np.isnan(gappy).sum() < 15:
         np.testing.assert_allclose(sums, kernel.sums(table, table), atol=1e-7)
-
-
-# ------------------------------------------------------------------------- ends of the descent
 
 
 def test_the_callback_sees_every_sweep_and_stops_it_all():
@@ -260,9 +246,6 @@ def test_max_sweeps():
     assert (two.status, two.n_sweeps) == (Status.MAX_ITER, 2)
 
 
-# ------------------------------------------------------------------------------ the starts
-
-
 @pytest.mark.parametrize("name", STARTS)
 @pytest.mark.parametrize(
     ("kernel", "categorical"), [(kernel, ()) for kernel in KERNELS] + [(Gaussian(), (1, 3))]
@@ -312,8 +295,6 @@ def test_the_spectral_start_takes_any_target(kernel, target):
     assert np.isfinite(table).all()
     assert ((table >= 0.0) & (table <= 1.0)).all()
 
-
-# -------------------------------------------------------------------------------- refusals
 
 GAPPY = read_only(np.array([[0.1, np.nan], [0.2, 0.3], [0.5, 0.4]]))
 ZEROS = read_only(np.zeros((3, 3)))
