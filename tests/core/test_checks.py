@@ -39,8 +39,7 @@ BOTH = np.array([True, True])
 )
 def test_numbers_of_any_kind_become_those_of_python(check, low, kind, value):
     found = check("f", "x", value, low)
-    assert type(found) is kind
-    assert found == value
+    assert type(found) is kind and found == value
 
 
 @pytest.mark.parametrize(
@@ -212,8 +211,7 @@ def test_the_round_trip_is_exact_to_rounding_and_stays_inside(X, shares):
 )
 def test_labels_of_one_kind_get_its_type(y, kind):
     found = plain_labels(y, "fit")
-    assert found.dtype.kind == kind
-    assert found.shape == np.asarray(y).shape
+    assert found.dtype.kind == kind and found.shape == np.asarray(y).shape
 
 
 GAPS = [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA]

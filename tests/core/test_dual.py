@@ -92,8 +92,7 @@ def assert_optimal_to_rounding(dual, K, b):
     assert_feasible(dual, b)
     rounding = 1e-14 * np.abs(K).max() * np.abs(b).sum()
     assert violation_of(dual, K, b) <= max(1e-8 * np.ptp(dual.targets), rounding)
-    assert np.isfinite(dual.intercept(K, b)).all()
-    assert np.isfinite(dual.value(K, b))
+    assert np.isfinite(dual.intercept(K, b)).all() and np.isfinite(dual.value(K, b))
 
 
 def assert_same_machine(dual, K, b, expected, atol=1e-8):
@@ -388,8 +387,7 @@ def test_a_weight_is_as_many_copies(task, C, epsilon, matrix):
 def test_what_has_no_weight_is_not_there():
     y, weights = np.array(["a", "b", "c", "a", "b"]), [1.0, 2.0, 0.0, 1.0, 1.0]
     dual = make_dual(y, 5, sample_weight=weights)
-    assert dual.classes.tolist() == ["a", "b"]
-    assert dual.targets.shape[1] == 1
+    assert dual.classes.tolist() == ["a", "b"] and dual.targets.shape[1] == 1
     # A single target is the intercept.
     dual = make_dual([1.0, 5.0, 2.0], 3, task="regression", sample_weight=[0.0, 3.0, 0.0])
     b = dual.solve(np.eye(3))

@@ -95,8 +95,7 @@ def test_distances_of_equal_rows_are_not_negative_by_rounding(kernel):
     half = np.random.default_rng(0).random((20, 33))
     X = read_only(np.repeat(half, 3, axis=0) * (1.0 + 1e-15))
     for sums in (kernel.sums(X, X), kernel.observed_sums(X, X < 0.8), *kernel.bounds(X, X < 0.8)):
-        assert sums.min() == 0.0
-        assert kernel.link(sums).max() == 1.0
+        assert sums.min() == 0.0 and kernel.link(sums).max() == 1.0
 
 
 SAME_IN_SKLEARN = {

@@ -124,8 +124,7 @@ def test_what_makes_a_map_the_projection(convex, seed):
     slack = 1e-12 * size(M, P, Q)
     assert violation(P) <= slack
     np.testing.assert_array_equal(P, P.T)
-    assert np.abs(project(P) - P).max() <= slack
-    assert np.abs(project(Q) - Q).max() <= slack
+    assert np.abs(project(P) - P).max() <= slack and np.abs(project(Q) - Q).max() <= slack
     assert np.vdot(M - P, Q - P) <= 1e-12 * size(M, P, Q) ** 2
     moved = np.linalg.norm(P - project(L))
     assert moved <= np.linalg.norm(M - L) + 1e-12 * size(M, L)
@@ -227,14 +226,12 @@ def test_rows_that_the_box_makes_equal_are_projected_as_one():
     M = symmetric(n, 11, 2.0)
     found = project_box_psd(M, lower, upper, tol=1e-11)
     P = found.point
-    assert found.status is Status.CONVERGED
-    assert found.n_iter < 500
+    assert found.status is Status.CONVERGED and found.n_iter < 500
     np.testing.assert_array_equal(P, P.T)
     for group in (0, 1):
         members = P[groups == group]
         np.testing.assert_array_equal(members, np.broadcast_to(members[0], members.shape))
-    assert found.violation <= 1e-10
-    assert indefinite(P) <= 1e-12
+    assert found.violation <= 1e-10 and indefinite(P) <= 1e-12
     assert P[0, 1] >= 0.3 - 1e-10
     # A conic solver is up to that only if told which rows are equal.
     membership = (groups[:, None] == np.arange(5)).astype(float)
@@ -280,10 +277,8 @@ def equal_rows_bounded_apart():
 def test_a_box_that_misses_the_cone_is_found_out(lower, upper):
     for seed in range(3):
         found = project_box_psd(symmetric(len(lower), seed), lower, upper)
-        assert found.status is Status.INFEASIBLE
-        assert not found.status.success
-        assert found.violation > 0.01
-        assert found.n_iter <= 100
+        assert found.status is Status.INFEASIBLE and not found.status.success
+        assert found.violation > 0.01 and found.n_iter <= 100
 
 
 def test_adams_steps_are_those_of_the_algorithm_as_printed():

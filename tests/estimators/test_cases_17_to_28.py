@@ -168,8 +168,7 @@ def test_case_22_large_integers_are_told_apart_and_filled_inside_their_range(bas
     y = [0, 1] * 20
     imputer = KernelImputer().fit(frame, y)
     filled = imputer.transform(frame)["id"].tolist()
-    assert filled[:39] == known
-    assert all(type(one) is int for one in filled)
+    assert filled[:39] == known and all(type(one) is int for one in filled)
     # The very fill of the small numbers, the base taken off.
     assert filled[39] - base == KernelImputer().fit(small, y).transform(small)["id"][39]
     # A float that stands for one of them is none of them to a marker.
@@ -242,8 +241,7 @@ def test_case_23_an_empty_column_is_filled_inside_its_declared_range(low, high, 
     frame = pd.DataFrame({"a": np.linspace(0.0, 1.0, 20), "e": pd.Series([None] * 20, dtype=dtype)})
     imputer = KernelImputer(keep_empty_features=True, feature_range={"e": (low, high)})
     for filled in (imputer.fit_transform(frame, [0, 1] * 10), imputer.transform(frame)):
-        assert filled["e"].tolist() == [expected] * 20
-        assert filled["e"].dtype == dtype
+        assert filled["e"].tolist() == [expected] * 20 and filled["e"].dtype == dtype
 
 
 def test_case_23_so_is_one_under_a_range_for_all_and_one_of_text_is_refused():
@@ -271,8 +269,7 @@ def test_case_28_few_whole_numbers_are_filled_with_the_nearest_of_them(dtype, co
     gaps = frame["scan"].isna()
     imputer = KernelImputer()
     filled = imputer.fit_transform(frame, y)
-    assert filled["scan"].dtype == frame["scan"].dtype
-    assert set(filled["scan"][gaps]) <= set(codes)
+    assert filled["scan"].dtype == frame["scan"].dtype and set(filled["scan"][gaps]) <= set(codes)
     # A frame's whose names are numbers, too; an array's are mere numbers, in a refit, too.
     numbered = imputer.fit_transform(frame.set_axis([0, 1], axis=1), y)
     np.testing.assert_array_equal(numbered, filled)
@@ -313,8 +310,7 @@ def test_case_28_a_declared_range_says_that_they_are_a_quantity(told):
     for dtype, is_whole in (("float64", False), ("Int64", True)):
         frame, y = scans(dtype, codes=(0, 10))
         filled = KernelImputer(**told).fit_transform(frame, y)["scan"]
-        assert not set(filled) <= {0, 10}
-        assert (filled == filled.round()).all() == is_whole
+        assert not set(filled) <= {0, 10} and (filled == filled.round()).all() == is_whole
 
 
 def test_case_28_a_count_is_filled_as_if_it_were_rounded():

@@ -51,8 +51,7 @@ def test_every_method_selects_and_predicts(name):
     compared = method(name)
     selected = choose(compared.candidates(LARGER), LARGER, compared.rules)["plain"]
     scores = prediction_scores(selected.candidate.model, LARGER.test)
-    assert scores["accuracy"] > 0.6
-    assert math.isfinite(scores["auc"])
+    assert scores["accuracy"] > 0.6 and math.isfinite(scores["auc"])
     filled = selected.candidate.filled
     assert (filled is None) == ("+" not in name or name.startswith("hgb"))
     if filled is not None:

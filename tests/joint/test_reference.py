@@ -151,8 +151,7 @@ def test_reference_kernels_lie_between_the_bounds(any_kernel, reference):
     given = reference_table(X, any_kernel, None) if reference == "table" else reference
     K = reference_kernel(X, any_kernel, given)
     lower, upper = kernel_bounds(any_kernel, X)
-    assert (K >= lower - 1e-13).all()
-    assert (K <= upper + 1e-12 * np.abs(upper)).all()
+    assert (K >= lower - 1e-13).all() and (K <= upper + 1e-12 * np.abs(upper)).all()
     np.testing.assert_array_equal(K, K.T)
     if reference != "expected":
         table = reference_table(X, any_kernel, given)
@@ -194,8 +193,7 @@ def test_mean_kernels_of_completions_lie_between_the_bounds(any_kernel):
     X = table_for(any_kernel, 10)
     K = mean_kernel_of_completions(X, any_kernel)
     lower, upper = kernel_bounds(any_kernel, X)
-    assert (K >= lower - 1e-13).all()
-    assert (K <= upper + 1e-12 * np.abs(upper)).all()
+    assert (K >= lower - 1e-13).all() and (K <= upper + 1e-12 * np.abs(upper)).all()
     np.testing.assert_array_equal(K, K.T)
     # There is room on both sides wherever something is unknown.
     unknown = upper - lower > 1e-9

@@ -48,8 +48,7 @@ def test_every_gap_is_filled_and_nothing_else_touched(variant):
     observed = ~np.isnan(X)
     np.testing.assert_array_equal(result.X[observed].view(np.int64), X[observed].view(np.int64))
     assert ((result.X >= 0.0) & (result.X <= 1.0)).all()
-    assert result.dual_coef.shape == (24,)
-    assert math.isfinite(result.intercept)
+    assert result.dual_coef.shape == (24,) and math.isfinite(result.intercept)
     assert result.classes.tolist() == [0, 1]
     assert isinstance(result.status, Status)
     assert (result.stage_one is None) == (result.stage_two is None) == (variant == "direct")
@@ -61,10 +60,8 @@ def test_a_learned_kernel_is_finite_and_symmetric_and_has_a_machine(variant):
     learned = learn(X, y, variant)
     assert learned.K.shape == learned.target.shape == (24, 24)
     np.testing.assert_allclose(learned.K, learned.K.T, atol=1e-9)
-    assert np.isfinite(learned.K).all()
-    assert np.isfinite(learned.target).all()
-    assert abs(learned.dual_coef.sum()) < 1e-8
-    assert math.isfinite(learned.intercept)
+    assert np.isfinite(learned.K).all() and np.isfinite(learned.target).all()
+    assert abs(learned.dual_coef.sum()) < 1e-8 and math.isfinite(learned.intercept)
     assert learned.n_iter == len(learned.trace) >= 1
     for column in ("objective", "seconds", "kernel", "dual"):
         assert np.isfinite(learned.trace.column(column)[-1:]).all(), column
@@ -107,8 +104,7 @@ def test_swapping_the_classes_changes_the_sign_of_the_machine_only(variant):
 def test_three_classes_give_one_imputation_and_a_machine_each(variant):
     X, y = table(n_samples=30, n_classes=3)
     result = impute(X, np.array(["a", "b", "c"])[y], variant=variant, **QUICK[variant])
-    assert result.X.shape == X.shape
-    assert result.dual_coef.shape == (30, 3)
+    assert result.X.shape == X.shape and result.dual_coef.shape == (30, 3)
     assert result.intercept.shape == (3,)
     np.testing.assert_allclose(result.dual_coef.sum(axis=0), 0.0, atol=1e-4)
     K = result.kernel(result.X, result.X) if variant == "direct" else result.stage_one.K
@@ -264,8 +260,7 @@ def test_extremes_are_filled_or_refused_in_one_sentence(variant, extreme, name):
         return
     assert ((result.X >= 0.0) & (result.X <= 1.0)).all()
     np.testing.assert_array_equal(result.X[~np.isnan(X)], X[~np.isnan(X)])
-    assert np.isfinite(result.dual_coef).all()
-    assert math.isfinite(result.intercept)
+    assert np.isfinite(result.dual_coef).all() and math.isfinite(result.intercept)
 
 
 REFUSED_BY_BOTH = [

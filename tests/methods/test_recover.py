@@ -113,8 +113,7 @@ def test_the_start_with_the_lowest_objective_wins():
     each = [recover_features(gappy, target, kernel=kernel, starts=[name]) for name in names]
     best = recover_features(gappy, target, kernel=kernel, starts=names)
     winner = min(each, key=lambda found: found.objective)
-    assert best.start == winner.start
-    assert best.objective == winner.objective
+    assert best.start == winner.start and best.objective == winner.objective
     assert (best.X == winner.X).all()
 
 
@@ -123,8 +122,7 @@ def test_a_given_table_is_a_start():
     table = random_table(40, 5)
     gappy, target = with_gaps(table, 0.4), random_target(kernel, table)
     found = recover_features(gappy, target, kernel=kernel, starts=[table])
-    assert found.n_sweeps == 0
-    assert found.start == "given table 0"
+    assert found.n_sweeps == 0 and found.start == "given table 0"
     assert (found.X == table).all()
     # Only its missing cells are looked at.
     elsewhere = np.where(np.isnan(gappy), table, 9.0)
@@ -170,8 +168,7 @@ def test_nothing_missing():
     table = random_table(10, 3)
     found = recover_features(table, random_target(Linear(), table), kernel=Linear())
     assert found.status is Status.NOTHING_MISSING
-    assert found.X is not table
-    assert found.X.tobytes() == table.tobytes()
+    assert found.X is not table and found.X.tobytes() == table.tobytes()
     assert found.objective == pytest.approx(0.0, abs=1e-20)
     assert (found.n_sweeps, len(found.trace)) == (0, 0)
 
@@ -222,8 +219,7 @@ def test_the_callback_sees_every_sweep_and_stops_it_all():
         return len(count) > first
 
     cut = recover_features(gappy, target, callback=stop, **options)
-    assert cut.status is Status.INTERRUPTED
-    assert cut.start == "half"
+    assert cut.status is Status.INTERRUPTED and cut.start == "half"
     assert len(count) == first + 1
 
 
@@ -292,8 +288,7 @@ def test_the_spectral_start_takes_any_target(kernel, target):
     X = np.array([[0.2, np.nan], [0.2, np.nan], [np.nan, np.nan], [np.nan, np.nan]])
     problem = recovery_problem(X, target, kernel=kernel)
     table = STARTS["spectral"](problem)
-    assert np.isfinite(table).all()
-    assert ((table >= 0.0) & (table <= 1.0)).all()
+    assert np.isfinite(table).all() and ((table >= 0.0) & (table <= 1.0)).all()
 
 
 GAPPY = read_only(np.array([[0.1, np.nan], [0.2, 0.3], [0.5, 0.4]]))

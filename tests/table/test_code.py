@@ -60,8 +60,7 @@ def test_any_rows_come_back_in_their_dtype_with_only_their_gaps_written(name, ro
     encoded = code.encode(frame)
     filled = encoded.decode(somehow(encoded))
     before, after = frame[name], filled[name]
-    assert after.dtype == before.dtype
-    assert not after.isna().any()
+    assert after.dtype == before.dtype and not after.isna().any()
     seen = before.notna()
     pd.testing.assert_series_equal(after[seen], before[seen], check_exact=True)
     assert list(map(type, after[seen])) == list(map(type, before[seen]))
@@ -92,8 +91,7 @@ def test_columns_and_index_come_back_as_they_are():
     frame.columns.names = ["first", "second"]
     encoded = encode_table(frame)
     filled = encoded.decode(somehow(encoded))
-    assert filled.columns.equals(frame.columns)
-    assert filled.columns.names == ["first", "second"]
+    assert filled.columns.equals(frame.columns) and filled.columns.names == ["first", "second"]
     assert filled.index.equals(frame.index)
 
 
@@ -104,8 +102,7 @@ def test_what_a_column_of_constants_or_gaps_holds_is_no_part_of_the_matrix():
     assert [column.name for column in encoded.code.features] == ["n"]
     assert encoded.code.left_missing == ("e", "t")
     filled = encoded.decode(np.array([[0.0], [0.5], [1.0]]))
-    assert filled["n"].tolist() == [1.5, 2.25, 3.0]
-    assert filled["k"].tolist() == [7.1] * 3
+    assert filled["n"].tolist() == [1.5, 2.25, 3.0] and filled["k"].tolist() == [7.1] * 3
     pd.testing.assert_frame_equal(filled[["e", "t"]], frame[["e", "t"]])
     dates = encoded.decode(np.zeros((3, 1)), fill_empty=True)["t"]
     pd.testing.assert_series_equal(dates, frame["t"])
@@ -131,8 +128,7 @@ def test_an_empty_column_is_left_or_gets_the_constant_of_its_dtype(name):
     encoded = learn_code(frame).encode(frame)
     pd.testing.assert_frame_equal(encoded.decode(encoded.matrix), frame)
     filled = encoded.decode(encoded.matrix, fill_empty=True)["e"]
-    assert filled.tolist() == [constant] * 2
-    assert isinstance(filled.tolist()[0], type(constant))
+    assert filled.tolist() == [constant] * 2 and isinstance(filled.tolist()[0], type(constant))
     if name not in ("category of none", "null"):
         assert filled.dtype == series.dtype
 
@@ -236,8 +232,7 @@ def test_a_declared_range_scales_and_clips(dtype):
     assert encoded.matrix[0, 0] == (2 - low) / (high - low)
     for share, expected in ((-0.2, low), (1.2, high)):
         filled = encoded.decode(np.full((3, 1), share))
-        assert filled["a"].iloc[2] == expected
-        assert filled["k"].tolist() == [2.0] * 3
+        assert filled["a"].iloc[2] == expected and filled["k"].tolist() == [2.0] * 3
 
 
 NO_RANGES = [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)]
