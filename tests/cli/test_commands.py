@@ -311,12 +311,10 @@ def test_a_wrong_command_line_is_refused_in_one_line(refused, table, command, ar
 
 def test_apply_is_the_imputer_of_python(program, fitted):
     assert program("apply", "m.skops", "new.csv", "-o", "o.csv", "-q") == (0, "", "")
-    train, new = example_frame("t.csv"), example_frame("new.csv")
-    for frame in (train, new):
-        for name in ("age", "score"):
-            frame[name] = frame[name].astype("Int64")
+    whole = {"age": "Int64", "score": "Int64"}
+    train, new = (example_frame(name)[FEATURES].astype(whole) for name in ("t.csv", "new.csv"))
     # Rows without a label are fitted, too.
-    filled = KernelImputer().fit(train[FEATURES]).transform(new[FEATURES])
+    filled = KernelImputer().fit(train).transform(new)
     assert assert_written("o.csv", filled).columns.tolist() == ["id", *FEATURES]
 
 

@@ -27,12 +27,10 @@ def labels_of(X, n_classes=2):
     return np.digitize(noisy, np.quantile(noisy, np.arange(1, n_classes) / n_classes))
 
 
-def targets_of(X):
-    return X[:, 0] + np.sin(5.0 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
-
-
 def outcome_of(task, X, n_classes=2):
-    return labels_of(X, n_classes) if task == "classification" else targets_of(X)
+    if task == "classification":
+        return labels_of(X, n_classes)
+    return X[:, 0] + np.sin(5.0 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
 
 
 CASES = [
@@ -396,8 +394,7 @@ def test_what_has_no_weight_is_not_there():
 
 
 def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_that_weigh():
-    # So small a C that all coefficients are at it. Were the row at 0.5 counted, the middle would
-    # be another.
+    # All coefficients are at so small a C. Were the row at 0.5 counted, the middle would differ.
     K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0], [0.5]]), 1.0)
     dual = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 1, 1, 0])
     b = dual.solve(K)

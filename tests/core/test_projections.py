@@ -1,8 +1,4 @@
-"""Projections: what makes a map one, an independent conic solver, closed forms, endings; Adam.
-
-The result of a projection on a convex set lies in the set, is its own projection, and makes an
-obtuse angle with every feasible point, ``<M - P(M), Q - P(M)> <= 0``; no two points move apart.
-"""
+"""Projections: what makes a map one, an independent conic solver, closed forms, endings; Adam."""
 
 import math
 
@@ -57,11 +53,6 @@ def square(generator, n):
     return symmetrise(vector(generator, n * n).reshape(n, n))
 
 
-def psd(generator, n):
-    A = square(generator, n)
-    return A @ A.T / 10.0
-
-
 def box_around_zero(generator, n):
     """Return a box that holds 0, some of its sides of no width."""
     return -np.abs(vector(generator, n)), np.abs(vector(generator, n))
@@ -80,7 +71,11 @@ def balanced(v, lower, upper):
 
 
 def psd_cone(generator, n):
-    return project_psd, indefinite, lambda: square(generator, n), lambda: psd(generator, n)
+    def member():
+        A = square(generator, n)
+        return A @ A.T / 10.0
+
+    return project_psd, indefinite, lambda: square(generator, n), member
 
 
 def ball(generator, n):

@@ -86,11 +86,8 @@ def test_case_17_it_is_refused_where_asked(estimator):
 def test_case_17_a_rare_category_breaks_no_cross_validation():
     frame, y = with_towns()
     encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    pipeline = make_pipeline(
-        KernelImputer().set_output(transform="pandas"),
-        encode,
-        KernelImputationClassifier(machine="svm"),
-    )
+    imputer = KernelImputer().set_output(transform="pandas")
+    pipeline = make_pipeline(imputer, encode, KernelImputationClassifier(machine="svm"))
     for model in (KernelImputationClassifier(), pipeline):
         # Warnings that are errors elsewhere would be scores of NaN here.
         assert (cross_val_score(model, frame, y, cv=3, error_score="raise") > 0.4).all()
@@ -111,8 +108,9 @@ def test_case_20_columns_that_are_constant_up_to_rounding_change_nothing(dtype):
     pd.testing.assert_frame_equal(filled[[*"abcde"]], KernelImputer().fit_transform(plain, y))
     assert (np.abs(filled[names] - level) <= np.spacing(level)).all(axis=None)
     machine = KernelImputationClassifier()
-    expected = clone(machine).fit(plain[:150], y[:150]).predict(plain[150:])
-    got = machine.fit(noisy[:150], y[:150]).predict(noisy[150:])
+    expected, got = (
+        clone(machine).fit(one[:150], y[:150]).predict(one[150:]) for one in (plain, noisy)
+    )
     np.testing.assert_array_equal(got, expected)
 
 
@@ -302,14 +300,12 @@ def test_case_28_python_and_the_command_line_agree(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "told",
-    [{"feature_range": {"scan": (0, 10)}}, {"feature_range": (0, 12)}],
-    ids=["its range", "one for all"],
+    "feature_range", [{"scan": (0, 10)}, (0, 12)], ids=["its range", "one for all"]
 )
-def test_case_28_a_declared_range_says_that_they_are_a_quantity(told):
+def test_case_28_a_declared_range_says_that_they_are_a_quantity(feature_range):
     for dtype, is_whole in (("float64", False), ("Int64", True)):
         frame, y = scans(dtype, codes=(0, 10))
-        filled = KernelImputer(**told).fit_transform(frame, y)["scan"]
+        filled = KernelImputer(feature_range=feature_range).fit_transform(frame, y)["scan"]
         assert not set(filled) <= {0, 10} and (filled == filled.round()).all() == is_whole
 
 

@@ -1,8 +1,4 @@
-"""What `KernelImputer` promises about tables with gaps, in each of its settings.
-
-scikit-learn's own checks fit complete tables only. A check here is a function of an unfitted
-imputer that asserts.
-"""
+"""What `KernelImputer` promises about tables with gaps, in each of its settings."""
 
 from functools import cache
 

@@ -25,11 +25,7 @@ def noise(seed, n_samples=100, n_features=12, share=0.5):
 
 
 def accuracies(imputer, seed):
-    """Return the cross-validated accuracy of a machine on noise, imputed properly and not.
-
-    The first with the imputer fitted in each fold on its training rows; the second with all rows
-    imputed at once, their labels in hand, before the folds are made.
-    """
+    """Return the cross-validated accuracy of a machine on noise, imputed in folds and before."""
     X, y = noise(seed)
     folds = StratifiedKFold(2, shuffle=True, random_state=seed)
     pipeline = make_pipeline(clone(imputer), SVC())

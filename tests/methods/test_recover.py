@@ -25,13 +25,8 @@ from tests.methods.problems import (
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_every_kernel_gives_its_table_back_from_every_start(kernel, weights, start):
     table = random_table(60, 5)
-    found = recover_features(
-        with_gaps(table, 0.3),
-        random_target(kernel, table),
-        kernel=kernel,
-        weights=weights,
-        starts=[start],
-    )
+    options = {"kernel": kernel, "weights": weights, "starts": [start]}
+    found = recover_features(with_gaps(table, 0.3), random_target(kernel, table), **options)
     assert found.start == start
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
 
@@ -136,9 +131,8 @@ def test_pairs_without_weight_are_ignored():
     weights = np.ones((40, 40))
     weights[:5, 20:] = weights[20:, :5] = 0.0
     target[:5, 20:] = target[20:, :5] = 1e3
-    found = recover_features(
-        with_gaps(table, 0.3), target, kernel=kernel, weights=weights, starts=["half"]
-    )
+    options = {"kernel": kernel, "weights": weights, "starts": ["half"]}
+    found = recover_features(with_gaps(table, 0.3), target, **options)
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
 
 
@@ -157,10 +151,8 @@ def test_kernel_weights_lower_the_error_of_the_kernel():
 def test_kernel_weights_that_all_underflow():
     kernel = Gaussian(1e4)
     table = random_table(50, 4)
-    found = recover_features(
-        with_gaps(table, 0.3), random_target(kernel, table), kernel=kernel, weights="kernel"
-    )
-    assert np.isfinite(found.X).all()
+    gappy, target = with_gaps(table, 0.3), random_target(kernel, table)
+    found = recover_features(gappy, target, kernel=kernel, weights="kernel")
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
 
 
@@ -187,9 +179,8 @@ def test_whole_rows_and_columns_of_gaps_are_filled(kernel, gaps):
     found = recover_features(gappy, random_target(kernel, table), kernel=kernel)
     assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
     sums = kernel.sums(found.X, found.X)
-    assert found.objective == pytest.approx(
-        ((sums - random_target(kernel, table)) ** 2).sum(), abs=1e-9
-    )
+    expected = ((sums - random_target(kernel, table)) ** 2).sum()
+    assert found.objective == pytest.approx(expected, abs=1e-9)
     if np.isnan(gappy).sum() < 15:
         np.testing.assert_allclose(sums, kernel.sums(table, table), atol=1e-7)
 
@@ -205,9 +196,8 @@ def test_the_callback_sees_every_sweep_and_stops_it_all():
     whole = recover_features(gappy, target, callback=seen.append, **options)
     assert {record.note for record in seen} == {"start: half", "start: mean"}
     assert {record.stage for record in seen} == {"Stage II"}
-    assert [record for record in seen if record.note == f"start: {whole.start}"] == list(
-        whole.trace.records
-    )
+    of_best = [record for record in seen if record.note == f"start: {whole.start}"]
+    assert of_best == list(whole.trace.records)
     assert np.isfinite(whole.trace.column("features")[1:]).all()
     assert np.isnan(whole.trace.column("gap")).all()
     # The second start is cut off; the best so far is what the first one found.
@@ -250,8 +240,7 @@ def test_a_start_is_a_complete_table_with_the_observed_cells(name, kernel, categ
     problem, _ = small_problem(kernel, categorical=categorical)
     table = STARTS[name](problem)
     assert (table[problem.observed] == problem.X[problem.observed]).all()
-    for column, codes in enumerate(problem.codes):
-        values = table[:, column]
+    for values, codes in zip(table.T, problem.codes, strict=True):
         fits = np.isin(values, codes) if codes.size else (values >= 0.0) & (values <= 1.0)
         assert fits.all()
 

@@ -125,7 +125,7 @@ EMPTY = {
 def test_an_empty_column_is_left_or_gets_the_constant_of_its_dtype(name):
     series, constant = EMPTY[name]
     frame = pd.DataFrame({"e": series, "n": [0.0, 1.0]})
-    encoded = learn_code(frame).encode(frame)
+    encoded = encode_table(frame)
     pd.testing.assert_frame_equal(encoded.decode(encoded.matrix), frame)
     filled = encoded.decode(encoded.matrix, fill_empty=True)["e"]
     assert filled.tolist() == [constant] * 2 and isinstance(filled.tolist()[0], type(constant))
@@ -166,11 +166,9 @@ def test_codes_may_come_in_any_dtype_of_numbers():
 def test_rows_that_do_not_fit_are_refused_by_the_column(rows, message):
     table = {"n": [0.0, 1.0], "k": [7.0, 7.0], "t": ["x", "x"], "c": ["a", "b"]}
     code = learn_code(pd.DataFrame(table))
+    given = pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows})
     with pytest.raises(TableError, match=message):
-        code.encode(
-            pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows}),
-            handle_unknown="error",
-        )
+        code.encode(given, handle_unknown="error")
 
 
 def test_unknown_categories_are_gaps_of_the_matrix_alone():
@@ -295,14 +293,8 @@ def test_a_dictionarys_unused_values_are_not_unknown():
 
 def code_of(*sizes):
     """Return the code of columns with so many categories; of numbers where 0."""
-    return learn_code(
-        pd.DataFrame(
-            {
-                place: [f"c{row % size}" if size else row / 9 for row in range(10)]
-                for place, size in enumerate(sizes)
-            }
-        )
-    )
+    columns = ([f"c{k % size}" if size else k / 9 for k in range(10)] for size in sizes)
+    return learn_code(pd.DataFrame(dict(enumerate(columns))))
 
 
 def test_a_category_has_an_indicator_and_two_share_one():
@@ -313,9 +305,8 @@ def test_a_category_has_an_indicator_and_two_share_one():
     expected = [[0.5, 0, 0, 1, 1], [NAN, NAN, NAN, NAN, 0], [1, 1, 0, 0, NAN]]
     np.testing.assert_array_equal(code.to_indicators(matrix), expected)
     filled = np.array([[0.0, 1, 0, 0, 0], [0.25, 0.2, 0.4, 0.4, 1], [0, 0, 1, 0, 0.5]])
-    np.testing.assert_array_equal(
-        code.to_codes(filled, matrix), [[0.5, 2, 1], [0.25, 1, 0], [1, 0, 0]]
-    )
+    expected = [[0.5, 2, 1], [0.25, 1, 0], [1, 0, 0]]
+    np.testing.assert_array_equal(code.to_codes(filled, matrix), expected)
 
 
 def test_only_the_most_frequent_of_many_categories_have_an_indicator():
