@@ -171,7 +171,7 @@ def test_memory_does_not_grow_with_the_rows(paths, monkeypatch):
     assert max(allocated) - before < n_bytes / 10
 
 
-def test_labels_are_drawn_evenly_where_they_are_used(paths):
+def test_labels_are_drawn_evenly_where_they_are_used(paths, monkeypatch):
     table = numeric_table(2000)
     table["y"] = np.repeat(["a", "b", "c", None], [1900, 60, 20, 20])
     written(table, paths[0])
@@ -182,9 +182,8 @@ def test_labels_are_drawn_evenly_where_they_are_used(paths):
         sampled.append(sample["y"].value_counts(dropna=False).to_dict())
         return fit_table(sample, *arguments, **options)
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stream_module, "fit_table", recorded)
-        impute_parquet(*paths, "y", use_labels="posterior", max_fit_rows=198)
+    monkeypatch.setattr(stream_module, "fit_table", recorded)
+    impute_parquet(*paths, "y", use_labels="posterior", max_fit_rows=198)
     assert sampled == [{"a": 190, "b": 6, "c": 2}]
 
 

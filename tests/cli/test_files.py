@@ -87,8 +87,7 @@ NAMES = ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet", "t.feather", "t.xlsx", "
 def test_standard_input_and_output_carry_the_table_alone(program, folder, monkeypatch, name):
     (folder / "t.csv").write_text(CSV)
     write_as(folder / name, read_as_text(folder / "t.csv"))
-    standard = io.TextIOWrapper(io.BytesIO((folder / name).read_bytes()))
-    monkeypatch.setattr("sys.stdin", standard)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / name).read_bytes())))
     given = ("-t", "y", "--ignore", "id", "-o")
     code, out, err = program("impute", "-", *given, "-")
     assert (code, "filled" in err, "wrote" in err) == (0, True, False)
@@ -106,8 +105,7 @@ VALUES = [
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.jsonl"])
 def test_a_sheet_and_json_keep_values_and_types(program, folder, name):
-    lines = "".join(json.dumps(row) + "\n" for row in VALUES)
-    (folder / "start.jsonl").write_text(lines)
+    (folder / "start.jsonl").write_text("".join(json.dumps(row) + "\n" for row in VALUES))
     every = ("--ignore", "s", "-q")
     assert program("impute", "start.jsonl", "-o", name, *every) == (0, "", "")
     assert program("impute", name, "-o", "again.jsonl", *every) == (0, "", "")
@@ -240,16 +238,14 @@ def check_parquet(program, given, said):
 def test_parquet_keeps_types_metadata_and_columns_that_are_not_used(program, folder):
     FRAME.to_parquet("t.parquet")
     roles = ("-t", "y", "--ignore", "when,list")
-    check_parquet(
-        program, ("impute", "t.parquet", *roles), "not used, because it is the index: key"
-    )
+    said = "not used, because it is the index: key"
+    check_parquet(program, ("impute", "t.parquet", *roles), said)
     code, out, _ = program("fit", "t.parquet", *roles, "-o", "m")
-    assert code == 0 and "note: kept and not used, because it is the index: key" in out
+    assert code == 0 and f"note: kept and {said}" in out
     model = read_model(folder / "m.skops", trust=False)
     assert model.ignored == ("when", "list", "key")
-    assert [kind.kind for kind in model.kinds.values()] == ["number", "whole", "category"] + [
-        "category"
-    ]
+    kinds = [kind.kind for kind in model.kinds.values()]
+    assert kinds == ["number", "whole", "category", "category"]
     check_parquet(program, ("apply", "m", "t.parquet", "--force"), "the label column y is kept")
 
 

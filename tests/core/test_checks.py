@@ -28,8 +28,7 @@ from kernimpute.core.checks import (
 )
 
 NAN = np.nan
-BOTH = np.array([True, True])
-"""Two numeric columns."""
+BOTH = np.array([True, True])  # Two numeric columns.
 
 
 @pytest.mark.parametrize(
@@ -221,10 +220,7 @@ GAPS = [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA]
     ("y", "error", "match"),
     [
         ([0.0, NAN], ValueError, "complete, without NaN or None. Got gaps instead: leave out"),
-        *(
-            (np.array(["a", gap], dtype=object), ValueError, "complete, without NaN")
-            for gap in GAPS
-        ),
+        *((np.array(["a", gap], object), ValueError, "complete, without NaN") for gap in GAPS),
         (pd.array([1, None], dtype="Int64"), ValueError, "complete, without NaN or None"),
         ([0.0, np.inf], ValueError, "finite. Got an infinite value"),
         (np.array(["a", 1], dtype=object), TypeError, "of one kind. Got text and other labels"),
@@ -262,9 +258,8 @@ def test_what_is_free_is_that_of_the_machine_and_of_the_container(
     version, limit, used, expected, tmp_path, monkeypatch
 ):
     (tmp_path / "memory").mkdir()
-    names = CONTROL_GROUPS[2 - version]
     texts = (limit, used, "cache 70\ninactive_file 30\n")
-    for name, text in zip(names, texts, strict=True):
+    for name, text in zip(CONTROL_GROUPS[2 - version], texts, strict=True):
         (tmp_path / name).write_text(text)
     checks = "kernimpute.core.checks"
     monkeypatch.setattr(f"{checks}.Path", lambda root, name: tmp_path / name)
