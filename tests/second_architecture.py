@@ -1,8 +1,6 @@
 """Print the core type that makes OpenBLAS compute by another processor's code than it does here.
 
-`make test` runs the numerical tests under it too, by the environment variable OPENBLAS_CORETYPE.
-Where there is none (another library than OpenBLAS, a processor too old), nothing is printed, and
-the standard error stream says that these tests are skipped.
+`make test` runs the numerical tests under it too; where there is none, standard error says so.
 """
 
 import os

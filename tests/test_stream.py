@@ -34,9 +34,6 @@ def assert_filled_as(expected, got, source, markers=()):
         assert frame.loc[kept, name].equals(before.loc[kept, name])
 
 
-# ------------------------------------------------------------------------- as in memory
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -135,9 +132,6 @@ def test_types_come_back_and_what_is_ignored_passes(paths):
     assert group.column(0).compression == "ZSTD"
 
 
-# ------------------------------------------------------------------------- from a sample
-
-
 def test_a_larger_table_is_what_the_imputer_of_the_sample_makes_of_it(paths):
     source = written(mixed_table(600), paths[0])
     told = []
@@ -177,7 +171,7 @@ def test_memory_does_not_grow_with_the_rows(paths, monkeypatch):
     assert max(allocated) - before < n_bytes / 10
 
 
-def test_labels_are_drawn_evenly_where_they_are_used(paths):
+def test_labels_are_drawn_evenly_where_they_are_used(paths, monkeypatch):
     table = numeric_table(2000)
     table["y"] = np.repeat(["a", "b", "c", None], [1900, 60, 20, 20])
     written(table, paths[0])
@@ -188,9 +182,8 @@ def test_labels_are_drawn_evenly_where_they_are_used(paths):
         sampled.append(sample["y"].value_counts(dropna=False).to_dict())
         return fit_table(sample, *arguments, **options)
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stream_module, "fit_table", recorded)
-        impute_parquet(*paths, "y", use_labels="posterior", max_fit_rows=198)
+    monkeypatch.setattr(stream_module, "fit_table", recorded)
+    impute_parquet(*paths, "y", use_labels="posterior", max_fit_rows=198)
     assert sampled == [{"a": 190, "b": 6, "c": 2}]
 
 
@@ -256,9 +249,6 @@ def test_a_fitted_imputer_fills_a_file(paths):
         transform_parquet(imputer, *paths, force=True)
 
 
-# ------------------------------------------------------------------------- whole, or not at all
-
-
 @pytest.mark.parametrize("is_folder", [False, True])
 @pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
 def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
@@ -279,9 +269,6 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
     impute_parquet(*paths, force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
     assert "d" in read(tmp_path / "out").column_names
-
-
-# ------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,7 @@ def program(folder, capsys):
     def command(*arguments):
         code = run([*map(str, arguments)])
         out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "\x1b" not in out + err
+        assert "Traceback" not in err and "\x1b" not in out + err
         return code, out, err
 
     return command
@@ -40,8 +39,7 @@ def refused(program, folder):
         before = contents(folder)
         got, out, err = program(*arguments)
         assert (got, out) == (code, ""), err
-        assert len(err.splitlines()) == 1
-        assert err.startswith("kernimpute: ")
+        assert len(err.splitlines()) == 1 and err.startswith("kernimpute: ")
         assert contents(folder) == before
         return err
 

@@ -87,8 +87,7 @@ NAMES = ["t.csv", "t.csv.gz", "t.csv.zst", "t.parquet", "t.feather", "t.xlsx", "
 def test_standard_input_and_output_carry_the_table_alone(program, folder, monkeypatch, name):
     (folder / "t.csv").write_text(CSV)
     write_as(folder / name, read_as_text(folder / "t.csv"))
-    standard = io.TextIOWrapper(io.BytesIO((folder / name).read_bytes()))
-    monkeypatch.setattr("sys.stdin", standard)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((folder / name).read_bytes())))
     given = ("-t", "y", "--ignore", "id", "-o")
     code, out, err = program("impute", "-", *given, "-")
     assert (code, "filled" in err, "wrote" in err) == (0, True, False)
@@ -106,8 +105,7 @@ VALUES = [
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.jsonl"])
 def test_a_sheet_and_json_keep_values_and_types(program, folder, name):
-    lines = "".join(json.dumps(row) + "\n" for row in VALUES)
-    (folder / "start.jsonl").write_text(lines)
+    (folder / "start.jsonl").write_text("".join(json.dumps(row) + "\n" for row in VALUES))
     every = ("--ignore", "s", "-q")
     assert program("impute", "start.jsonl", "-o", name, *every) == (0, "", "")
     assert program("impute", name, "-o", "again.jsonl", *every) == (0, "", "")
@@ -156,10 +154,8 @@ def test_apply_reads_as_the_model_was_read(program, folder):
     (folder / "new.csv").write_text("x;glucose;country;other\n2,5;0;NA;0\n;2;;1\n")
     assert program("apply", "m", "new.csv", "-o", "o.csv", "-q") == (0, "", "")
     first, second = cells_of((folder / "o.csv").read_text(), ";")[1:]
-    assert first[0] == "2,5"
-    assert first[1] in "12"
-    assert first[2:] == ["NA", "0"]
-    assert second[0][1:2] == ","
+    assert first[0] == "2,5" and first[1] in "12"
+    assert first[2:] == ["NA", "0"] and second[0][1:2] == ","
     assert second[2] in ("NA", "DE")
     # A point is no decimal comma, unless the option says so.
     (folder / "points.csv").write_text("x,glucose,country,other\n2.5,1,NA,\n")
@@ -175,8 +171,7 @@ def test_few_whole_numbers_may_be_codes(program, folder, name):
     write = pd.DataFrame(cells).astype({"code": "Int64"})
     write.to_csv("t.csv", index=False) if name == "t.csv" else write.to_parquet("t.parquet")
     code, out, err = program("impute", name, "-o", f"o.{name[2:]}", "--categorical", "auto")
-    assert (code, err) == (0, "")
-    assert "note: codes, by --categorical auto: code" in out
+    assert (code, err) == (0, "") and "note: codes, by --categorical auto: code" in out
     assert set(read_as_text(folder / f"o.{name[2:]}")["code"].astype(int)) == {3, 6, 7}
 
 
@@ -187,8 +182,7 @@ def test_bytes_around_the_gaps_stay(program, folder):
     assert program(*given, "-q") == (0, "", "")
     written = (folder / "o.csv").read_bytes().decode()
     before, after = text.split("?"), written.split("y,\r\n")
-    assert written.startswith(before[0])
-    assert written.endswith(before[1])
+    assert written.startswith(before[0]) and written.endswith(before[1])
     assert len(after[0].rpartition("\n")[2].rstrip(",").partition(".")[2]) == 2
     # A category is filled as its cells are written, blanks included.
     (folder / "t.csv").write_text("a,b\n x ,0\n,1\n x ,0\n x ,1\n y,0\n")
@@ -244,17 +238,14 @@ def check_parquet(program, given, said):
 def test_parquet_keeps_types_metadata_and_columns_that_are_not_used(program, folder):
     FRAME.to_parquet("t.parquet")
     roles = ("-t", "y", "--ignore", "when,list")
-    check_parquet(
-        program, ("impute", "t.parquet", *roles), "not used, because it is the index: key"
-    )
+    said = "not used, because it is the index: key"
+    check_parquet(program, ("impute", "t.parquet", *roles), said)
     code, out, _ = program("fit", "t.parquet", *roles, "-o", "m")
-    assert code == 0
-    assert "note: kept and not used, because it is the index: key" in out
+    assert code == 0 and f"note: kept and {said}" in out
     model = read_model(folder / "m.skops", trust=False)
     assert model.ignored == ("when", "list", "key")
-    assert [kind.kind for kind in model.kinds.values()] == ["number", "whole", "category"] + [
-        "category"
-    ]
+    kinds = [kind.kind for kind in model.kinds.values()]
+    assert kinds == ["number", "whole", "category", "category"]
     check_parquet(program, ("apply", "m", "t.parquet", "--force"), "the label column y is kept")
 
 
@@ -278,8 +269,7 @@ def test_missing_values_of_parquet_are_text_and_numbers(program, folder):
     assert (code, err) == (0, "warning: no cell holds the missing value 'zzz'\n")
     filled = pd.read_parquet("o.parquet")
     assert filled["a"].dtype == frame["a"].dtype
-    assert filled["a"][1] in (1, 2, 3)
-    assert filled["b"][1] in ("x", "y")
+    assert filled["a"][1] in (1, 2, 3) and filled["b"][1] in ("x", "y")
 
 
 def test_a_parquet_column_of_gaps_gets_a_type(program, fitted):

@@ -156,15 +156,12 @@ def test_closed_streams_do_not_change_the_exit_code(table):
 
 def test_help_and_version(capsys):
     for arguments, said in ((["--help"], "Exit codes"), (["fit", "--help"], "--missing-values")):
-        assert run(arguments) == 0
-        assert said in capsys.readouterr().out
-    assert run(["--version"]) == 0
-    assert re.match(r"kernimpute \S+", capsys.readouterr().out)
+        assert run(arguments) == 0 and said in capsys.readouterr().out
+    assert run(["--version"]) == 0 and re.match(r"kernimpute \S+", capsys.readouterr().out)
     with pytest.raises(SystemExit, match="0"):
         run(["--show-completion", "bash"])
     assert "_KERNIMPUTE_COMPLETE=complete_bash" in capsys.readouterr().out
-    assert run([]) == 2
-    assert "impute" in capsys.readouterr().out
+    assert run([]) == 2 and "impute" in capsys.readouterr().out
 
 
 def test_what_is_to_be_done_before_leaving_is_done_first(tmp_path, monkeypatch):

@@ -58,8 +58,7 @@ def test_a_machine_that_cannot_be_solved_is_a_refusal(refused, folder):
     (folder / "t.csv").write_text("\n".join(["x,z,y", ",0.5,a", *cells]) + "\n")
     given = ("--guidance", "direct", "--kernel", "linear", "--C", "1e20")
     said = refused("impute", "t.csv", "-t", "y", "-o", "o.csv", *given)
-    assert "61 rows could not be solved: its optimality" in said
-    assert "Lower C" in said
+    assert "61 rows could not be solved: its optimality" in said and "Lower C" in said
 
 
 def test_a_fault_can_show_where(program, table, monkeypatch, capsys):

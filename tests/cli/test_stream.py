@@ -95,10 +95,7 @@ def test_a_model_fills_by_blocks(program, table, monkeypatch, new):
         (("t.parquet", "-o", "t.parquet", "--force"), "must lie outside of the source"),
         (("t.parquet", "-o", "t.csv.parquet"), "or --force to replace it"),
         (("in", "-o", "o.csv"), "a folder gives a folder of Parquet files"),
-        (
-            ("in", "-o", "o", "--guidance", "direct"),
-            "without --guidance, --report, --mask,",
-        ),
+        (("in", "-o", "o", "--guidance", "direct"), "without --guidance, --report, --mask,"),
         (("in", "-o", "o", "--report", "r.html"), "without --guidance, --report, --mask,"),
         (("t.parquet", "-o", "o.parquet", "--jobs", "2"), "--jobs is for subsets and workers"),
     ],

@@ -165,8 +165,7 @@ def test_an_unreadable_cell_among_numbers_is_refused_with_line_column_and_text(t
         read("pulse,x\n" + cells)
     message = str(refusal.value)
     assert message.startswith(f"t.csv, line 100, column 'pulse': {text!r} ")
-    assert f"--missing-values '{text}'" in message
-    assert "\n" not in message
+    assert f"--missing-values '{text}'" in message and "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -198,8 +197,7 @@ def test_a_column_of_numbers_that_cannot_be_read_is_refused(text, message):
 )
 def test_what_looks_like_a_mistake_gets_a_caution(cells, caution):
     values, _, _, cautions = column(cells)
-    assert values.tolist() == cells
-    assert cautions == (caution,)
+    assert values.tolist() == cells and cautions == (caution,)
 
 
 @pytest.mark.parametrize(

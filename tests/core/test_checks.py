@@ -28,11 +28,7 @@ from kernimpute.core.checks import (
 )
 
 NAN = np.nan
-BOTH = np.array([True, True])
-"""Two numeric columns."""
-
-
-# ------------------------------------------------------------------------------ parameters
+BOTH = np.array([True, True])  # Two numeric columns.
 
 
 @pytest.mark.parametrize(
@@ -42,8 +38,7 @@ BOTH = np.array([True, True])
 )
 def test_numbers_of_any_kind_become_those_of_python(check, low, kind, value):
     found = check("f", "x", value, low)
-    assert type(found) is kind
-    assert found == value
+    assert type(found) is kind and found == value
 
 
 @pytest.mark.parametrize(
@@ -83,9 +78,6 @@ def test_other_choices_are_refused_with_the_list(value):
     assert check_choice("f", "task", "b", ("a", "b")) == "b"
     with pytest.raises(ValueError, match=r"'task' parameter of f must be one of 'a', 'b'\. Got "):
         check_choice("f", "task", value, ("b", "a"))
-
-
-# ------------------------------------------------------------------------------------ rows
 
 
 def test_a_matrix_of_floats_is_taken_as_it_is():
@@ -159,9 +151,6 @@ def test_columns_without_anything_observed_are_accepted_if_numeric():
         check_incomplete(X, "f", np.array([False, True]))
 
 
-# ------------------------------------------------------------------------------- the range
-
-
 def test_the_range_is_that_of_the_observed_cells():
     X = np.array([[1.0, NAN, NAN, 4.0], [3.0, -2.0, NAN, 4.0], [NAN, 0.0, NAN, NAN]])
     scale = observed_range(X)
@@ -207,9 +196,6 @@ def test_the_round_trip_is_exact_to_rounding_and_stays_inside(X, shares):
             assert low <= scale.from_unit(filled)[column] <= high
 
 
-# ---------------------------------------------------------------------------------- labels
-
-
 @pytest.mark.parametrize(
     ("y", "kind"),
     [
@@ -224,8 +210,7 @@ def test_the_round_trip_is_exact_to_rounding_and_stays_inside(X, shares):
 )
 def test_labels_of_one_kind_get_its_type(y, kind):
     found = plain_labels(y, "fit")
-    assert found.dtype.kind == kind
-    assert found.shape == np.asarray(y).shape
+    assert found.dtype.kind == kind and found.shape == np.asarray(y).shape
 
 
 GAPS = [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA]
@@ -235,10 +220,7 @@ GAPS = [None, NAN, np.datetime64("NaT"), pd.NaT, pd.NA]
     ("y", "error", "match"),
     [
         ([0.0, NAN], ValueError, "complete, without NaN or None. Got gaps instead: leave out"),
-        *(
-            (np.array(["a", gap], dtype=object), ValueError, "complete, without NaN")
-            for gap in GAPS
-        ),
+        *((np.array(["a", gap], object), ValueError, "complete, without NaN") for gap in GAPS),
         (pd.array([1, None], dtype="Int64"), ValueError, "complete, without NaN or None"),
         ([0.0, np.inf], ValueError, "finite. Got an infinite value"),
         (np.array(["a", 1], dtype=object), TypeError, "of one kind. Got text and other labels"),
@@ -267,9 +249,6 @@ def test_the_task_is_told_by_the_labels(labels, task):
     assert infer_task(np.array(labels)) == task
 
 
-# ---------------------------------------------------------------------------------- memory
-
-
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize(
     ("limit", "used", "expected"),
@@ -279,9 +258,8 @@ def test_what_is_free_is_that_of_the_machine_and_of_the_container(
     version, limit, used, expected, tmp_path, monkeypatch
 ):
     (tmp_path / "memory").mkdir()
-    names = CONTROL_GROUPS[2 - version]
     texts = (limit, used, "cache 70\ninactive_file 30\n")
-    for name, text in zip(names, texts, strict=True):
+    for name, text in zip(CONTROL_GROUPS[2 - version], texts, strict=True):
         (tmp_path / name).write_text(text)
     checks = "kernimpute.core.checks"
     monkeypatch.setattr(f"{checks}.Path", lambda root, name: tmp_path / name)

@@ -27,12 +27,10 @@ def labels_of(X, n_classes=2):
     return np.digitize(noisy, np.quantile(noisy, np.arange(1, n_classes) / n_classes))
 
 
-def targets_of(X):
-    return X[:, 0] + np.sin(5.0 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
-
-
 def outcome_of(task, X, n_classes=2):
-    return labels_of(X, n_classes) if task == "classification" else targets_of(X)
+    if task == "classification":
+        return labels_of(X, n_classes)
+    return X[:, 0] + np.sin(5.0 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(len(X))
 
 
 CASES = [
@@ -92,8 +90,7 @@ def assert_optimal_to_rounding(dual, K, b):
     assert_feasible(dual, b)
     rounding = 1e-14 * np.abs(K).max() * np.abs(b).sum()
     assert violation_of(dual, K, b) <= max(1e-8 * np.ptp(dual.targets), rounding)
-    assert np.isfinite(dual.intercept(K, b)).all()
-    assert np.isfinite(dual.value(K, b))
+    assert np.isfinite(dual.intercept(K, b)).all() and np.isfinite(dual.value(K, b))
 
 
 def assert_same_machine(dual, K, b, expected, atol=1e-8):
@@ -101,9 +98,6 @@ def assert_same_machine(dual, K, b, expected, atol=1e-8):
     assert dual.value(K, b) == pytest.approx(dual.value(K, expected), rel=1e-8)
     decisions = [K @ each + dual.intercept(K, each) for each in (b, expected)]
     np.testing.assert_allclose(decisions[0], decisions[1], atol=atol)
-
-
-# ------------------------------------------------------------------------------- solutions
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
@@ -190,9 +184,6 @@ def test_threads_solve_the_same_machines_and_leave_the_filters_of_warnings_alone
         np.testing.assert_array_equal(b, alone)
 
 
-# ------------------------------------------------------------------------- the active set
-
-
 def parts(dual):
     """Return the one problem of a dual as `solve_dual` takes it, after K."""
     return dual.targets[:, 0], dual.lower[:, 0], dual.upper[:, 0], dual.epsilon
@@ -245,9 +236,6 @@ def test_an_indefinite_matrix_ends_and_does_not_get_worse(seed):
             assert found.value >= 0.0
             if found.converged:
                 assert_optimal_to_rounding(dual, K, found.point[:, None])
-
-
-# ------------------------------------------------------------------------------- extremes
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -326,9 +314,6 @@ def test_targets_and_tubes_of_any_size(scale, C):
         assert_optimal_to_rounding(dual, K, dual.solve(K))
 
 
-# --------------------------------------------------------------------------------- starts
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("task", TASKS)
 def test_every_start_leads_to_the_same_machine(task, weighted):
@@ -360,9 +345,6 @@ def test_a_start_of_libsvm_that_is_lost_costs_time_and_not_the_machine(monkeypat
     monkeypatch.setattr("kernimpute.core.dual.ROUNDS_PER_ROW", 0)
     with pytest.raises(UnsolvedMachineError, match="70 rows could not be solved: its optimality"):
         dual.solve(K)
-
-
-# ------------------------------------------------------------------------ weights of rows
 
 
 def weights_of(n):
@@ -403,8 +385,7 @@ def test_a_weight_is_as_many_copies(task, C, epsilon, matrix):
 def test_what_has_no_weight_is_not_there():
     y, weights = np.array(["a", "b", "c", "a", "b"]), [1.0, 2.0, 0.0, 1.0, 1.0]
     dual = make_dual(y, 5, sample_weight=weights)
-    assert dual.classes.tolist() == ["a", "b"]
-    assert dual.targets.shape[1] == 1
+    assert dual.classes.tolist() == ["a", "b"] and dual.targets.shape[1] == 1
     # A single target is the intercept.
     dual = make_dual([1.0, 5.0, 2.0], 3, task="regression", sample_weight=[0.0, 3.0, 0.0])
     b = dual.solve(np.eye(3))
@@ -412,12 +393,8 @@ def test_what_has_no_weight_is_not_there():
     np.testing.assert_allclose(dual.intercept(np.eye(3), b), 5.0)
 
 
-# ------------------------------------------------------------------- intercepts and values
-
-
 def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_that_weigh():
-    # So small a C that all coefficients are at it. Were the row at 0.5 counted, the middle would
-    # be another.
+    # All coefficients are at so small a C. Were the row at 0.5 counted, the middle would differ.
     K = gaussian(np.array([[0.0], [0.1], [0.9], [1.0], [0.5]]), 1.0)
     dual = make_dual([0, 0, 1, 1, 1], 5, C=0.1, sample_weight=[1, 1, 1, 1, 0])
     b = dual.solve(K)
@@ -427,9 +404,6 @@ def test_the_intercept_without_free_support_vectors_is_the_middle_of_the_rows_th
     low, high = residual[:2].max(), residual[2:].min()
     np.testing.assert_allclose(dual.intercept(K, b), 0.5 * (low + high), atol=1e-14)
     assert gap_of(dual, K, b) == pytest.approx(0.0, abs=1e-14)
-
-
-# -------------------------------------------------------------------------------- refusals
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,6 @@ def looped_sums(kernel, X, Z):
     return sums
 
 
-# ---------------------------------------------------------------------------------- the sums
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_sums_are_those_of_a_double_loop(any_kernel, missing):
     X, Z = (table_for(any_kernel, n, seed=n, missing=missing) for n in (9, 5))
@@ -98,8 +95,7 @@ def test_distances_of_equal_rows_are_not_negative_by_rounding(kernel):
     half = np.random.default_rng(0).random((20, 33))
     X = read_only(np.repeat(half, 3, axis=0) * (1.0 + 1e-15))
     for sums in (kernel.sums(X, X), kernel.observed_sums(X, X < 0.8), *kernel.bounds(X, X < 0.8)):
-        assert sums.min() == 0.0
-        assert kernel.link(sums).max() == 1.0
+        assert sums.min() == 0.0 and kernel.link(sums).max() == 1.0
 
 
 SAME_IN_SKLEARN = {
@@ -129,9 +125,6 @@ def test_kernels_of_numeric_rows_are_those_of_scikit_learn(kernel):
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-13, atol=1e-13)
 
 
-# -------------------------------------------------------------------------------- the bounds
-
-
 def extreme_sums(kernel, x, z, codes, *, alone):
     """Return the least and the largest sum of feature terms over the completions of two rows."""
     ends = np.zeros(2)
@@ -153,9 +146,6 @@ def test_bounds_are_the_extremes_over_the_completions_of_every_pair(any_kernel, 
     for i, j in np.ndindex(7, 7):
         attained = extreme_sums(any_kernel, X[i], X[j], codes, alone=i == j)
         np.testing.assert_allclose(bounds[:, i, j], attained, atol=1e-12)
-
-
-# ----------------------------------------------------------------------------- the gradients
 
 
 def rows_without_kinks(kernel, *sizes):
@@ -215,9 +205,6 @@ def test_sums_gradient_is_the_slope_and_half_of_it_where_both_arguments_move(any
     np.testing.assert_allclose(found, 0.5 * expected, atol=1e-7)
 
 
-# --------------------------------------------------------------------------------- the links
-
-
 @pytest.mark.parametrize(
     ("kernel", "K", "sums"),
     [
@@ -252,9 +239,6 @@ def test_chi2_terms_are_finite_for_the_smallest_numbers():
     assert ((slopes >= 0.0) & (slopes <= 2.0)).all()
 
 
-# --------------------------------------------------------------------------- semidefiniteness
-
-
 @pytest.mark.parametrize("kernel", [k for k in BATTERY if k.is_positive_semidefinite], ids=repr)
 def test_matrices_of_complete_rows_are_positive_semidefinite(kernel):
     for seed in range(3):
@@ -267,9 +251,6 @@ def test_the_sigmoid_kernel_is_not_positive_semidefinite():
     X = np.array([[0.9], [1.0]])
     assert np.linalg.eigvalsh(Sigmoid(2.0, 1.0)(X, X)).min() < -1e-5
     assert not Sigmoid.is_positive_semidefinite
-
-
-# ------------------------------------------------------------------ construction and refusals
 
 
 @pytest.mark.parametrize(

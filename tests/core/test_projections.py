@@ -1,8 +1,4 @@
-"""Projections: what makes a map one, an independent conic solver, closed forms, endings; Adam.
-
-The result of a projection on a convex set lies in the set, is its own projection, and makes an
-obtuse angle with every feasible point, ``<M - P(M), Q - P(M)> <= 0``; no two points move apart.
-"""
+"""Projections: what makes a map one, an independent conic solver, closed forms, endings; Adam."""
 
 import math
 
@@ -48,9 +44,6 @@ def indefinite(M):
     return max(0.0, -float(np.linalg.eigvalsh(M).min()))
 
 
-# ------------------------------------------------------- what makes a map the projection
-
-
 def vector(generator, n):
     """Return numbers of either sign, some of them 0."""
     return 5.0 * generator.standard_normal(n) * (generator.random(n) < 0.8)
@@ -58,11 +51,6 @@ def vector(generator, n):
 
 def square(generator, n):
     return symmetrise(vector(generator, n * n).reshape(n, n))
-
-
-def psd(generator, n):
-    A = square(generator, n)
-    return A @ A.T / 10.0
 
 
 def box_around_zero(generator, n):
@@ -83,7 +71,11 @@ def balanced(v, lower, upper):
 
 
 def psd_cone(generator, n):
-    return project_psd, indefinite, lambda: square(generator, n), lambda: psd(generator, n)
+    def member():
+        A = square(generator, n)
+        return A @ A.T / 10.0
+
+    return project_psd, indefinite, lambda: square(generator, n), member
 
 
 def ball(generator, n):
@@ -127,8 +119,7 @@ def test_what_makes_a_map_the_projection(convex, seed):
     slack = 1e-12 * size(M, P, Q)
     assert violation(P) <= slack
     np.testing.assert_array_equal(P, P.T)
-    assert np.abs(project(P) - P).max() <= slack
-    assert np.abs(project(Q) - Q).max() <= slack
+    assert np.abs(project(P) - P).max() <= slack and np.abs(project(Q) - Q).max() <= slack
     assert np.vdot(M - P, Q - P) <= 1e-12 * size(M, P, Q) ** 2
     moved = np.linalg.norm(P - project(L))
     assert moved <= np.linalg.norm(M - L) + 1e-12 * size(M, L)
@@ -148,9 +139,6 @@ def test_with_a_threshold_the_projection_is_the_proximal_operator(seed, threshol
     Q = balanced(vector(generator, n), lower, upper)
     dearer = threshold * (np.abs(Q).sum() - np.abs(P).sum())
     assert (v - P) @ (Q - P) <= dearer + 1e-12 * size(v, P, Q) ** 2
-
-
-# ------------------------------------------------------------ an independent conic solver
 
 
 def solved(objective, constraints):
@@ -182,18 +170,12 @@ def test_a_box_in_the_cone_against_a_conic_solver(n, kernel):
     assert np.sum((found.point - M) ** 2) == pytest.approx(value, rel=1e-6, abs=1e-7)
 
 
-# ---------------------------------------------------------------------------- the spectrum
-
-
 def test_the_symmetric_part_is_symmetric_to_the_last_bit_and_is_what_is_projected():
     M = np.random.default_rng(2).standard_normal((6, 6))
     np.testing.assert_array_equal(symmetrise(M), symmetrise(M).T)
     own = symmetric(6)
     assert symmetrise(own) is own
     np.testing.assert_array_equal(project_psd(M), project_psd(symmetrise(M)))
-
-
-# ---------------------------------------------------------------------- box and hyperplane
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3])
@@ -205,9 +187,6 @@ def test_the_hyperplane_is_met_to_rounding_of_the_box_however_far_the_point(size
     found = project_box_hyperplane(v, lower, upper, threshold)
     assert abs(found.sum()) <= 1e-13
     assert outside(found, lower, upper) == 0.0
-
-
-# --------------------------------------------------------------------- how iterations end
 
 
 def test_a_multiplier_saves_iterations_here_and_nearby():
@@ -242,14 +221,12 @@ def test_rows_that_the_box_makes_equal_are_projected_as_one():
     M = symmetric(n, 11, 2.0)
     found = project_box_psd(M, lower, upper, tol=1e-11)
     P = found.point
-    assert found.status is Status.CONVERGED
-    assert found.n_iter < 500
+    assert found.status is Status.CONVERGED and found.n_iter < 500
     np.testing.assert_array_equal(P, P.T)
     for group in (0, 1):
         members = P[groups == group]
         np.testing.assert_array_equal(members, np.broadcast_to(members[0], members.shape))
-    assert found.violation <= 1e-10
-    assert indefinite(P) <= 1e-12
+    assert found.violation <= 1e-10 and indefinite(P) <= 1e-12
     assert P[0, 1] >= 0.3 - 1e-10
     # A conic solver is up to that only if told which rows are equal.
     membership = (groups[:, None] == np.arange(5)).astype(float)
@@ -295,13 +272,8 @@ def equal_rows_bounded_apart():
 def test_a_box_that_misses_the_cone_is_found_out(lower, upper):
     for seed in range(3):
         found = project_box_psd(symmetric(len(lower), seed), lower, upper)
-        assert found.status is Status.INFEASIBLE
-        assert not found.status.success
-        assert found.violation > 0.01
-        assert found.n_iter <= 100
-
-
-# -------------------------------------------------------------------------------- Adam
+        assert found.status is Status.INFEASIBLE and not found.status.success
+        assert found.violation > 0.01 and found.n_iter <= 100
 
 
 def test_adams_steps_are_those_of_the_algorithm_as_printed():

@@ -33,10 +33,7 @@ def checked(X, y, kernel="gaussian", **options):
 
 
 def centred_columns(n):
-    """Return numbers whose columns have different spreads but one mean.
-
-    There scikit-learn's variance of all cells is the mean variance of the columns.
-    """
+    """Return numbers whose columns have different spreads but one mean."""
     X = np.random.default_rng(0).random((n, 4)) * [0.1, 0.3, 0.6, 1.0]
     return X - X.mean(axis=0) + 0.5
 

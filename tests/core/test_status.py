@@ -40,8 +40,7 @@ def test_every_status_is_a_message_of_its_own_for_the_user():
     assert len({status.value for status in Status}) == len(Status.__members__)
     succeeded = {Status.CONVERGED, Status.NOTHING_MISSING, Status.NOT_PSD, Status.RAISED}
     for status in Status:
-        assert status.value[0].isupper()
-        assert status.value.endswith(".")
+        assert status.value[0].isupper() and status.value.endswith(".")
         assert status.success == (status in succeeded)
         if status in (Status.MAX_ITER, Status.STALLED, Status.DIVERGED):
             assert "Causes: (a) " in status.value

@@ -86,16 +86,14 @@ def same_bits(a, b):
 def assert_filled(before, after):
     """Assert that a float array came back without gaps, its observed cells to the last bit."""
     before, after = np.asarray(before), np.asarray(after)
-    assert after.shape == before.shape
-    assert np.isfinite(after).all()
+    assert after.shape == before.shape and np.isfinite(after).all()
     observed = ~np.isnan(before)
     assert same_bits(after[observed], before[observed])
 
 
 def assert_table_filled(before, after):
     """Assert that a frame came back with its dtypes, its index and its observed cells, no gaps."""
-    assert after.index.equals(before.index)
-    assert after.columns.equals(before.columns)
+    assert after.index.equals(before.index) and after.columns.equals(before.columns)
     assert after.dtypes.to_dict() == before.dtypes.to_dict()
     assert not after.isna().any(axis=None)
     for place in range(before.shape[1]):

@@ -49,8 +49,7 @@ def test_other_tables_come_back_with_their_schema_and_the_fills_of_pandas(table,
         (imputer.fit_transform(given, y), expected.fit_transform(frame, y)),
         (imputer.transform(given), expected.transform(frame)),
     ):
-        assert type(filled) is type(given)
-        assert filled.schema == given.schema
+        assert type(filled) is type(given) and filled.schema == given.schema
         as_polars = pl.DataFrame(filled)
         for name in frame.columns:
             assert as_polars[name].to_list() == like[name].tolist()
@@ -67,8 +66,7 @@ def test_machines_predict_alike_from_pandas_and_polars(table, machine):
 
 def test_numbers_are_categories_where_named():
     X, y = uniform_rows()
-    X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, np.ceil(X[:, 1] * 3))
-    X[:, 3] = np.where(np.isnan(X[:, 3]), np.nan, np.ceil(X[:, 3] * 4))
+    X[:, [1, 3]] = np.ceil(X[:, [1, 3]] * [3, 4])
     frame = pd.DataFrame(X, columns=[*"abcde"])
     filled = [
         KernelImputer(categorical_features=form).fit_transform(data, y)
@@ -89,16 +87,14 @@ def test_fills_stay_in_the_declared_range_and_follow_it():
     X, y = uniform_rows()
     X = 10.0 * X
     frame = pd.DataFrame(X, columns=[*"abcde"])
-    limits = np.column_stack([np.full(5, -20.0), np.full(5, 40.0)])
-    forms = [(-20.0, 40.0), {name: (-20.0, 40.0) for name in "abcde"}, limits]
+    forms = [(-20.0, 40.0), dict.fromkeys("abcde", (-20.0, 40.0)), np.array([(-20.0, 40.0)] * 5)]
     filled = [
         np.asarray(KernelImputer(**GUIDED, feature_range=form, eta=1.0).fit_transform(frame, y))
         for form in forms
     ]
     for one in filled:
         np.testing.assert_array_equal(one, filled[0])
-        assert (one >= -20.0).all()
-        assert (one <= 40.0).all()
+        assert (one >= -20.0).all() and (one <= 40.0).all()
 
 
 WRONG_RANGES = [(3.0, 1.0), {"a": (1.0, 1.0)}, np.zeros((2, 2)), (0.2, 0.8)]
@@ -198,8 +194,7 @@ def test_a_number_far_outside_is_taken_to_be_far_with_a_warning(kernel):
                 assert np.isfinite(getattr(fitted, way)(row)).all()
     with pytest.warns(UserWarning, match="farther than"):
         filled = KernelImputer(guidance="direct", kernel=kernel).fit(X, y).transform(row)
-    assert np.isfinite(filled).all()
-    assert filled[0, 0] == 1e300
+    assert np.isfinite(filled).all() and filled[0, 0] == 1e300
 
 
 @pytest.mark.filterwarnings("ignore:.*Stopped at max_iter")
@@ -207,8 +202,7 @@ def test_a_refit_leaves_nothing_of_the_fit_before():
     X, y = related_rows(30)
     imputer = KernelImputer(guidance="direct").fit(X, y)
     imputer.set_params(guidance="anchored", task="regression", max_iter=1).fit(X, y + 0.25)
-    assert not hasattr(imputer, "eta_")
-    assert not hasattr(imputer, "classes_")
+    assert not hasattr(imputer, "eta_") and not hasattr(imputer, "classes_")
     plain = imputer.set_params(guidance=None, task="auto", max_iter=None).fit(X)
     assert vars(plain).keys() == vars(KernelImputer().fit(X)).keys()
     assert not hasattr(plain.set_params(reference="mean").fit(X), "strength_")
@@ -293,8 +287,7 @@ def test_grid_search_over_the_default_grid_picks_the_best_in_a_pipeline():
     pipeline = make_pipeline(KernelImputer(), SVC())
     search = GridSearchCV(pipeline, grids, cv=2, error_score="raise").fit(X, y)
     scores = search.cv_results_["mean_test_score"]
-    assert scores.size == 2 * (3 + 9)
-    assert search.best_score_ == scores.max()
+    assert scores.size == 2 * (3 + 9) and search.best_score_ == scores.max()
     best = clone(pipeline).set_params(**search.best_params_)
     assert cross_val_score(best, X, y, cv=2).mean() == search.best_score_
 
@@ -321,11 +314,9 @@ def test_a_reference_is_cloned_and_never_fitted_itself():
     copy = clone(imputer)
     assert copy.reference is not reference
     imputer.fit(X, y)
-    assert imputer.reference is reference
-    assert not hasattr(reference, "n_features_in_")
+    assert imputer.reference is reference and not hasattr(reference, "n_features_in_")
     imputer.set_params(reference__n_neighbors=2)
-    assert reference.n_neighbors == 2
-    assert imputer.get_params()["reference__n_neighbors"] == 2
+    assert reference.n_neighbors == 2 and imputer.get_params()["reference__n_neighbors"] == 2
 
 
 def test_weights_are_routed_through_a_pipeline():

@@ -168,8 +168,7 @@ def test_case_5_gaps_at_transform_only(new_rows, feature_range):
     filled = imputer.transform(new)
     assert_filled(new, filled)
     low, high = (0.0, 58.0) if feature_range is None else feature_range
-    assert (filled[:, 1] >= low).all()
-    assert (filled[:, 1] <= high).all()
+    assert (filled[:, 1] >= low).all() and (filled[:, 1] <= high).all()
     if new_rows != "reference":  # The mean knows nothing of the first column.
         assert filled[0, 1] < filled[1, 1]
 
@@ -186,8 +185,7 @@ def test_case_6_new_rows_lack_a_known_category():
     new = pd.DataFrame({"c": pd.Categorical(["a", None, "a"]), "x": [0.1, 0.2, np.nan]})
     imputer = KernelImputer().fit(frame, y)
     filled = imputer.transform(new)
-    assert filled["c"].cat.categories.tolist() == ["a", "b"]
-    assert not filled.isna().any(axis=None)
+    assert filled["c"].cat.categories.tolist() == ["a", "b"] and not filled.isna().any(axis=None)
     assert filled["c"].iloc[[0, 2]].tolist() == ["a", "a"]
     assert np.isfinite(KernelImputationClassifier().fit(frame, y).predict_proba(new)).all()
 
@@ -241,8 +239,7 @@ def test_case_9_an_integer_array_with_a_marker_is_not_truncated():
     assert filled.dtype == np.float64
     gaps = X == -1
     np.testing.assert_array_equal(filled[~gaps], X[~gaps])
-    assert (filled[gaps] >= 0.0).all()
-    assert (filled[gaps] % 1.0 != 0.0).any()
+    assert (filled[gaps] >= 0.0).all() and (filled[gaps] % 1.0 != 0.0).any()
     as_floats = KernelImputer().fit_transform(np.where(gaps, np.nan, X), y)
     np.testing.assert_array_equal(filled, as_floats)
 
@@ -256,8 +253,7 @@ def test_case_10_decisions_do_not_depend_on_the_labels_encoding(rows, names):
     for name, way in (("classifier", "predict_proba"), ("svm", "decision_function")):
         plain = fitted_to_rows(name)
         machine = clone(plain).fit(X, labels)
-        assert machine.classes_.tolist() == list(names)
-        assert machine.classes_.dtype == labels.dtype
+        assert machine.classes_.tolist() == list(names) and machine.classes_.dtype == labels.dtype
         np.testing.assert_array_equal(machine.predict(X), np.array(names)[plain.predict(X)])
         np.testing.assert_array_equal(getattr(machine, way)(X), getattr(plain, way)(X))
     np.testing.assert_array_equal(
@@ -333,8 +329,7 @@ def test_case_13_one_warning_names_the_stage_and_the_history_is_there(rows, guid
             imputer.fit(X, y)
         assert [warning.category for warning in collected] == [ConvergenceWarning]
         assert stage in str(collected[0].message)
-        assert len(imputer.trace_) >= 1
-        assert imputer.n_iter_ >= 1
+        assert len(imputer.trace_) >= 1 and imputer.n_iter_ >= 1
         rounds = [record for record in imputer.trace_.records if record.stage == stage]
         assert 1 <= len(rounds) <= max_iter + 1
         assert not imputer.status_.success
@@ -372,8 +367,7 @@ def test_case_14_rare_classes_and_five_of_eight_are_learned(rows, y):
     if n_classes == 2:
         assert shares[y == 1, 1].mean() > shares[y == 0, 1].mean()
     values = KernelImputationClassifier(machine="svm").fit(X, y).decision_function(X)
-    assert values.shape == ((40,) if n_classes == 2 else (40, 5))
-    assert np.isfinite(values).all()
+    assert values.shape == ((40,) if n_classes == 2 else (40, 5)) and np.isfinite(values).all()
     assert np.isfinite(KernelImputer().fit_transform(X, y)).all()
 
 

@@ -86,11 +86,8 @@ def test_case_17_it_is_refused_where_asked(estimator):
 def test_case_17_a_rare_category_breaks_no_cross_validation():
     frame, y = with_towns()
     encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    pipeline = make_pipeline(
-        KernelImputer().set_output(transform="pandas"),
-        encode,
-        KernelImputationClassifier(machine="svm"),
-    )
+    imputer = KernelImputer().set_output(transform="pandas")
+    pipeline = make_pipeline(imputer, encode, KernelImputationClassifier(machine="svm"))
     for model in (KernelImputationClassifier(), pipeline):
         # Warnings that are errors elsewhere would be scores of NaN here.
         assert (cross_val_score(model, frame, y, cv=3, error_score="raise") > 0.4).all()
@@ -111,8 +108,9 @@ def test_case_20_columns_that_are_constant_up_to_rounding_change_nothing(dtype):
     pd.testing.assert_frame_equal(filled[[*"abcde"]], KernelImputer().fit_transform(plain, y))
     assert (np.abs(filled[names] - level) <= np.spacing(level)).all(axis=None)
     machine = KernelImputationClassifier()
-    expected = clone(machine).fit(plain[:150], y[:150]).predict(plain[150:])
-    got = machine.fit(noisy[:150], y[:150]).predict(noisy[150:])
+    expected, got = (
+        clone(machine).fit(one[:150], y[:150]).predict(one[150:]) for one in (plain, noisy)
+    )
     np.testing.assert_array_equal(got, expected)
 
 
@@ -168,8 +166,7 @@ def test_case_22_large_integers_are_told_apart_and_filled_inside_their_range(bas
     y = [0, 1] * 20
     imputer = KernelImputer().fit(frame, y)
     filled = imputer.transform(frame)["id"].tolist()
-    assert filled[:39] == known
-    assert all(type(one) is int for one in filled)
+    assert filled[:39] == known and all(type(one) is int for one in filled)
     # The very fill of the small numbers, the base taken off.
     assert filled[39] - base == KernelImputer().fit(small, y).transform(small)["id"][39]
     # A float that stands for one of them is none of them to a marker.
@@ -242,8 +239,7 @@ def test_case_23_an_empty_column_is_filled_inside_its_declared_range(low, high, 
     frame = pd.DataFrame({"a": np.linspace(0.0, 1.0, 20), "e": pd.Series([None] * 20, dtype=dtype)})
     imputer = KernelImputer(keep_empty_features=True, feature_range={"e": (low, high)})
     for filled in (imputer.fit_transform(frame, [0, 1] * 10), imputer.transform(frame)):
-        assert filled["e"].tolist() == [expected] * 20
-        assert filled["e"].dtype == dtype
+        assert filled["e"].tolist() == [expected] * 20 and filled["e"].dtype == dtype
 
 
 def test_case_23_so_is_one_under_a_range_for_all_and_one_of_text_is_refused():
@@ -271,8 +267,7 @@ def test_case_28_few_whole_numbers_are_filled_with_the_nearest_of_them(dtype, co
     gaps = frame["scan"].isna()
     imputer = KernelImputer()
     filled = imputer.fit_transform(frame, y)
-    assert filled["scan"].dtype == frame["scan"].dtype
-    assert set(filled["scan"][gaps]) <= set(codes)
+    assert filled["scan"].dtype == frame["scan"].dtype and set(filled["scan"][gaps]) <= set(codes)
     # A frame's whose names are numbers, too; an array's are mere numbers, in a refit, too.
     numbered = imputer.fit_transform(frame.set_axis([0, 1], axis=1), y)
     np.testing.assert_array_equal(numbered, filled)
@@ -305,16 +300,13 @@ def test_case_28_python_and_the_command_line_agree(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "told",
-    [{"feature_range": {"scan": (0, 10)}}, {"feature_range": (0, 12)}],
-    ids=["its range", "one for all"],
+    "feature_range", [{"scan": (0, 10)}, (0, 12)], ids=["its range", "one for all"]
 )
-def test_case_28_a_declared_range_says_that_they_are_a_quantity(told):
+def test_case_28_a_declared_range_says_that_they_are_a_quantity(feature_range):
     for dtype, is_whole in (("float64", False), ("Int64", True)):
         frame, y = scans(dtype, codes=(0, 10))
-        filled = KernelImputer(**told).fit_transform(frame, y)["scan"]
-        assert not set(filled) <= {0, 10}
-        assert (filled == filled.round()).all() == is_whole
+        filled = KernelImputer(feature_range=feature_range).fit_transform(frame, y)["scan"]
+        assert not set(filled) <= {0, 10} and (filled == filled.round()).all() == is_whole
 
 
 def test_case_28_a_count_is_filled_as_if_it_were_rounded():

@@ -103,8 +103,7 @@ def test_the_defaults_are_those_of_the_documentation(n_classes, part, factor):
     X, y = related_rows(n_classes=n_classes)
     plain = svm(guidance="direct").fit(X, y)
     scaled = svm(gamma="scale").fit(X, y)
-    assert plain.C == 4.0
-    assert plain.kernel_.gamma == pytest.approx(part * scaled.kernel_.gamma)
+    assert plain.C == 4.0 and plain.kernel_.gamma == pytest.approx(part * scaled.kernel_.gamma)
     assert plain.eta_ == pytest.approx(factor * 4.0 / (~np.isnan(X)).mean())
     values = plain.decision_function(X)
     chosen = values > 0.0 if n_classes == 2 else values.argmax(axis=1)

@@ -56,8 +56,7 @@ def test_deviations_are_in_units_nan_where_observed_and_of_the_containers_kind()
     frame["constant"] = [7.0, None] * 24
     imputer = KernelImputer().fit(frame)
     deviation = imputer.standard_deviation(frame)
-    assert deviation.index.equals(frame.index)
-    assert deviation.columns.equals(frame.columns)
+    assert deviation.index.equals(frame.index) and deviation.columns.equals(frame.columns)
     assert (deviation.dtypes == np.float64).all()
     gaps = frame.isna()
     gaps["constant"] = False

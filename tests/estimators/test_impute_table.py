@@ -31,8 +31,7 @@ def test_the_table_comes_back_filled_and_otherwise_the_same(table):
         np.testing.assert_array_equal(imputation.filled_cells(name), table[name].isna())
     np.testing.assert_array_equal(imputation.observed, table.notna())
     assert imputation.n_filled == table.isna().sum().sum()
-    assert imputation.n_rows == 40
-    assert imputation.n_unlabelled == 0
+    assert imputation.n_rows == 40 and imputation.n_unlabelled == 0
     assert imputation.status is Status.CONVERGED
 
 
@@ -159,8 +158,7 @@ def test_nothing_missing_is_returned_unchanged_with_a_note_and_needs_no_memory(t
         complete, "outcome", ignore=["id", "note"], guidance="direct", max_memory=1
     )
     pd.testing.assert_frame_equal(imputation.table, complete)
-    assert imputation.status is Status.NOTHING_MISSING
-    assert imputation.filled == {}
+    assert imputation.status is Status.NOTHING_MISSING and imputation.filled == {}
     for note, words in zip(
         imputation.notes[:3],
         ("no other gap to fill", f"stay in columns that are ignored: note ({n_empty})", "label: 1"),
@@ -179,8 +177,7 @@ def test_missing_values_are_gaps_in_features_and_label():
     )
     imputation = impute_table(frame, "y", missing_values=[-999, "?"])
     filled = imputation.table
-    assert filled["a"].dtype == frame["a"].dtype
-    assert 1 <= filled["a"][1] <= 9
+    assert filled["a"].dtype == frame["a"].dtype and 1 <= filled["a"][1] <= 9
     assert filled["c"][2] in ("x", "z")
     assert filled["y"].tolist() == ["u", "v", "u", "v", "?", "v"]
     assert imputation.n_unlabelled == 1

@@ -1,8 +1,4 @@
-"""What `KernelImputer` promises about tables with gaps, in each of its settings.
-
-scikit-learn's own checks fit complete tables only. A check here is a function of an unfitted
-imputer that asserts.
-"""
+"""What `KernelImputer` promises about tables with gaps, in each of its settings."""
 
 from functools import cache
 
@@ -145,8 +141,7 @@ def filled_values_lie_in_the_observed_range(imputer):
     low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     for before, after in zip((X, new_rows()), usual_fills(imputer), strict=True):
         gaps = np.isnan(before)
-        assert (after >= low)[gaps].all()
-        assert (after <= high)[gaps].all()
+        assert (after >= low)[gaps].all() and (after <= high)[gaps].all()
 
 
 @check
@@ -158,8 +153,7 @@ def fitting_twice_gives_the_same_and_leaves_the_global_generators_alone(imputer)
     second = fitted.fit_transform(X, y), fitted.transform(X_new)
     other = fill_both(imputer, X, y, X_new)
     for once, twice, elsewhere in zip(first, second, other, strict=True):
-        assert same_bits(once, twice)
-        assert same_bits(features(once, X), elsewhere)
+        assert same_bits(once, twice) and same_bits(features(once, X), elsewhere)
     assert global_generators() == before
 
 
@@ -275,8 +269,7 @@ def a_frame_of_floats_is_filled_like_the_array(imputer):
     for got, expected in zip((training, new), usual_fills(imputer), strict=True):
         assert_same_fills(features(got, X), expected, X)
     pd.testing.assert_frame_equal(frame, kept)
-    assert fitted.feature_names_in_.tolist() == NAMES
-    assert fitted.n_features_in_ == 4
+    assert fitted.feature_names_in_.tolist() == NAMES and fitted.n_features_in_ == 4
 
 
 @check
@@ -293,8 +286,7 @@ def set_output_is_obeyed(imputer):
     assert filled.columns.tolist()[:4] == NAMES
     assert_same_fills(features(filled, X), usual_fills(imputer)[1], X)
     polar = clone(imputer).set_output(transform="polars").fit(frame, y).transform(new)
-    assert isinstance(polar, pl.DataFrame)
-    assert polar.columns == filled.columns.tolist()
+    assert isinstance(polar, pl.DataFrame) and polar.columns == filled.columns.tolist()
     np.testing.assert_array_equal(polar.to_numpy().astype(float), filled.to_numpy().astype(float))
 
 

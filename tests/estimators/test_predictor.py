@@ -108,8 +108,7 @@ def test_few_rows_are_averaged_and_many_choose():
             scores, y, np.ones(n_rows), 1.0 / 3.0, _predictor.BLEND_PENALTY
         )
         assert (found.slopes >= 0.0).all()
-        assert found.slopes[0] == found.slopes.max()
-        assert (low <= found.slopes[1:]).all()
+        assert found.slopes[0] == found.slopes.max() and (low <= found.slopes[1:]).all()
         assert (found.slopes[1:] <= high).all()
 
 
@@ -162,8 +161,7 @@ def test_methods_are_those_of_the_machine_that_is_fitted():
     assert not hasattr(KernelImputationClassifier(), "decision_function")
     assert not hasattr(KernelImputationClassifier(machine="svm"), "predict_proba")
     changed = KernelImputationClassifier(machine="svm").fit(X, y).set_params(machine="average")
-    assert hasattr(changed, "decision_function")
-    assert not hasattr(changed, "predict_proba")
+    assert hasattr(changed, "decision_function") and not hasattr(changed, "predict_proba")
 
 
 @pytest.mark.parametrize("is_class", [True, False])
@@ -184,8 +182,7 @@ def test_rows_of_hardly_any_weight_change_nothing():
     kept = weights == 1.0
     found = KernelImputationRegressor().fit(X, y, sample_weight=weights).predict(X)
     expected = KernelImputationRegressor().fit(X[kept], y[kept]).predict(X)
-    assert np.abs(found - expected).max() < 0.3 * y.std()
-    assert np.isfinite(found).all()
+    assert np.abs(found - expected).max() < 0.3 * y.std() and np.isfinite(found).all()
 
 
 def test_every_class_is_in_the_sample_that_settings_are_chosen_on():

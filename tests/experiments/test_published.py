@@ -27,14 +27,6 @@ def table(paper: str, label: str) -> list[str]:
     return paper[start : paper.index(r"\end{tabular}", start)].split(r"\\")
 
 
-def readings(row: str) -> list[tuple[float, float]]:
-    return [(float(mean), float(std)) for mean, std in READING.findall(row)]
-
-
-def printed(row) -> list[tuple[float, float]]:
-    return [(reading.mean, reading.std) for reading in row]
-
-
 @pytest.mark.parametrize(
     ("label", "ours"),
     [
@@ -47,8 +39,9 @@ def printed(row) -> list[tuple[float, float]]:
     ],
 )
 def test_accuracies(paper, label, ours):
-    rows = [found for row in table(paper, label) if (found := readings(row))]
-    assert rows == [printed(row) for row in ours]
+    rows = [READING.findall(row) for row in table(paper, label)]
+    rows = [[(float(mean), float(std)) for mean, std in row] for row in rows if row]
+    assert rows == [[(reading.mean, reading.std) for reading in row] for row in ours]
     assert list(CLASSIFICATION["heart"]) == ["MI", "GEOM", "KARMA", "genRBF", "NewImp", "Ours"]
 
 
@@ -56,6 +49,6 @@ def test_a_cell_is_found_by_its_axes():
     assert published_accuracy("classification", "heart", 0.6, "Ours").mean == 0.813
     assert published_accuracy("classification", "heart", 0.1 + 0.5, "Ours").std == 0.027
     assert published_accuracy("inherent", "horse", 0.0, "KARMA").mean == 0.842
-    assert published_accuracy("mlp", "pima", 0.5, "GEOM") is None
-    assert published_accuracy("life", "heart", 0.6, "Ours") is None
+    for axes in (("mlp", "pima", 0.5, "GEOM"), ("life", "heart", 0.6, "Ours")):
+        assert published_accuracy(*axes) is None
     assert published_accuracy("classification", "wine", 0.6, "Ours") is None

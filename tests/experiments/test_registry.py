@@ -31,8 +31,7 @@ from experiments.registry import Parts, family_of, label_of, paper_name, parts_o
 def test_a_name_says(method, parts, family, paper, label):
     if parts is not None:
         assert parts_of(method) == Parts(*parts)
-    assert family_of(method) == family
-    assert paper_name(method) == paper
+    assert family_of(method) == family and paper_name(method) == paper
     if label is not None:
         assert label_of(method) == label
 
@@ -92,5 +91,4 @@ def test_whether_labels_had_a_part_follows_from_the_name():
         "direct[labels=shuffled]+refit",
         "direct[eta=inf]+own",
     )
-    assert all(map(uses_labels, with_labels))
-    assert not any(map(uses_labels, without))
+    assert all(map(uses_labels, with_labels)) and not any(map(uses_labels, without))

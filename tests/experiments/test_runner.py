@@ -82,8 +82,7 @@ def test_warnings_are_counted_and_not_shown(tmp_path, capfd):
 
 def test_time_and_memory_are_those_of_the_method(tmp_path):
     fat = one_row(tmp_path, "fat")
-    assert 60.0 < fat["peak_memory_mib"] < 200.0
-    assert 0.1 <= fat["seconds"] < 5.0
+    assert 60.0 < fat["peak_memory_mib"] < 200.0 and 0.1 <= fat["seconds"] < 5.0
 
 
 def test_linear_algebra_is_on_one_thread(tmp_path):

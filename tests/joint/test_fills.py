@@ -208,9 +208,6 @@ def test_costly_tables_are_low_rank_and_as_well_filled(monkeypatch):
     assert error(joint.fill(X), X, truth) < 1.1 * dense
 
 
-# ------------------------------------------------------------------------------- the remainder
-
-
 def test_the_remainder_learns_what_is_not_linear():
     X, truth = curved()
     joint = fitted(X)

@@ -5,12 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from kernimpute.joint.gaussian import (
-    Factors,
-    Normal,
-    normal_of_means,
-    principal_factors,
-)
+from kernimpute.joint.gaussian import Factors, Normal, normal_of_means, principal_factors
 
 
 def rows_with_gaps(n_rows=40, n_columns=4, rate=0.3, seed=0):
@@ -85,8 +80,7 @@ def test_no_round_lowers_the_penalised_likelihood(shape):
     values = [
         penalised(Z, fit_normal(Z, 3.0, max_iter=rounds, tol=0.0), 3.0) for rounds in range(1, 30)
     ]
-    assert np.diff(values).min() > -1e-9
-    assert values[-1] > values[0]
+    assert np.diff(values).min() > -1e-9 and values[-1] > values[0]
 
 
 def test_a_weight_of_two_is_a_row_twice():
@@ -184,9 +178,6 @@ def test_a_linear_function_of_other_columns_is_filled_exactly():
     Z[::3, 3] = np.nan
     errors = fit_normal(Z, 1e-6, tol=1e-10, max_iter=500).fill(Z)[:, 3] - truth
     assert np.abs(errors).max() < 1e-4
-
-
-# ------------------------------------------------------------------------ low rank plus diagonal
 
 
 def test_factors_are_the_normal_with_their_covariance():

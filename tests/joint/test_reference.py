@@ -40,9 +40,6 @@ def kernel_bounds(kernel, X):
     return np.minimum(*ends), np.maximum(*ends)
 
 
-# ------------------------------------------------------------------------------- tables
-
-
 @pytest.mark.parametrize("reference", [None, "mean"])
 def test_gaps_are_filled_with_means_and_most_frequent_codes(reference):
     X = np.array([[0.2, 3.0, NAN], [NAN, 3.0, NAN], [0.6, 1.0, NAN], [NAN, NAN, NAN]])
@@ -144,9 +141,6 @@ def test_refusals(X, reference, error, match):
         reference_table(X, kernel, reference, "impute")
 
 
-# ------------------------------------------------------------------------------- kernels
-
-
 @pytest.mark.parametrize("reference", [None, "mean", "table", "expected"])
 def test_reference_kernels_lie_between_the_bounds(any_kernel, reference):
     if reference == "expected" and not any_kernel.is_exponential:
@@ -157,8 +151,7 @@ def test_reference_kernels_lie_between_the_bounds(any_kernel, reference):
     given = reference_table(X, any_kernel, None) if reference == "table" else reference
     K = reference_kernel(X, any_kernel, given)
     lower, upper = kernel_bounds(any_kernel, X)
-    assert (K >= lower - 1e-13).all()
-    assert (K <= upper + 1e-12 * np.abs(upper)).all()
+    assert (K >= lower - 1e-13).all() and (K <= upper + 1e-12 * np.abs(upper)).all()
     np.testing.assert_array_equal(K, K.T)
     if reference != "expected":
         table = reference_table(X, any_kernel, given)
@@ -200,8 +193,7 @@ def test_mean_kernels_of_completions_lie_between_the_bounds(any_kernel):
     X = table_for(any_kernel, 10)
     K = mean_kernel_of_completions(X, any_kernel)
     lower, upper = kernel_bounds(any_kernel, X)
-    assert (K >= lower - 1e-13).all()
-    assert (K <= upper + 1e-12 * np.abs(upper)).all()
+    assert (K >= lower - 1e-13).all() and (K <= upper + 1e-12 * np.abs(upper)).all()
     np.testing.assert_array_equal(K, K.T)
     # There is room on both sides wherever something is unknown.
     unknown = upper - lower > 1e-9

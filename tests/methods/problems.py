@@ -69,15 +69,13 @@ def small_problem(kernel, *, categorical=(), weighted=False, noise=0.2, n=25, d=
 
 
 def row_objectives(problem, table, row, candidates):
-    """Return a row's share of the objective with each candidate, (n_candidates, d), in its place.
-
-    The row's pair with itself counts once in the objective, its other pairs twice.
-    """
+    """Return a row's share of the objective with each of the candidates, (n, d), in its place."""
     kernel, n = problem.kernel, table.shape[0]
     weights = np.broadcast_to(problem.weights, (n, n))[row]
     others = np.arange(n) != row
     residuals = kernel.sums(candidates, table[others]) - problem.target[row, others]
     own = 0.0 if kernel.is_distance else kernel.feature_term(candidates, candidates).sum(axis=1)
+    # The row's pair with itself counts once in the objective, its other pairs twice.
     own_part = weights[row] * (own - problem.target[row, row]) ** 2
     return 2.0 * (weights[others] * residuals**2).sum(axis=1) + own_part
 

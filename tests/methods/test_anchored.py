@@ -63,12 +63,10 @@ def test_the_kernel_of_every_completion_is_in_the_set(kernel):
     problem = problem_of(rows)
     raised = problem.ridge * np.eye(20)
     for K in [kernel(X, X) + raised for X in completions(rows)] + [problem.interior]:
-        assert (K >= problem.lower - 1e-12).all()
-        assert (K <= problem.upper + 1e-12).all()
+        assert (K >= problem.lower - 1e-12).all() and (K <= problem.upper + 1e-12).all()
         # The ridge of another kernel suffices for the anchor and the interior alone.
         assert np.linalg.eigvalsh(K)[0] >= -1e-10 or not kernel.is_positive_semidefinite
-    assert (problem.anchor >= problem.lower).all()
-    assert (problem.anchor <= problem.upper).all()
+    assert (problem.anchor >= problem.lower).all() and (problem.anchor <= problem.upper).all()
     for K in (problem.anchor, problem.interior):
         assert np.linalg.eigvalsh(K)[0] >= -1e-10
     # Only a kernel that is not positive semidefinite needs a ridge here.
@@ -86,8 +84,7 @@ def test_more_rounds_never_end_with_a_larger_gap(missing_rate):
         gaps.append(learned.gap)
         # What is returned is feasible, is a machine, and has that gap to the bound of the trace.
         b, K = learned.dual_coef[:, None], learned.K
-        assert (problem.lower <= K).all()
-        assert (problem.upper >= K).all()
+        assert (problem.lower <= K).all() and (problem.upper >= K).all()
         assert np.linalg.eigvalsh(K)[0] >= -1e-11
         value = problem.value(K, b)
         assert problem.dual.primal_value(K, b) - problem.dual.value(K, b) <= 1e-9 * value
@@ -95,8 +92,7 @@ def test_more_rounds_never_end_with_a_larger_gap(missing_rate):
             gap = (value - learned.trace.column("objective")[-1]) / value
             # The certificate's machine need not be as exact as the one returned.
             assert gap - 1e-12 <= learned.gap <= 1.1 * gap + 1e-3
-    assert np.diff(gaps).max() <= 0.0
-    assert gaps[-1] < 0.1 * gaps[0]
+    assert np.diff(gaps).max() <= 0.0 and gaps[-1] < 0.1 * gaps[0]
 
 
 def test_an_interrupted_run_returns_its_best_certificate():
@@ -164,6 +160,5 @@ def test_the_gap_is_reached_on_the_authors_splits(data_dir, missing_rate):
     )
     assert learned.status is Status.CONVERGED
     # Repairing by a mixture alone took 45 rounds at 60 %, and a thousand at 80 %.
-    assert learned.n_iter <= 60
-    assert learned.gap <= 1e-3
+    assert learned.n_iter <= 60 and learned.gap <= 1e-3
     assert np.linalg.eigvalsh(learned.K)[0] >= -1e-10

@@ -61,8 +61,7 @@ def test_the_objective_never_rises_and_ends_lower(kernel):
     rows = rows_of(kernel)
     found = impute_directly(rows, start_of(rows), eta=0.5, stop=STOP)
     objectives = found.trace.column("objective")
-    assert np.diff(objectives).max() <= 0.0
-    assert objectives[-1] < objectives[0]
+    assert np.diff(objectives).max() <= 0.0 and objectives[-1] < objectives[0]
     assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
     np.testing.assert_array_equal(found.X[rows.observed], rows.X[rows.observed])
     if not kernel.is_positive_semidefinite:
@@ -72,8 +71,7 @@ def test_the_objective_never_rises_and_ends_lower(kernel):
 def test_a_strong_anchor_is_met_to_the_gradients_norm():
     rows = rows_of()
     found = impute_directly(rows, start_of(rows), eta=20.0, stop=StopRule(1e-4, 200))
-    assert found.status is Status.CONVERGED
-    assert found.trace.records[-1].gap <= 1e-4
+    assert found.status is Status.CONVERGED and found.trace.records[-1].gap <= 1e-4
     assert found.trace.column("gap")[0] == pytest.approx(1.0)
 
 
@@ -91,8 +89,7 @@ def test_categorical_cells_move_to_other_codes_only_where_the_objective_falls():
     start = start_of(rows)
     found = impute_directly(rows, start, eta=0.05, stop=STOP)
     moved = found.X[:, :2] != start[:, :2]
-    assert moved.any()
-    assert not moved[rows.observed[:, :2]].any()
+    assert moved.any() and not moved[rows.observed[:, :2]].any()
     for column in (0, 1):
         codes = np.unique(rows.X[rows.observed[:, column], column])
         assert np.isin(found.X[:, column], codes).all()
@@ -106,8 +103,7 @@ def test_the_callback_or_no_rounds_may_stop_it_and_the_best_so_far_is_returned()
     found = impute_directly(
         rows, start_of(rows), eta=0.1, stop=STOP, callback=lambda record: record.iteration == 2
     )
-    assert found.status is Status.INTERRUPTED
-    assert len(found.trace) == 3
+    assert found.status is Status.INTERRUPTED and len(found.trace) == 3
     objective = _Objective(rows, start_of(rows), 0.1, rows.kernel.numeric(5), 1e-8)
     assert objective(found.X).objective == pytest.approx(
         found.trace.records[-1].objective, rel=1e-6
@@ -217,8 +213,7 @@ def test_a_table_of_categories_alone_moves_and_stops_when_asked():
     none = impute_directly(rows, start, eta=0.05, stop=StopRule(0.1, 0))
     assert none.status is Status.MAX_ITER
     stopped = impute_directly(rows, start, eta=0.05, stop=STOP, callback=lambda record: True)
-    assert stopped.status is Status.INTERRUPTED
-    assert len(stopped.trace) == 1
+    assert stopped.status is Status.INTERRUPTED and len(stopped.trace) == 1
 
 
 def test_a_slope_of_rounding_only_is_none():

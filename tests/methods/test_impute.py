@@ -33,12 +33,8 @@ def table(n_samples=24, n_classes=2, seed=0, missing_rate=0.4):
 
 
 def learn(X, y, variant, **options):
-    return learn_kernel(
-        X, y, **{"variant": variant, "kernel": "gaussian", **QUICK[variant]} | options
-    )
-
-
-# What every result promises.
+    defaults = {"variant": variant, "kernel": "gaussian", **QUICK[variant]}
+    return learn_kernel(X, y, **defaults | options)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -48,8 +44,7 @@ def test_every_gap_is_filled_and_nothing_else_touched(variant):
     observed = ~np.isnan(X)
     np.testing.assert_array_equal(result.X[observed].view(np.int64), X[observed].view(np.int64))
     assert ((result.X >= 0.0) & (result.X <= 1.0)).all()
-    assert result.dual_coef.shape == (24,)
-    assert math.isfinite(result.intercept)
+    assert result.dual_coef.shape == (24,) and math.isfinite(result.intercept)
     assert result.classes.tolist() == [0, 1]
     assert isinstance(result.status, Status)
     assert (result.stage_one is None) == (result.stage_two is None) == (variant == "direct")
@@ -61,10 +56,8 @@ def test_a_learned_kernel_is_finite_and_symmetric_and_has_a_machine(variant):
     learned = learn(X, y, variant)
     assert learned.K.shape == learned.target.shape == (24, 24)
     np.testing.assert_allclose(learned.K, learned.K.T, atol=1e-9)
-    assert np.isfinite(learned.K).all()
-    assert np.isfinite(learned.target).all()
-    assert abs(learned.dual_coef.sum()) < 1e-8
-    assert math.isfinite(learned.intercept)
+    assert np.isfinite(learned.K).all() and np.isfinite(learned.target).all()
+    assert abs(learned.dual_coef.sum()) < 1e-8 and math.isfinite(learned.intercept)
     assert learned.n_iter == len(learned.trace) >= 1
     for column in ("objective", "seconds", "kernel", "dual"):
         assert np.isfinite(learned.trace.column(column)[-1:]).all(), column
@@ -82,9 +75,6 @@ def test_nothing_missing_returns_the_table_and_scikit_learns_machine(variant, we
     machine = SVC(C=1.5, gamma=2.0, tol=1e-10).fit(X, y, sample_weight=weights)
     decision = result.kernel(X, result.X) @ result.dual_coef + result.intercept
     np.testing.assert_allclose(decision, machine.decision_function(X), atol=1e-5)
-
-
-# Labels and tasks.
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -107,8 +97,7 @@ def test_swapping_the_classes_changes_the_sign_of_the_machine_only(variant):
 def test_three_classes_give_one_imputation_and_a_machine_each(variant):
     X, y = table(n_samples=30, n_classes=3)
     result = impute(X, np.array(["a", "b", "c"])[y], variant=variant, **QUICK[variant])
-    assert result.X.shape == X.shape
-    assert result.dual_coef.shape == (30, 3)
+    assert result.X.shape == X.shape and result.dual_coef.shape == (30, 3)
     assert result.intercept.shape == (3,)
     np.testing.assert_allclose(result.dual_coef.sum(axis=0), 0.0, atol=1e-4)
     K = result.kernel(result.X, result.X) if variant == "direct" else result.stage_one.K
@@ -128,9 +117,6 @@ def test_regression_goes_through_the_same_code(variant):
     assert np.abs(K @ result.dual_coef + result.intercept - y).mean() < y.std()
 
 
-# Kernels, references, weights and rows of all kinds.
-
-
 @pytest.mark.parametrize("variant", ["direct", "anchored", "paper"])
 @pytest.mark.parametrize(
     "kernel", [Gaussian(1.0), Laplacian(1.0), Linear(), Polynomial(), Sigmoid(), Chi2()], ids=repr
@@ -147,9 +133,8 @@ def test_categorical_cells_get_codes_of_their_column(variant):
     X, y = table()
     codes = np.random.default_rng(1).integers(0, 3, 24) * 10.0
     codes[::4] = np.nan
-    result = impute(
-        np.column_stack([X, codes]), y, variant=variant, categorical=[5], **QUICK[variant]
-    )
+    X = np.column_stack([X, codes])
+    result = impute(X, y, variant=variant, categorical=[5], **QUICK[variant])
     assert np.isin(result.X[:, 5], [0.0, 10.0, 20.0]).all()
     assert result.kernel.categorical == (5,)
 
@@ -174,12 +159,8 @@ def test_a_row_of_weight_0_has_no_coefficient_and_the_others_have_their_bounds(v
     assert np.isfinite(result.X).all()
     np.testing.assert_array_equal(result.dual_coef[weights == 0.0], 0.0)
     # Clip and centre leaves the bounds.
-    inside = (np.abs(result.dual_coef) <= 1e-9 + weights[:, None]).all()
-    assert inside or variant == "paper"
+    assert (np.abs(result.dual_coef) <= 1e-9 + weights[:, None]).all() or variant == "paper"
     assert result.X.tobytes() != impute(X, y, variant=variant, **QUICK[variant]).X.tobytes()
-
-
-# Callbacks and stop rules.
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -190,9 +171,8 @@ def test_the_callback_sees_the_trace_of_every_stage(variant):
     if variant == "direct":
         assert {record.stage for record in seen} == {"direct"}
         return
-    assert [record for record in seen if record.stage == "Stage I"] == list(
-        result.stage_one.trace.records
-    )
+    of_stage_one = [record for record in seen if record.stage == "Stage I"]
+    assert of_stage_one == list(result.stage_one.trace.records)
     assert list(dict.fromkeys(record.stage for record in seen)) == ["Stage I", "Stage II"]
 
 
@@ -212,10 +192,7 @@ def test_a_run_that_is_stopped_or_has_too_few_rounds_says_so(variant, options, s
     assert np.isfinite(learned.K).all()
 
 
-# Extremes and refusals.
-
 SPREAD = 10.0 ** np.random.default_rng(5).uniform(-12, 12, 24)
-
 EXTREMES = {
     "C=1e300": {"C": 1e300},
     "C=1e-300": {"C": 1e-300},
@@ -264,8 +241,7 @@ def test_extremes_are_filled_or_refused_in_one_sentence(variant, extreme, name):
         return
     assert ((result.X >= 0.0) & (result.X <= 1.0)).all()
     np.testing.assert_array_equal(result.X[~np.isnan(X)], X[~np.isnan(X)])
-    assert np.isfinite(result.dual_coef).all()
-    assert math.isfinite(result.intercept)
+    assert np.isfinite(result.dual_coef).all() and math.isfinite(result.intercept)
 
 
 REFUSED_BY_BOTH = [
@@ -284,6 +260,7 @@ REFUSED_BY_BOTH = [
     ({"reference": np.zeros((2, 2))}, r"a completed table of shape \(24, 5\)"),
     ({"sample_weight": np.zeros(24)}, "'sample_weight' parameter of {} must be positive"),
 ]
+RELEASED = {"variant": "released"}
 REFUSED_BY_STAGE_ONE = [
     ({"eta": 1e50}, r"'eta' parameter of {} must be in \[1e-40, 1e\+40\], or inf"),
     ({"rho": 1e-50}, r"'rho' parameter of {} must be in \[1e-40, 1e\+40\], or inf"),
@@ -296,20 +273,13 @@ REFUSED_BY_STAGE_ONE = [
         r"'kernel' parameter of {} .*raise its offset.*Linear\(.*gives 0 for rows 0 and 12",
     ),
     (
-        {"variant": "released", "kernel": Gaussian(8000.0)}
-        | {"X": np.eye(24)[:, :5] * [[1, 1, 1, 1, np.nan]]},
+        RELEASED | {"kernel": Gaussian(8000.0), "X": np.eye(24)[:, :5] * [[1, 1, 1, 1, np.nan]]},
         r"'kernel' parameter of {} .*lower its gamma.*gives 0 for rows 0 and 1",
     ),
+    (RELEASED | {"eta": math.inf}, r"'eta' .* of {} .* \(0, inf\) for variant='released'"),
+    (RELEASED | {"kernel": Linear()}, "'kernel' parameter of {} must be gaussian or lap"),
     (
-        {"variant": "released", "eta": math.inf},
-        r"'eta' .* of {} .* \(0, inf\) for variant='released'",
-    ),
-    (
-        {"variant": "released", "kernel": Linear()},
-        "'kernel' parameter of {} must be gaussian or lap",
-    ),
-    (
-        {"variant": "released", "kernel": Gaussian(categorical=(1,))},
+        RELEASED | {"kernel": Gaussian(categorical=(1,))},
         "'kernel' parameter of {} must be gaussian or laplacian, without categorical",
     ),
 ]

@@ -41,8 +41,7 @@ def test_the_adjustment_of_every_completion_is_within_the_bounds(kernel, exact_d
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=exact_diagonal)
     for X in completions(rows):
         adjustment = kernel(X, X) / K_o
-        assert (adjustment >= lower - 1e-12).all()
-        assert (adjustment <= upper + 1e-12).all()
+        assert (adjustment >= lower - 1e-12).all() and (adjustment <= upper + 1e-12).all()
 
 
 def test_the_exact_diagonal_of_a_distance_is_one_and_the_printed_one_is_not():
@@ -152,8 +151,7 @@ def test_both_come_to_rest_between_the_bounds(variant):
     assert learned.status is Status.CONVERGED
     assert math.isnan(learned.gap)
     K_o, lower, upper = adjustment_bounds(rows, exact_diagonal=variant == "appendix")
-    assert (learned.K >= K_o * lower).all()
-    assert (learned.K <= K_o * upper).all()
+    assert (learned.K >= K_o * lower).all() and (learned.K <= K_o * upper).all()
     assert np.linalg.eigvalsh(learned.K / K_o)[0] >= -1e-6
 
 

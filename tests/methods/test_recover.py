@@ -19,21 +19,14 @@ from tests.methods.problems import (
     with_gaps,
 )
 
-# ----------------------------------------------------------------------------- exact recovery
-
 
 @pytest.mark.parametrize("start", ["half", "mean", "spectral"])
 @pytest.mark.parametrize("weights", [None, "kernel", random_weights(60)], ids=type)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_every_kernel_gives_its_table_back_from_every_start(kernel, weights, start):
     table = random_table(60, 5)
-    found = recover_features(
-        with_gaps(table, 0.3),
-        random_target(kernel, table),
-        kernel=kernel,
-        weights=weights,
-        starts=[start],
-    )
+    options = {"kernel": kernel, "weights": weights, "starts": [start]}
+    found = recover_features(with_gaps(table, 0.3), random_target(kernel, table), **options)
     assert found.start == start
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
 
@@ -79,9 +72,6 @@ def test_heart_comes_back(data_dir, gamma, rate):
         np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------ inexact targets
-
-
 @pytest.mark.parametrize("n", [2, 6, 60])
 @pytest.mark.parametrize("weights", [None, "kernel", "random"])
 @pytest.mark.parametrize(("kernel", "categorical"), CASES, ids=repr)
@@ -118,8 +108,7 @@ def test_the_start_with_the_lowest_objective_wins():
     each = [recover_features(gappy, target, kernel=kernel, starts=[name]) for name in names]
     best = recover_features(gappy, target, kernel=kernel, starts=names)
     winner = min(each, key=lambda found: found.objective)
-    assert best.start == winner.start
-    assert best.objective == winner.objective
+    assert best.start == winner.start and best.objective == winner.objective
     assert (best.X == winner.X).all()
 
 
@@ -128,15 +117,11 @@ def test_a_given_table_is_a_start():
     table = random_table(40, 5)
     gappy, target = with_gaps(table, 0.4), random_target(kernel, table)
     found = recover_features(gappy, target, kernel=kernel, starts=[table])
-    assert found.n_sweeps == 0
-    assert found.start == "given table 0"
+    assert found.n_sweeps == 0 and found.start == "given table 0"
     assert (found.X == table).all()
     # Only its missing cells are looked at.
     elsewhere = np.where(np.isnan(gappy), table, 9.0)
     assert recover_features(gappy, target, kernel=kernel, starts=[elsewhere]).n_sweeps == 0
-
-
-# --------------------------------------------------------------------------------- the weights
 
 
 def test_pairs_without_weight_are_ignored():
@@ -146,9 +131,8 @@ def test_pairs_without_weight_are_ignored():
     weights = np.ones((40, 40))
     weights[:5, 20:] = weights[20:, :5] = 0.0
     target[:5, 20:] = target[20:, :5] = 1e3
-    found = recover_features(
-        with_gaps(table, 0.3), target, kernel=kernel, weights=weights, starts=["half"]
-    )
+    options = {"kernel": kernel, "weights": weights, "starts": ["half"]}
+    found = recover_features(with_gaps(table, 0.3), target, **options)
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-9)
 
 
@@ -167,22 +151,16 @@ def test_kernel_weights_lower_the_error_of_the_kernel():
 def test_kernel_weights_that_all_underflow():
     kernel = Gaussian(1e4)
     table = random_table(50, 4)
-    found = recover_features(
-        with_gaps(table, 0.3), random_target(kernel, table), kernel=kernel, weights="kernel"
-    )
-    assert np.isfinite(found.X).all()
+    gappy, target = with_gaps(table, 0.3), random_target(kernel, table)
+    found = recover_features(gappy, target, kernel=kernel, weights="kernel")
     np.testing.assert_allclose(found.X, table, rtol=0.0, atol=1e-8)
-
-
-# ------------------------------------------------------------------------- care with the data
 
 
 def test_nothing_missing():
     table = random_table(10, 3)
     found = recover_features(table, random_target(Linear(), table), kernel=Linear())
     assert found.status is Status.NOTHING_MISSING
-    assert found.X is not table
-    assert found.X.tobytes() == table.tobytes()
+    assert found.X is not table and found.X.tobytes() == table.tobytes()
     assert found.objective == pytest.approx(0.0, abs=1e-20)
     assert (found.n_sweeps, len(found.trace)) == (0, 0)
 
@@ -201,14 +179,10 @@ def test_whole_rows_and_columns_of_gaps_are_filled(kernel, gaps):
     found = recover_features(gappy, random_target(kernel, table), kernel=kernel)
     assert ((found.X >= 0.0) & (found.X <= 1.0)).all()
     sums = kernel.sums(found.X, found.X)
-    assert found.objective == pytest.approx(
-        ((sums - random_target(kernel, table)) ** 2).sum(), abs=1e-9
-    )
+    expected = ((sums - random_target(kernel, table)) ** 2).sum()
+    assert found.objective == pytest.approx(expected, abs=1e-9)
     if np.isnan(gappy).sum() < 15:
         np.testing.assert_allclose(sums, kernel.sums(table, table), atol=1e-7)
-
-
-# ------------------------------------------------------------------------- ends of the descent
 
 
 def test_the_callback_sees_every_sweep_and_stops_it_all():
@@ -222,9 +196,8 @@ def test_the_callback_sees_every_sweep_and_stops_it_all():
     whole = recover_features(gappy, target, callback=seen.append, **options)
     assert {record.note for record in seen} == {"start: half", "start: mean"}
     assert {record.stage for record in seen} == {"Stage II"}
-    assert [record for record in seen if record.note == f"start: {whole.start}"] == list(
-        whole.trace.records
-    )
+    of_best = [record for record in seen if record.note == f"start: {whole.start}"]
+    assert of_best == list(whole.trace.records)
     assert np.isfinite(whole.trace.column("features")[1:]).all()
     assert np.isnan(whole.trace.column("gap")).all()
     # The second start is cut off; the best so far is what the first one found.
@@ -236,8 +209,7 @@ def test_the_callback_sees_every_sweep_and_stops_it_all():
         return len(count) > first
 
     cut = recover_features(gappy, target, callback=stop, **options)
-    assert cut.status is Status.INTERRUPTED
-    assert cut.start == "half"
+    assert cut.status is Status.INTERRUPTED and cut.start == "half"
     assert len(count) == first + 1
 
 
@@ -260,9 +232,6 @@ def test_max_sweeps():
     assert (two.status, two.n_sweeps) == (Status.MAX_ITER, 2)
 
 
-# ------------------------------------------------------------------------------ the starts
-
-
 @pytest.mark.parametrize("name", STARTS)
 @pytest.mark.parametrize(
     ("kernel", "categorical"), [(kernel, ()) for kernel in KERNELS] + [(Gaussian(), (1, 3))]
@@ -271,8 +240,7 @@ def test_a_start_is_a_complete_table_with_the_observed_cells(name, kernel, categ
     problem, _ = small_problem(kernel, categorical=categorical)
     table = STARTS[name](problem)
     assert (table[problem.observed] == problem.X[problem.observed]).all()
-    for column, codes in enumerate(problem.codes):
-        values = table[:, column]
+    for values, codes in zip(table.T, problem.codes, strict=True):
         fits = np.isin(values, codes) if codes.size else (values >= 0.0) & (values <= 1.0)
         assert fits.all()
 
@@ -309,11 +277,8 @@ def test_the_spectral_start_takes_any_target(kernel, target):
     X = np.array([[0.2, np.nan], [0.2, np.nan], [np.nan, np.nan], [np.nan, np.nan]])
     problem = recovery_problem(X, target, kernel=kernel)
     table = STARTS["spectral"](problem)
-    assert np.isfinite(table).all()
-    assert ((table >= 0.0) & (table <= 1.0)).all()
+    assert np.isfinite(table).all() and ((table >= 0.0) & (table <= 1.0)).all()
 
-
-# -------------------------------------------------------------------------------- refusals
 
 GAPPY = read_only(np.array([[0.1, np.nan], [0.2, 0.3], [0.5, 0.4]]))
 ZEROS = read_only(np.zeros((3, 3)))

@@ -101,9 +101,6 @@ def test_a_row_that_nothing_weighs_stays(kernel):
     assert (rows.columns[:, 3] == before).all()
 
 
-# ------------------------------------------------------------------------------- compilation
-
-
 def test_each_function_is_compiled_for_one_kind_of_arguments():
     columns = np.asfortranarray(random_table(9, 3))
     for table in (columns, columns[:, :1], random_table(1, 3), read_only(columns[::2])):

@@ -60,8 +60,7 @@ def test_any_rows_come_back_in_their_dtype_with_only_their_gaps_written(name, ro
     encoded = code.encode(frame)
     filled = encoded.decode(somehow(encoded))
     before, after = frame[name], filled[name]
-    assert after.dtype == before.dtype
-    assert not after.isna().any()
+    assert after.dtype == before.dtype and not after.isna().any()
     seen = before.notna()
     pd.testing.assert_series_equal(after[seen], before[seen], check_exact=True)
     assert list(map(type, after[seen])) == list(map(type, before[seen]))
@@ -92,8 +91,7 @@ def test_columns_and_index_come_back_as_they_are():
     frame.columns.names = ["first", "second"]
     encoded = encode_table(frame)
     filled = encoded.decode(somehow(encoded))
-    assert filled.columns.equals(frame.columns)
-    assert filled.columns.names == ["first", "second"]
+    assert filled.columns.equals(frame.columns) and filled.columns.names == ["first", "second"]
     assert filled.index.equals(frame.index)
 
 
@@ -104,8 +102,7 @@ def test_what_a_column_of_constants_or_gaps_holds_is_no_part_of_the_matrix():
     assert [column.name for column in encoded.code.features] == ["n"]
     assert encoded.code.left_missing == ("e", "t")
     filled = encoded.decode(np.array([[0.0], [0.5], [1.0]]))
-    assert filled["n"].tolist() == [1.5, 2.25, 3.0]
-    assert filled["k"].tolist() == [7.1] * 3
+    assert filled["n"].tolist() == [1.5, 2.25, 3.0] and filled["k"].tolist() == [7.1] * 3
     pd.testing.assert_frame_equal(filled[["e", "t"]], frame[["e", "t"]])
     dates = encoded.decode(np.zeros((3, 1)), fill_empty=True)["t"]
     pd.testing.assert_series_equal(dates, frame["t"])
@@ -128,11 +125,10 @@ EMPTY = {
 def test_an_empty_column_is_left_or_gets_the_constant_of_its_dtype(name):
     series, constant = EMPTY[name]
     frame = pd.DataFrame({"e": series, "n": [0.0, 1.0]})
-    encoded = learn_code(frame).encode(frame)
+    encoded = encode_table(frame)
     pd.testing.assert_frame_equal(encoded.decode(encoded.matrix), frame)
     filled = encoded.decode(encoded.matrix, fill_empty=True)["e"]
-    assert filled.tolist() == [constant] * 2
-    assert isinstance(filled.tolist()[0], type(constant))
+    assert filled.tolist() == [constant] * 2 and isinstance(filled.tolist()[0], type(constant))
     if name not in ("category of none", "null"):
         assert filled.dtype == series.dtype
 
@@ -170,11 +166,9 @@ def test_codes_may_come_in_any_dtype_of_numbers():
 def test_rows_that_do_not_fit_are_refused_by_the_column(rows, message):
     table = {"n": [0.0, 1.0], "k": [7.0, 7.0], "t": ["x", "x"], "c": ["a", "b"]}
     code = learn_code(pd.DataFrame(table))
+    given = pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows})
     with pytest.raises(TableError, match=message):
-        code.encode(
-            pd.DataFrame({"n": [0.5], "k": [7.0], "t": ["x"], "c": ["a"], **rows}),
-            handle_unknown="error",
-        )
+        code.encode(given, handle_unknown="error")
 
 
 def test_unknown_categories_are_gaps_of_the_matrix_alone():
@@ -236,8 +230,7 @@ def test_a_declared_range_scales_and_clips(dtype):
     assert encoded.matrix[0, 0] == (2 - low) / (high - low)
     for share, expected in ((-0.2, low), (1.2, high)):
         filled = encoded.decode(np.full((3, 1), share))
-        assert filled["a"].iloc[2] == expected
-        assert filled["k"].tolist() == [2.0] * 3
+        assert filled["a"].iloc[2] == expected and filled["k"].tolist() == [2.0] * 3
 
 
 NO_RANGES = [(2, 1), (1, 1), (0, np.inf), (NAN, 1), (-1.7e308, 1.7e308), (0, 1, 2), (0, None)]
@@ -300,14 +293,8 @@ def test_a_dictionarys_unused_values_are_not_unknown():
 
 def code_of(*sizes):
     """Return the code of columns with so many categories; of numbers where 0."""
-    return learn_code(
-        pd.DataFrame(
-            {
-                place: [f"c{row % size}" if size else row / 9 for row in range(10)]
-                for place, size in enumerate(sizes)
-            }
-        )
-    )
+    columns = ([f"c{k % size}" if size else k / 9 for k in range(10)] for size in sizes)
+    return learn_code(pd.DataFrame(dict(enumerate(columns))))
 
 
 def test_a_category_has_an_indicator_and_two_share_one():
@@ -318,9 +305,8 @@ def test_a_category_has_an_indicator_and_two_share_one():
     expected = [[0.5, 0, 0, 1, 1], [NAN, NAN, NAN, NAN, 0], [1, 1, 0, 0, NAN]]
     np.testing.assert_array_equal(code.to_indicators(matrix), expected)
     filled = np.array([[0.0, 1, 0, 0, 0], [0.25, 0.2, 0.4, 0.4, 1], [0, 0, 1, 0, 0.5]])
-    np.testing.assert_array_equal(
-        code.to_codes(filled, matrix), [[0.5, 2, 1], [0.25, 1, 0], [1, 0, 0]]
-    )
+    expected = [[0.5, 2, 1], [0.25, 1, 0], [1, 0, 0]]
+    np.testing.assert_array_equal(code.to_codes(filled, matrix), expected)
 
 
 def test_only_the_most_frequent_of_many_categories_have_an_indicator():

@@ -151,8 +151,7 @@ def test_identifiers_and_categories_that_differ_in_case_are_named():
         {"id": [f"row{k}" for k in range(30)], "answer": ["Yes", "yes", "no"] * 10}
     )
     identifier, alike = learn_code(frame).cautions
-    assert "identifier" in identifier
-    assert "id (30 in 30 observed cells)" in identifier
+    assert "identifier" in identifier and "id (30 in 30 observed cells)" in identifier
     assert "answer (Yes/yes)" in alike
 
 
@@ -183,8 +182,7 @@ CODES = [
 def test_numbers_with_a_unit_are_named_as_such(cells):
     several = pd.DataFrame({"dose": cells * 3})
     (said,) = learn_code(several).cautions
-    assert "numbers with a unit" in said
-    assert f"dose ({len(cells)} such as {min(cells)!r})" in said
+    assert "numbers with a unit" in said and f"dose ({len(cells)} such as {min(cells)!r})" in said
     few = several[several["dose"].isin(cells[:20])]
     assert learn_code(few).cautions == ()
 

@@ -62,8 +62,7 @@ def test_tables_are_frames_and_arrays_are_none():
 def test_a_table_comes_back_with_its_schema_and_its_observed_cells(name):
     X = TABLES[name]
     filled, observed = filled_like(X)
-    assert type(filled) is type(X)
-    assert filled.schema == X.schema
+    assert type(filled) is type(X) and filled.schema == X.schema
     before, after = cells(X), cells(filled)
     for column, seen in zip(before, observed.T, strict=True):
         for old, new, is_seen in zip(before[column], after[column], seen, strict=True):
@@ -121,8 +120,7 @@ def test_an_array_comes_back_as_an_array_and_is_never_written(name, order):
     X.flags.writeable = False
     filled, observed = filled_like(X)
     assert filled.dtype == becomes
-    assert (filled[observed] == X[observed]).all()
-    assert not pd.isna(filled).any()
+    assert (filled[observed] == X[observed]).all() and not pd.isna(filled).any()
     assert X.tobytes() == np.array(given, order=order).tobytes()
 
 

@@ -70,8 +70,7 @@ def test_every_round_meets_the_conditions_of_its_quadratic_program(C, gamma):
         slack = sign * values / s - 1.0
         can_rise, can_fall = multiplier < largest * (1.0 - 1e-9), multiplier > 1e-9 * largest
         tolerance = 1e-6 / s.min()
-        assert (slack[can_rise] >= -tolerance).all()
-        assert (slack[can_fall] <= tolerance).all()
+        assert (slack[can_rise] >= -tolerance).all() and (slack[can_fall] <= tolerance).all()
 
 
 def test_rows_without_observed_cells_take_part_in_nothing():
