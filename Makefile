@@ -15,7 +15,7 @@ demo: $(VENV)/.demo
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/demo.py
 
 # The numerical tests run under a second OpenBLAS architecture first: processors round differently.
-NUMERICAL := $(addprefix tests/core/,test_svm.py test_dual.py test_projections.py) \
+NUMERICAL := $(addprefix tests/core/,test_dual.py test_projections.py) \
 	$(addprefix tests/methods/,test_direct.py test_anchored.py test_paper.py test_released.py) \
 	$(addprefix tests/joint/,test_gaussian.py test_fills.py test_ridge.py)
 

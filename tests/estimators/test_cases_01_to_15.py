@@ -396,6 +396,7 @@ def test_case_14_labels_that_cannot_be_used_are_refused(rows, estimator):
 @pytest.mark.parametrize(
     "options", [{}, {"guidance": "direct"}, {**GUIDED, "subset_size": 12}], ids=str
 )
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")  # Of few trees, in threads.
 def test_case_15_threads_and_jobs_change_nothing(rows, options):
     X, y = rows
     X_new = amputed(np.random.default_rng(5).random((10, 5)), 0.3, np.random.default_rng(6))
