@@ -1,6 +1,7 @@
 """What all tests share: one BLAS thread, derandomised properties, the kernels, the real tables."""
 
 import os
+import signal
 import tracemalloc
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear, Polynomial, Si
 
 settings.register_profile("kernimpute", derandomize=True, deadline=None)
 settings.load_profile("kernimpute")
+
+# A shell starts what runs in its background without it, and processes of tests would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -89,6 +89,8 @@ class Kernel(ABC):
             must_be = "empty: only the gaussian and laplacian kernels have a term for categories"
             raise ValueError(refusal(owner, "categorical", must_be, columns))
 
+    # Here begins what a kernel states.
+
     @abstractmethod
     def feature_term(self, x: FloatArray, z: FloatArray) -> FloatArray:
         """Return ``g(x, z)``, elementwise with broadcasting, of numeric values in [0, 1]."""
@@ -113,6 +115,8 @@ class Kernel(ABC):
         """Return the maximum of ``g(x, z)`` over z in [0, 1], at an end of it; the minimum is 0."""
         ends = np.zeros_like(x), np.ones_like(x)
         return np.maximum(*(self.feature_term(x, end) for end in ends))
+
+    # Here begins what follows from it.
 
     def with_categorical(self, categorical: ArrayLike | None, n_features: int) -> Self:
         """Return this kernel with columns marked by a mask or by indices; None keeps its own."""
