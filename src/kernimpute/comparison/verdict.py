@@ -20,7 +20,7 @@ from typing import Any, Literal
 import joblib
 import numpy as np
 import pandas as pd
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 from numpy.typing import ArrayLike
 
 from kernimpute.comparison import judging
@@ -517,7 +517,8 @@ def _results(
                 return
             yield judging.run_fold(data, candidates, fold, **how)
         return
-    executor = get_reusable_executor(max_workers=n_workers)
+    # Of its own, because joblib cannot use a shared one that it did not make.
+    executor = ProcessPoolExecutor(n_workers)
     left, running = list(jobs), set[Future[dict[str, Any]]]()
     try:
         while (left or running) and time.perf_counter() < end:
@@ -528,9 +529,8 @@ def _results(
             done, running = wait(running, timeout=timeout, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     finally:
-        if running:
-            # Folds that nobody waits for any more would go on computing.
-            executor.shutdown(kill_workers=True)
+        # Folds that nobody waits for any more would go on computing.
+        executor.shutdown(kill_workers=True)
 
 
 def judge(
