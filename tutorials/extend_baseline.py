@@ -59,7 +59,7 @@ for name in ("mean+logistic", "median+logistic"):
     for repetition in range(3):
         setting = Setting("synthetic", "mcar", 0.5, repetition, "complete", "paper", "hashed")
         problem = make_problem(setting, None)
-        chosen = choose(problem, method(name).candidates(problem), ["plain"])["plain"]
+        chosen = choose(method(name).candidates(problem), problem, ["plain"])["plain"]
         right = chosen.candidate.model.predict(problem.test.X) == problem.test.y
         accuracies.append(f"{right.mean():.3f}")
     print(f"{name:18}", *accuracies)
@@ -74,4 +74,4 @@ for name in ("mean+logistic", "median+logistic"):
 #     repetitions: 10
 #     methods: [mean+logistic, median+logistic]
 #
-# ``python -m experiments run medians.yaml`` runs it, and ``export`` and ``table`` write the results.
+# ``python -m experiments run medians.yaml`` runs it. ``export`` and ``table`` write the results.

@@ -1,4 +1,4 @@
-"""
+r"""
 A kernel of your own
 ====================
 
@@ -6,7 +6,7 @@ A kernel here is a function of a sum: each column of two rows gives a *feature t
 added, and a *link* turns the sum into the kernel's value. All that kernimpute needs to know about
 missing values follows from these two. So a new kernel is a class with five short methods.
 
-We write the Cauchy kernel, :math:`k(x, z) = 1 / (1 + \\gamma \\|x - z\\|^2)`.
+We write the Cauchy kernel, :math:`k(x, z) = 1 / (1 + \gamma \|x - z\|^2)`.
 """
 
 # %%
