@@ -21,6 +21,7 @@ from sphinx.util.math import get_node_equation_number
 __all__ = ["setup"]
 
 STYLE = Path(__file__).resolve().parent / "_static" / "math.css"
+ACCENT = re.compile(r"(\\(?:bar|hat|tilde)\s*(?:\w|\{[^{}]*\}|\\\w+))(?=[_^])")
 TAG = re.compile(r"\\tag\{(.+?)\}")
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,9 @@ def converted(node, tex, *, is_block):
         # The converter closes what was left open.
         if tex.count("{") - tex.count(r"\{") != tex.count("}") - tex.count(r"\}"):
             raise MathError("braces do not match")
-        return tex2mathml(tex.strip().translate(uni2tex_table), as_block=is_block)
+        # It would put the index of a letter with an accent below the letter.
+        tex = ACCENT.sub(r"\1{}", tex.strip().translate(uni2tex_table))
+        return tex2mathml(tex, as_block=is_block)
     except Exception as error:
         text = "equation not understood: %s: %s"
         logger.warning(text, error, tex, location=node, type="mathml")
