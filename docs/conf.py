@@ -33,6 +33,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "mathml",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 templates_path = ["_templates"]
@@ -56,6 +57,7 @@ html_theme_options = {
 
 # Headings can be linked to, as on GitHub: differences.md#the-paper.
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 
 autosummary_generate = True
 # Docstrings have shapes and ranges; the annotations would only repeat them.
