@@ -52,11 +52,7 @@ LINES = {
 def main() -> int:
     """Run the demonstration and return its exit code."""
     FOLDER.mkdir(exist_ok=True)
-    complete, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    labels = y.map({0: "malignant", 1: "benign"})
-    rows, _ = split(labels, seed=0)
-    gaps = removed(complete.iloc[rows], seed=0)
-    gaps.assign(diagnosis=labels.iloc[rows]).to_csv(GAPS, index=False)
+    complete, labels = write_gaps(GAPS)
 
     command = ["impute", str(GAPS), "--target", "diagnosis", "-o", str(FILLED)]
     command += ["--report", str(REPORT), "--force"]
@@ -70,6 +66,16 @@ def main() -> int:
     print_scores(scores)
     print(f"\nLook at {GAPS}, {FILLED} and {REPORT}.")
     return 0
+
+
+def write_gaps(path: Path) -> tuple[pd.DataFrame, pd.Series]:
+    """Write the training rows of the first split with gaps; return the whole table and labels."""
+    complete, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    labels = y.map({0: "malignant", 1: "benign"})
+    rows, _ = split(labels, seed=0)
+    gaps = removed(complete.iloc[rows], seed=0)
+    gaps.assign(diagnosis=labels.iloc[rows]).to_csv(path, index=False)
+    return complete, labels
 
 
 def split(labels: pd.Series, seed: int) -> list[np.ndarray]:
