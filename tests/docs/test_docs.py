@@ -106,7 +106,7 @@ def test_example_has_a_title_and_shows_a_figure(path):
 def test_the_code_of_the_pages_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # All candidates take minutes.
-    few = partial(kernimpute.compare, methods=["means", "linear"], folds=2, repeats=1, n_jobs=1)
+    few = partial(kernimpute.compare, methods=["joint", "linear"], folds=2, repeats=1, n_jobs=1)
     monkeypatch.setattr(kernimpute, "compare", few)
     guide = [DOCS / f"{name}.md" for name in in_toctrees(DOCS / "guide.md")]
     namespace = {}
