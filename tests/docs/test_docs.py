@@ -3,6 +3,7 @@
 import ast
 import re
 import runpy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
-MADE_AT_BUILD = ("generated", "gallery")
-"""Folders of `docs` that a build makes."""
+MADE_AT_BUILD = ("generated", "gallery", "tutorials")
+"""Folders of `docs` that a build makes, the last one from the scripts in `tutorials`."""
 
 
 def references():
@@ -45,8 +46,18 @@ def headings(page):
     return {slug(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
 
 
+def in_toctrees(page):
+    """Return what the tables of contents of a page list, in order."""
+    blocks = re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line]
+    return [re.sub(r".*<(.+)>", r"\1", line) for line in lines if not line.startswith(":")]
+
+
 def python_blocks(page):
-    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    """Yield the code of a page, each block at its own line numbers."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        yield compile("\n" * text.count("\n", 0, block.start(1)) + block[1], page.name, "exec")
 
 
 def test_every_public_name_is_in_the_reference():
@@ -57,13 +68,12 @@ def test_every_public_name_is_in_the_reference():
     assert names <= references()
 
 
-def test_every_page_is_in_a_table_of_contents():
-    listed = set()
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
-            listed |= {line for line in block.splitlines() if line and not line.startswith(":")}
-    assert {page.stem for page in PAGES} - {"index"} == listed - {"gallery/index", "api"}
+def test_every_page_and_tutorial_is_in_a_table_of_contents():
+    listed = {name for page in PAGES for name in in_toctrees(page)} - {"gallery/index", "api"}
+    found = [{*DOCS.glob(f"{name}.md"), *ROOT.glob(f"{name}.py")} for name in listed]
+    tutorials = (ROOT / "tutorials").glob("*.py")
+    assert set.union(*found) == {*PAGES, *tutorials} - {DOCS / "index.md"}
+    assert all(found), listed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -76,6 +86,8 @@ def test_links_and_includes_lead_somewhere(page):
         path, _, anchor = target.partition("#")
         if path.startswith("gallery/plot_"):
             assert ROOT / "examples" / Path(path).with_suffix(".py").name in EXAMPLES
+        elif path.startswith("tutorials/"):
+            assert (ROOT / path).with_suffix(".py").is_file(), f"{page.name} refers to {target}"
         elif path.split("/")[0] not in MADE_AT_BUILD:
             file = (page.parent / path).resolve() if path else page
             assert file.is_file(), f"{page.name} refers to {target}"
@@ -90,13 +102,19 @@ def test_example_has_a_title_and_shows_a_figure(path):
     assert "plt.show()" in source
 
 
-def test_guide_and_front_page_run(tmp_path, monkeypatch):
+def test_the_code_of_the_pages_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # All candidates take minutes.
+    few = partial(kernimpute.compare, methods=["joint", "linear"], folds=2, repeats=1, n_jobs=1)
+    monkeypatch.setattr(kernimpute, "compare", few)
+    guide = [DOCS / f"{name}.md" for name in in_toctrees(DOCS / "guide.md")]
     namespace = {}
-    for block in python_blocks("guide.md"):
-        exec(compile(block, "guide.md", "exec"), namespace)
-    namespace.update(X_train=namespace["X"], y_train=namespace["y"], X_new=namespace["X"].head(2))
-    exec(compile(python_blocks("index.md")[0], "index.md", "exec"), namespace)
+    for page in dict.fromkeys([*(page for page in guide if page in PAGES), *PAGES]):
+        for code in python_blocks(page):
+            exec(code, namespace)
+        if page.stem == "filling":
+            X = namespace["X"]
+            namespace.update(X_train=X, y_train=namespace["y"], X_new=X.head(2))
 
 
 def test_the_command_lines_page_lists_every_gap_marker():
