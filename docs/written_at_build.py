@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from pathlib import Path
 
 from typer.main import get_command
@@ -12,6 +12,10 @@ from kernimpute.cli import app
 __all__ = ["link_tables", "write_pieces"]
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.tables import all_tables  # noqa: E402
+
 TABLES = ROOT / "experiments" / "results" / "tables"
 
 
@@ -22,8 +26,8 @@ def write_pieces(folder: Path) -> None:
     for path in TABLES.glob("*.md"):
         page = f"---\norphan: true\n---\n\n# {path.stem}\n\n" + path.read_text(encoding="utf-8")
         (tables / path.name).write_text(page, encoding="utf-8")
-    figures = section((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8"), "New rows")
-    (folder / "new_rows.txt").write_text(figures, encoding="utf-8")
+    for name, text in {**all_tables(), **excerpts()}.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     (folder / "commands.txt").write_text(commands(), encoding="utf-8")
 
 
@@ -32,10 +36,31 @@ def link_tables(app: object, name: str, source: list[str]) -> None:
     source[0] = source[0].replace("](../experiments/results/tables/", "](generated/tables/")
 
 
-def section(text: str, title: str) -> str:
-    """Return a section of the second level of a Markdown text, or nothing."""
-    found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[0] if found else ""
+def excerpts() -> dict[str, str]:
+    """Return the parts of the panels' tables that the front page of the results shows."""
+    tools = ["kernimpute", "missForest", "chained ridge, tuned", "KNN, k tuned", "KNN"]
+    tools += ["IterativeImputer", "means"]
+    methods = ["kernimpute predictor", "kernimpute + SVM", "kernimpute + logistic"]
+    methods += ["extra trees on means", "means + SVM", "gradient boosting"]
+    own = ["kernimpute predictor", "means + indicators + SVM", "means + indicators + logistic"]
+    own += ["extra trees on means", "kernimpute + SVM", "means + SVM", "kernimpute + logistic"]
+    squared = ["kernimpute predictor", "means + SVR", "extra trees on means"]
+    squared += ["IterativeImputer + RidgeCV", "kernimpute + RidgeCV", "gradient boosting"]
+    return {
+        "fills": excerpt("panel_a_error", tools, (0, 6, 8)),
+        "prediction": excerpt("panel_a_prediction_gaps", methods, (0, 1, 2, 5, 7)),
+        "own_gaps": excerpt("panel_b_log_loss", own, (0, 1, 3)),
+        "quantities": excerpt("panel_r_error", squared, (0, 1, 3, 5)),
+    }
+
+
+def excerpt(name: str, rows: list[str], columns: tuple[int, ...]) -> str:
+    """Return some rows and columns of a committed table, in the order of the rows."""
+    lines = (TABLES / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("|")]
+    by = {one[0].strip("`"): one for one in cells[2:]}
+    chosen = [cells[0], cells[1], *(by[row] for row in rows)]
+    return "".join(f"| {' | '.join(one[i] for i in columns)} |\n" for one in chosen)
 
 
 def commands() -> str:

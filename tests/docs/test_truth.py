@@ -53,7 +53,9 @@ def records(name):
     if name.endswith(".json"):
         return objects(json.loads(text), "")
     if name.endswith(".csv"):
-        return ["; ".join(map(" = ".join, row.items())) for row in csv.DictReader(text.splitlines())]
+        return [
+            "; ".join(map(" = ".join, row.items())) for row in csv.DictReader(text.splitlines())
+        ]
     return text.splitlines()
 
 
@@ -77,7 +79,9 @@ def known_by(comment, row):
         assert found, f"no record of {source} {row}"
         known += [one for line in found for one in numbers(line)]
     for result, left, sign, right in re.findall(r"(\S+) = (\S+) ([-/]) (\S+?)(?:,|$)", sums):
-        assert is_in(left, [1, *known]) and is_in(right, known), f"{left} or {right} is in no source"
+        assert is_in(left, [1, *known]) and is_in(right, known), (
+            f"{left} or {right} is in no source"
+        )
         a, b = float(left), float(right)
         assert is_in(result, [a - b if sign == "-" else a / b], "share"), f"it is not {result}"
         known.append(float(result))
