@@ -46,20 +46,29 @@ def excerpts() -> dict[str, str]:
     own += ["extra trees on means", "kernimpute + SVM", "means + SVM", "kernimpute + logistic"]
     squared = ["kernimpute predictor", "means + SVR", "extra trees on means"]
     squared += ["IterativeImputer + RidgeCV", "kernimpute + RidgeCV", "gradient boosting"]
+    gains = {1: "log loss", 2: "tables better : worse"}
     return {
-        "fills": excerpt("panel_a_error", tools, (0, 6, 8)),
-        "prediction": excerpt("panel_a_prediction_gaps", methods, (0, 1, 2, 5, 7)),
-        "own_gaps": excerpt("panel_b_log_loss", own, (0, 1, 3)),
-        "quantities": excerpt("panel_r_error", squared, (0, 1, 3, 5)),
+        "fills": excerpt("panel_a_error", tools, {0: "fill", 6: "error", 8: "seconds"}),
+        "prediction": excerpt(
+            "panel_a_prediction_gaps", methods, {0: "panel A", **gains, 5: "accuracy"}
+        ),
+        "own_gaps": excerpt(
+            "panel_b_log_loss", own, {0: "panel B", 1: "log loss", 3: "tables better : worse"}
+        ),
+        "quantities": excerpt(
+            "panel_r_error",
+            squared,
+            {0: "panel R", 1: "ratio", 3: "largest", 5: "tables better : worse"},
+        ),
     }
 
 
-def excerpt(name: str, rows: list[str], columns: tuple[int, ...]) -> str:
-    """Return some rows and columns of a committed table, in the order of the rows."""
+def excerpt(name: str, rows: list[str], columns: dict[int, str]) -> str:
+    """Return some rows and columns of a committed table, under other names of the columns."""
     lines = (TABLES / f"{name}.md").read_text(encoding="utf-8").splitlines()
     cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("|")]
     by = {one[0].strip("`"): one for one in cells[2:]}
-    chosen = [cells[0], cells[1], *(by[row] for row in rows)]
+    chosen = [columns, cells[1], *(by[row] for row in rows)]
     return "".join(f"| {' | '.join(one[i] for i in columns)} |\n" for one in chosen)
 
 
