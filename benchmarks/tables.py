@@ -110,7 +110,7 @@ def joint(found: dict[str, Any]) -> str:
     for one in found["runs"]:
         rival = one.get("iterative_imputer_seconds")
         ours = [one["fit_transform_seconds"], one["without_the_remainder"]]
-        rows.append([f"{one['n_rows']:,} × {one['n_columns']:,}", *map(seconds, ours)])
+        rows.append([f"{one['n_rows']:,}\u00a0×\u00a0{one['n_columns']:,}", *map(seconds, ours)])
         rows[-1] += [seconds(rival) if rival else "–", speed_of(one["transform_rows_per_second"])]
     header = ["table", "`fit_transform`", "without the remainder", "`IterativeImputer`"]
     return table([*header, "new rows a second"], rows)

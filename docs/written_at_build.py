@@ -38,10 +38,10 @@ def link_tables(app: object, name: str, source: list[str]) -> None:
 
 def excerpts() -> dict[str, str]:
     """Return the parts of the panels' tables that the front page of the results shows."""
-    tools = ["kernimpute", "missForest", "chained ridge, tuned", "KNN, k tuned", "KNN"]
+    tools = ["kernimpute", "chained ridge, tuned", "missForest", "KNN, k tuned", "KNN"]
     tools += ["IterativeImputer", "means"]
     methods = ["kernimpute predictor", "kernimpute + SVM", "kernimpute + logistic"]
-    methods += ["extra trees on means", "means + SVM", "gradient boosting"]
+    methods += ["means + SVM", "extra trees on means", "gradient boosting"]
     own = ["kernimpute predictor", "means + indicators + SVM", "means + indicators + logistic"]
     own += ["extra trees on means", "kernimpute + SVM", "means + SVM", "kernimpute + logistic"]
     squared = ["kernimpute predictor", "means + SVR", "extra trees on means"]

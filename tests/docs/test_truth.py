@@ -1,13 +1,14 @@
 """Every measured number in the documents is in the result file that a comment after it names.
 
-``<!-- from panel_a_aims.md: `means` & `KNN` -->`` stands behind a paragraph, list item or table. The words
-after the file pick its records, so that a number can't be found just anywhere.
+``<!-- from panel_a_aims.md: `means` & `KNN` -->`` stands behind a paragraph, list item or table.
+The words after the file pick its records, so that a number can't be found just anywhere.
 """
 
 import csv
 import json
 import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,12 @@ MEASURED = re.compile(  # Whole numbers alone are counts, sizes or settings: the
     r"|(?P<some>(?<![\w.,])\d+) of (?:the |all )?(?P<all>\d+)"
     r"|(?P<plain>(?<![\w}])[-+−]?\d*\.\d+|(?<![\w}])[+−]\d+)"
 )
-FREE = re.compile(  # Code, formulas, links, versions, parts of a paper, and how much was removed.
+FREE = re.compile(  # Code, formulas, links, versions, parts of a paper, how much is missing.
     r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<[^!>][^>]*>|\d+\.\d+\.\d+"
     r"|\b(?:[Vv]ersions?|Python|NumPy|SciPy|pandas|scikit-learn|numba|R|kernimpute) [<>=≥ ]*\d+\.\d+"
     r"|\[\d+\.\d+|\b(?:[Ss]ection|[Tt]able|[Ff]igure|[Ee]quation|eq\.) [\d.]+\d"
-    r"|(?:\d+(?:,|,? and|,? or| to) )*\d+ % (?:of (?:all |the |their )?cells )?(?:are )?(?:missing|removed)"
+    r"|(?:\d+(?:,|,? and|,? or| to) )*\d+ % "
+    r"(?:of (?:all |the |their )?cells )?(?:are )?(?:missing|removed)"
 )
 
 
@@ -60,7 +62,7 @@ def records(name):
 
 
 def is_in(number, known, kind=""):
-    """Return whether a number is among others, rounded to its decimals; without a sign, of either."""
+    """Return whether a number is among others, rounded to its decimals; no sign means either."""
     number = number.replace("−", "-")
     within = 1e-9 + (0 if kind in ("some", "all") else 0.5 * 10.0 ** -len(number.partition(".")[2]))
     known = [*known, *(100 * one for one in known if kind == "share")]
@@ -125,6 +127,15 @@ def test_measured_numbers_are_in_their_source(page):
             missing = str(error).partition("\n")[0]
         wrong += [f"{missing} in: {' '.join(unit[0].split())[:90]}"] if missing else []
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_generated_table_is_on_a_page(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    pieces = import_module("written_at_build")
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
+    assert {*pieces.all_tables(), *pieces.excerpts(), "commands"} == {
+        *re.findall(r"```\{include\} generated/(\w+)\.txt", pages)
+    }
 
 
 OURS = "<!-- from panel_a_aims.md: | `kernimpute` & `missForest` -->"
