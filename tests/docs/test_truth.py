@@ -18,6 +18,7 @@ NAMES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 PAGES = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS = ("", "experiments/results/tables", "experiments/results", "benchmarks/results")
 NUMBER = r"(?<![\w.}])[-+−]?(?:\d*\.)?\d+(?:e[-+]?\d+)?"
+COMMENT = r"<!-- from (.*?) -->"
 MEASURED = re.compile(  # Whole numbers alone are counts, sizes or settings: they are free.
     rf"(?P<share>{NUMBER}) ?%"
     rf"|(?P<cost>{NUMBER})[ -]?(?:ms|s|seconds?|minutes?|hours?|times|×|[KMG]i?B)(?!\w| ?\d)"
@@ -108,13 +109,15 @@ def units(page):
     for block in re.split(r"\n\s*\n(?!\s*<!--)|\n(?=\s*(?:[-*]|\d+\.) )", page):
         rows = re.findall(r"^\s*\|.*", block, flags=re.MULTILINE)
         around = re.sub(r"^\s*\|.*", "", block, flags=re.MULTILINE)
-        of_table = re.findall(r"<!-- from (.*?) -->", around, flags=re.DOTALL)
         for text in [around, *rows[2:]]:
-            own = re.findall(r"<!-- from (.*?) -->", text, flags=re.DOTALL)
+            comments = re.findall(COMMENT, text, flags=re.DOTALL)
+            row = ""
+            if text is not around and not comments:
+                comments = re.findall(COMMENT, around, flags=re.DOTALL)
+                row = text.split("|")[1].strip(" `*") if comments else ""
             text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-            row = "" if own or text is around or not of_table else text.split("|")[1].strip(" `*")
             text = text.split("|", 2)[2] if row else text
-            yield text, [" ".join(one.split()) for one in own or (of_table if row else [])], row
+            yield " ".join(text.split()), [" ".join(one.split()) for one in comments], row
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
