@@ -23,7 +23,7 @@ MEASURED = re.compile(  # Whole numbers alone are counts, sizes or settings: the
     rf"(?P<share>{NUMBER}) ?%"
     rf"|(?P<cost>{NUMBER})[ -]?(?:ms|s|seconds?|minutes?|hours?|times|×|[KMG]i?B)(?!\w| ?\d)"
     r"|(?P<some>(?<![\w.,])\d+) of (?:the |all )?(?P<all>\d+)"
-    r"|(?P<plain>(?<![\w}])[-+−]?\d*\.\d+|(?<![\w}])[+−]\d+)"
+    r"|(?P<plain>(?<![\w}])[-+−]?\d*\.\d+(?:e[-+]?\d+)?|(?<![\w}])[+−]\d+)"
 )
 FREE = re.compile(  # Code, formulas, links, versions, parts of a paper, how much is missing.
     r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<[^!>][^>]*>|\d+\.\d+\.\d+"
@@ -64,8 +64,9 @@ def records(name):
 
 def is_in(number, known, kind=""):
     """Return whether a number is among others, rounded to its decimals; no sign means either."""
-    number = number.replace("−", "-")
-    within = 1e-9 + (0 if kind in ("some", "all") else 0.5 * 10.0 ** -len(number.partition(".")[2]))
+    mantissa, _, power = (number := number.replace("−", "-")).partition("e")
+    unit = 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
+    within = unit * (1e-6 if kind in ("some", "all") else 0.5 + 1e-6)
     known = [*known, *(100 * one for one in known if kind == "share")]
     signed = known if number[0] in "+-" else map(abs, known)
     return any(abs(float(number) - one) <= within for one in signed)
