@@ -256,7 +256,7 @@ def stream(found: dict[str, Any]) -> str:
         spent = [seconds(one["seconds"]), seconds(one["seconds_of_means"])]
         peaks = [f"{one[key]:.0f} MiB" for key in ("peak_mib", "start_mib")]
         rows.append([f"{one['n_rows']:,}", *spent, *peaks])
-    return table(["rows", "time", "with column means", "peak", "of it the imports"], rows)
+    return table(["rows", "time", "with column means", "peak", "imports alone"], rows)
 
 
 def verdicts(found: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ MEASURED = re.compile(  # Whole numbers alone are counts, sizes or settings: the
 FREE = re.compile(  # Code, formulas, links, versions, parts of a paper, how much is missing.
     r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<[^!>][^>]*>|\d+\.\d+\.\d+"
     r"|\b(?:[Vv]ersions?|Python|NumPy|SciPy|pandas|scikit-learn|R|kernimpute) [<>=≥ ]*\d+\.\d+"
-    r"|\[\d+\.\d+|\b(?:[Ss]ection|[Tt]able|[Ff]igure|[Ee]quation|eq\.) [\d.]+\d"
+    r"|\[\d+\.\d+|\b(?i:section|table|figure|equation|eq\.) [\d.]+\d"
     r"|(?:\d+(?:,|,? and|,? or| to) )*\d+ % "
     r"(?:of (?:all |the |their )?cells )?(?:are )?(?:missing|removed)"
 )
