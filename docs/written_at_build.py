@@ -22,20 +22,17 @@ def write_pieces(folder: Path) -> None:
     for path in TABLES.glob("*.md"):
         page = f"---\norphan: true\n---\n\n# {path.stem}\n\n" + path.read_text(encoding="utf-8")
         (tables / path.name).write_text(page, encoding="utf-8")
-    figures = section((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8"), "New rows")
-    (folder / "new_rows.txt").write_text(figures, encoding="utf-8")
+    # The tables read committed results, which are not beside an installed library.
+    from results_at_build import tables_of_results
+
+    for name, text in tables_of_results().items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     (folder / "commands.txt").write_text(commands(), encoding="utf-8")
 
 
 def link_tables(app: object, name: str, source: list[str]) -> None:
     """Lead links to tables outside of the site to their pages in it."""
-    source[0] = source[0].replace("](../experiments/results/tables/", "](generated/tables/")
-
-
-def section(text: str, title: str) -> str:
-    """Return a section of the second level of a Markdown text, or nothing."""
-    found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return found[0] if found else ""
+    source[0] = re.sub(r"\]\(\.\./experiments/results/tables/", "](generated/tables/", source[0])
 
 
 def commands() -> str:
