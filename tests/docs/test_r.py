@@ -35,4 +35,4 @@ def test_the_example_runs_and_keeps_types(tmp_path):
     script.write_text(SCRIPT.read_text(encoding="utf-8") + MORE, encoding="utf-8")
     done = subprocess.run(["Rscript", str(script)], **run)
     assert done.returncode == 0, done.stderr
-    assert "Keep mean imputation with ridge regression" in done.stdout
+    assert "95 % interval" in done.stdout
