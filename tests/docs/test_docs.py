@@ -101,7 +101,7 @@ def test_guide_and_front_page_run(tmp_path, monkeypatch):
 
 def test_the_command_lines_page_lists_every_gap_marker():
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
-    listed = re.search(r"is a gap if it is empty or (.*?)\.\n", page, flags=re.DOTALL)
+    listed = re.search(r"is missing if it is empty or (.*?)\.\n", page, flags=re.DOTALL)
     assert {"", *re.findall(r"`([^`]+)`", listed[1])} == GAP_MARKERS
 
 
