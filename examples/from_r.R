@@ -1,4 +1,4 @@
-# kernimpute from R, through reticulate: fill, predict, compare. Run by tests/docs/test_r.py.
+# kernimpute from R, through reticulate: fill, predict, compare. tests/docs/test_r.py runs it.
 
 library(reticulate)
 kernimpute <- import("kernimpute", convert = FALSE)
