@@ -119,7 +119,7 @@ def test_the_code_of_the_pages_runs(tmp_path, monkeypatch):
 
 def test_the_command_lines_page_lists_every_gap_marker():
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
-    listed = re.search(r"is a gap if it is empty or (.*?)\.\n", page, flags=re.DOTALL)
+    listed = re.search(r"is missing if it is empty or (.*?)\.\n", page, flags=re.DOTALL)
     assert {"", *re.findall(r"`([^`]+)`", listed[1])} == GAP_MARKERS
 
 
