@@ -60,6 +60,13 @@ def python_blocks(page):
         yield compile("\n" * text.count("\n", 0, block.start(1)) + block[1], page.name, "exec")
 
 
+WITH_CODE = [
+    page
+    for page in (ROOT / "README.md", *PAGES)
+    if page.stem != "filling" and "```python" in page.read_text(encoding="utf-8")
+]
+
+
 def test_every_public_name_is_in_the_reference():
     modules = {"kernels", "stream"}
     names = {f"kernimpute.{name}" for name in {*kernimpute.__all__} - modules}
@@ -102,19 +109,24 @@ def test_example_has_a_title_and_shows_a_figure(path):
     assert "plt.show()" in source
 
 
-def test_the_code_of_the_pages_runs(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def names():
+    """Return what the code of "Fill a table" leaves, which other pages go on from."""
+    left = {}
+    for code in python_blocks(DOCS / "filling.md"):
+        exec(code, left)
+    return left | {"X_train": left["X"], "y_train": left["y"], "X_new": left["X"].head(2)}
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, names, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # All candidates take minutes.
     few = partial(kernimpute.compare, methods=["joint", "linear"], folds=2, repeats=1, n_jobs=1)
     monkeypatch.setattr(kernimpute, "compare", few)
-    guide = [DOCS / f"{name}.md" for name in in_toctrees(DOCS / "guide.md")]
-    namespace = {}
-    for page in dict.fromkeys([*(page for page in guide if page in PAGES), *PAGES]):
-        for code in python_blocks(page):
-            exec(code, namespace)
-        if page.stem == "filling":
-            X = namespace["X"]
-            namespace.update(X_train=X, y_train=namespace["y"], X_new=X.head(2))
+    namespace = dict(names)
+    for code in python_blocks(page):
+        exec(code, namespace)
 
 
 def test_the_command_lines_page_lists_every_gap_marker():
