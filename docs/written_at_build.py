@@ -119,13 +119,14 @@ def _row(parameter: Any) -> str:
     """Return an argument or option as the row of a table."""
     kind = _KINDS.get(parameter.name)
     value = parameter.metavar or {int: "INTEGER", float: "NUMBER"}.get(kind, "")
+    meaning = _in_code(parameter.help)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        value = r"\|".join(kind)
+        value = "NAME"
+        meaning += f" One of {', '.join(f'`{one}`' for one in kind)}."
     names = [f"`{name}`" for name in parameter.opts]
     names[0] = f"`{parameter.opts[0]} {value}`" if value else names[0]
     if parameter.param_type_name == "argument":
         names = [f"`{value}`"]
-    meaning = _in_code(parameter.help)
     if parameter.required:
         meaning += " Required."
     elif parameter.default not in (None, []) and not getattr(parameter, "is_flag", False):

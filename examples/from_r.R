@@ -1,56 +1,64 @@
-# kernimpute from R, through reticulate: fill, predict, compare. tests/docs/test_r.py runs it.
+# kernimpute from R, through reticulate; tests/docs/test_r.py runs it.
 
 library(reticulate)
 kernimpute <- import("kernimpute", convert = FALSE)
 
-# reticulate passes the NA of a numeric or a factor as missing. The NA of an integer would become
-# -2147483648, that of a text "NA" and that of a logical TRUE, so these columns are converted.
+# reticulate passes the NA of a numeric or a factor as missing. But
+# version 1.28 makes -2147483648 of the NA of an integer, "NA" of that
+# of a text, and TRUE of that of a logical. So these are converted.
 to_python <- function(frame) {
   whole <- names(frame)[vapply(frame, is.integer, NA)]
-  frame[] <- lapply(frame, function(column) {
-    if (is.integer(column)) as.numeric(column)
-    else if (is.character(column) || is.logical(column)) factor(column)
-    else column
+  frame[] <- lapply(frame, function(x) {
+    if (is.integer(x)) return(as.numeric(x))
+    if (is.character(x) || is.logical(x)) return(factor(x))
+    x
   })
   table <- r_to_py(frame)
   if (length(whole) == 0) return(table)
   table$astype(setNames(rep(list("Int64"), length(whole)), whole))
 }
 
-# Only the missing cells are replaced, so every column keeps its R type and its levels.
+# Only the missing cells are replaced, so columns keep type and levels.
 from_python <- function(table, frame) {
   values <- py_to_r(table$to_dict("list"))
   for (name in names(frame)) {
-    gaps <- is.na(frame[[name]])
-    if (all(gaps)) next # kernimpute leaves a column without any value as it is.
-    fills <- values[[name]][gaps]
-    frame[[name]][gaps] <- if (is.logical(frame[[name]])) as.logical(fills) else fills
+    missing <- is.na(frame[[name]])
+    # A column without any value stays as it is.
+    if (all(missing)) next
+    fills <- values[[name]][missing]
+    if (is.logical(frame[[name]])) fills <- as.logical(fills)
+    frame[[name]][missing] <- fills
   }
   frame
 }
 
-# 1. A table with missing integers, and a factor of which we remove three cells.
+# 1. A table with missing integers. We remove three cells of a factor.
 air <- airquality
 air$Month <- factor(month.abb[air$Month], levels = month.abb[5:9])
 air$Month[c(5, 50, 100)] <- NA
 print(colSums(is.na(air)))
 
 # 2. Fill it.
-filled <- from_python(kernimpute$impute_table(to_python(air))$table, air)
-stopifnot(!anyNA(filled), identical(lapply(filled, class), lapply(air, class)))
+done <- kernimpute$impute_table(to_python(air))
+filled <- from_python(done$table, air)
+stopifnot(!anyNA(filled))
+stopifnot(identical(lapply(filled, class), lapply(air, class)))
 print(filled[c(5, 25, 50), ])
 
-# 3. Predict Ozone for the days on which it was not measured. Predictors take missing cells.
-measured <- !is.na(air$Ozone)
+# 3. Predict Ozone for the days on which it was not measured.
+#    Predictors take missing cells as they are.
+known <- !is.na(air$Ozone)
 features <- names(air) != "Ozone"
 model <- kernimpute$KernelImputationRegressor()
-invisible(model$fit(to_python(air[measured, features]), as.numeric(air$Ozone[measured])))
-predicted <- py_to_r(model$predict(to_python(air[!measured, features]))$tolist())
-print(head(round(predicted, 1)))
-
-# 4. Ask whether filling helps to predict Ozone, and with what. L makes an integer for Python.
-found <- kernimpute$compare(
-  to_python(air[measured, ]), "Ozone",
-  methods = c("means", "joint", "linear", "unfilled", "kernimpute"), repeats = 1L, n_jobs = 1L
+fitted <- model$fit(
+  to_python(air[known, features]), as.numeric(air$Ozone[known])
 )
-cat(py_to_r(found$verdict), sep = "\n")
+predicted <- model$predict(to_python(air[!known, features]))$tolist()
+print(head(round(py_to_r(predicted), 1)))
+
+# 4. Ask whether filling helps to predict Ozone, and with what.
+found <- kernimpute$compare(
+  to_python(air[known, ]), "Ozone", repeats = 1L, n_jobs = 1L,
+  methods = c("means", "joint", "linear", "unfilled", "kernimpute")
+)
+cat(strwrap(py_to_r(found$verdict), 68), sep = "\n")

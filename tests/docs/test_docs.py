@@ -135,6 +135,16 @@ def test_the_command_lines_page_lists_every_gap_marker():
     assert {"", *re.findall(r"`([^`]+)`", listed[1])} == GAP_MARKERS
 
 
+def test_the_command_lines_page_names_every_option_in_code():
+    written = runpy.run_path(str(DOCS / "written_at_build.py"))
+    page = written["commands"]()
+    for command in written["get_command"](written["app"]).commands.values():
+        for parameter in command.params:
+            names = parameter.opts if parameter.opts[0][0] == "-" else [parameter.metavar]
+            assert all(re.search(rf"^\|.*`{name}[ `]", page, re.MULTILINE) for name in names)
+    assert not re.search(r"(?<!\w)--\w", re.sub(r"`[^`]*`", "", page))
+
+
 def test_the_demo_says_where_it_is_worse(capsys):
     print_scores = runpy.run_path(str(ROOT / "examples" / "demo.py"))["print_scores"]
     scores = np.full((3, 6, 3), 0.5) + 0.01 * np.arange(3)[:, None, None]
