@@ -33,7 +33,7 @@ def impute(
         ),
     ] = None,
 ) -> None:
-    """Fill the gaps of TABLE by what its columns know of each other, and write the result to OUT.
+    """Fill the missing cells of TABLE from the observed cells of their rows, and write OUT.
 
     Labels are used with --guidance only, which leaks them into the filled cells of their rows.
     Observed cells keep their text. In a CSV or TSV a column is numeric if more than half of its
@@ -194,7 +194,7 @@ def predict(use: options.Use, form: options.Format, how: options.Output) -> None
     """Write the label that a MODEL of `kernimpute fit --predict` predicts beside the rows of NEW.
 
     The column `predicted_LABEL` holds the class or the quantity, `probability_LABEL_CLASS` the
-    probability of each class. Rows may have gaps, which stay. All cells keep their text.
+    probability of each class. Rows may have missing cells, which stay. All cells keep their text.
 
     Example: `kernimpute predict patients.skops new_patients.csv -o predicted.csv`
     """
@@ -205,7 +205,7 @@ def predict(use: options.Use, form: options.Format, how: options.Output) -> None
 
 @options.grouped
 def apply(use: options.Use, form: options.Format, how: options.Output) -> None:
-    """Fill the gaps of NEW by a MODEL of `kernimpute fit`, and write the result to OUT.
+    """Fill the missing cells of NEW by a MODEL of `kernimpute fit`, and write OUT.
 
     Each row is filled on its own, without its label: a label column is left as it is. NEW must
     have the columns that the model was fitted to; others are kept as they are. Observed cells

@@ -71,7 +71,7 @@ def compare(
     design: Design,
     how: options.Output,
 ) -> None:
-    """Tell whether filling the gaps of TABLE helps to predict its label, and with what.
+    """Tell whether filling the missing cells of TABLE helps to predict its label, and with what.
 
     Fillings, learners and learners that need no filling are compared by repeated cross-validation,
     in which everything is learnt inside the folds. The verdict is one sentence, with the command

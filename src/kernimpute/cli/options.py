@@ -122,7 +122,7 @@ class Label:
     """The label column, and what it is."""
 
     target: str | None = option(
-        "The label column: never filled, and used with --guidance only.",
+        "The label column: never filled, and no help in filling without --guidance.",
         "--target",
         "-t",
         metavar="COLUMN",
@@ -179,12 +179,12 @@ class Reading(Format):
     """How the cells of a table file are read; each text for all columns, or COLUMN=TEXT."""
 
     missing_values: list[str] = option(
-        "A cell with this text is a gap too; COLUMN=TEXT: in one column. Repeatable.",
+        "A cell with this text is missing too; COLUMN=TEXT: in one column. Repeatable.",
         default=[],
         metavar="TEXT",
     )
     keep_values: list[str] = option(
-        "Text such as NA is no gap in columns of text; COLUMN=TEXT: in one. Repeatable.",
+        "Text such as NA is a value in columns of text; COLUMN=TEXT: in one. Repeatable.",
         default=[],
         metavar="TEXT",
     )
@@ -199,15 +199,13 @@ class Method:
         "--max-memory, are for guidance and refused without it."
     )
     reference: ReferenceName | None = option(
-        "What fills gaps, and guidance starts from: a joint normal, the default, or column means."
+        "What fills missing cells, and what guidance starts from: a joint normal or column means."
     )
     random_state: int | None = option("Seed of all that is random; by default 0.", "--seed", min=0)
     kernel: str | None = option(
         "The kernel, such as linear; by default gaussian.", metavar="NAME", callback=_kernel
     )
-    C: float | None = option(
-        "The penalty of the machine; by default 1.", "--C", callback=_is_positive
-    )
+    C: float | None = option("The penalty of the SVM; by default 1.", "--C", callback=_is_positive)
     gamma: float | None = option(
         "The kernel's gamma; by default a quarter of 2 / (expected distance of two rows).",
         callback=_is_positive,
@@ -217,12 +215,12 @@ class Method:
         callback=_check(lambda value: value > 0.0, "not a positive number"),
     )
     tol: float | None = option(
-        "Stop where the gap (direct: the slope) is below this.",
+        "Stop when the duality gap (direct: the slope) is below this.",
         callback=_check(lambda value: 0.0 <= value < math.inf, "not a number of at least 0"),
     )
     max_iter: int | None = option("Stop after so many rounds.", min=1)
     subset_size: int | None = option(
-        "Impute larger tables by subsets of at most so many rows.", min=10
+        "Fill larger tables by subsets of at most so many rows.", min=10
     )
     max_memory: float | None = option(
         "Share of the free memory that may be taken; by default 0.75.",
@@ -250,7 +248,7 @@ class Beside:
         "Also write a table like OUT: True where a cell was filled, else False.", metavar="FILE"
     )
     draws: int | None = option(
-        "Also write M tables with gaps drawn at random: out.1.csv, ...", metavar="M", min=1
+        "Also write M tables with missing cells drawn at random: out.1.csv, ...", metavar="M", min=1
     )
 
 
