@@ -223,7 +223,7 @@ def figure_command(
 @app.command("overview")
 @_says_why
 def overview_command(results: Results = RESULTS) -> None:
-    """Write the tables that sum up all that is committed, which docs/results.md includes."""
+    """Write the tables that sum up all that is committed, which docs/paper_results.md includes."""
     from experiments.tables.overview import write_overview
 
     _tell_written(write_overview(results))

@@ -57,7 +57,8 @@ from experiments.problem import Setting
 for name in ("mean+logistic", "median+logistic"):
     accuracies = []
     for repetition in range(3):
-        setting = Setting("synthetic[noise_intensity=2]", "mcar", 0.8, repetition, "complete", "paper", "hashed")
+        table = "synthetic[noise_intensity=2]"
+        setting = Setting(table, "mcar", 0.8, repetition, splits="hashed")
         problem = make_problem(setting, None)
         chosen = choose(method(name).candidates(problem), problem, ["plain"])["plain"]
         right = chosen.candidate.model.predict(problem.test.X) == problem.test.y

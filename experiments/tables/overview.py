@@ -1,7 +1,7 @@
 """Tables that sum up the committed results: ``python -m experiments overview``.
 
 Each is a function from the results to a table, or None without the records it needs.
-`docs/results.md` includes them.
+`docs/paper_results.md` includes them.
 """
 
 from __future__ import annotations

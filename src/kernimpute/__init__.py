@@ -1,4 +1,4 @@
-"""Imputation of tables by what their columns know of each other, on request guided by labels.
+"""Fill the missing cells of tables, predict from such rows, and tell whether filling helps.
 
 >>> import numpy as np
 >>> from kernimpute import impute

@@ -121,7 +121,7 @@ def impute_parquet(
     callback: Progress | None = None,
     **parameters: Any,
 ) -> ParquetImputation:
-    """Fill the gaps of a Parquet table that need not fit into the memory.
+    """Fill the missing cells of a Parquet table that need not fit into the memory.
 
     The imputer is fitted to a sample of the rows. Every row is filled as a new row, block by block.
 
@@ -227,7 +227,7 @@ def transform_parquet(
     force: bool = False,
     callback: Progress | None = None,
 ) -> ParquetImputation:
-    """Fill the gaps of a Parquet table by an imputer that is fitted to the names of its columns.
+    """Fill a Parquet table by an imputer that is fitted to the names of its columns.
 
     Parameters
     ----------

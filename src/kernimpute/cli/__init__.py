@@ -41,7 +41,7 @@ def program(
         ),
     ] = False,
 ) -> None:
-    """Fill the gaps of a table by what its columns know of each other; no label is needed.
+    """Fill the missing cells of a table, predict from such rows, and tell whether filling helps.
 
     Exit codes: 0 done; 1 the table, the model, the output file or contradictory options are
     refused; 2 the command line cannot be read; 3 a fault of kernimpute; 130 interrupted, 143 by

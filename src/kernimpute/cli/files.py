@@ -139,7 +139,7 @@ def open_table(path: Path, reading: Reading) -> TableFile:
     """Return the cells of a table file; its extension, or how standard input begins, counts."""
     if path.is_dir():
         raise RefusedError(
-            f"{path} is a directory, not a table: only impute, apply and predict take one, of Parquet files."
+            f"{path} is a directory, not a table: impute, apply and predict take one, of Parquet."
         )
     source = str(path)
     if path == STANDARD:

@@ -25,7 +25,7 @@ from kernimpute.table.frames import as_library, is_frame, like, with_columns
 
 
 class KernelImputer(TransformerMixin, KernelImputation):
-    """Fill the gaps of a table by what its columns know of each other.
+    """Fill the missing cells of a table from the observed cells of their rows.
 
     By default a gap gets its conditional mean under a joint normal of all columns, plus what a
     kernel ridge has learnt of what the normal leaves. No label is used, a row is filled on its own,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["VARIANTS", "ImputationResult", "LearnedKernel", "impute", "learn_kernel"]
 
 STOP_RULES = {
-    # Tighter ones gain nothing in test accuracy: see ``benchmarks/README.md``.
+    # Tighter ones gain nothing in test accuracy: see ``docs/benchmarks.md``.
     "direct": StopRule(tol=0.3, max_iter=100),
     "paper": StopRule(tol=1e-3, max_iter=500),
     "appendix": StopRule(tol=1e-3, max_iter=500),
@@ -46,7 +46,7 @@ STOP_RULES = {
 VARIANTS = tuple(STOP_RULES)
 """The names of the variants; the first is the default."""
 DIRECT_ETA = 16.0
-"""Default weight of `direct`'s anchor, in units of C; see ``benchmarks/README.md``."""
+"""Default weight of `direct`'s anchor, in units of C; see ``docs/benchmarks.md``."""
 LARGEST = 1e40
 """Largest bound of a coefficient, finite eta and rho in Stage I: their products can be squared."""
 FARTHEST = 1e100
@@ -108,7 +108,7 @@ def impute(
     max_iter: int | None = None,
     callback: Callback | None = None,
 ) -> ImputationResult:
-    """Fill the gaps of labelled rows so that they become easier to classify.
+    """Fill the missing cells of labelled rows so that they become easier to classify.
 
     Parameters
     ----------

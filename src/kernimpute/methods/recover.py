@@ -71,7 +71,7 @@ def recover_features(
     extrapolate: bool = True,
     callback: Callback | None = None,
 ) -> RecoveredFeatures:
-    """Fill the gaps of a table so that its sums of feature terms are close to a target.
+    """Fill the missing cells of a table so that its sums of feature terms are close to a target.
 
     Minimises the weighted sum of squared residuals over the missing cells. From each start:
 
