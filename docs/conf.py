@@ -61,6 +61,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"kernimpute {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
