@@ -2,13 +2,13 @@
 #   make demo   imputes a real table and says what it did and where the results are
 #   make test   lint, types, import rules and the test suite
 # and a third builds the documentation:
-#   make docs   the site, into docs/_build/html
+#   make docs   the site, into docs/_build/html; then make site-check checks its pages
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench panel-data clean
+.PHONY: demo test lint docs site-check bench panel-data clean
 
 # On one thread each, because threads gain nothing on matrices of this size.
 demo: $(VENV)/.demo
@@ -29,10 +29,15 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md docs examples tutorials src benchmarks/README.md
 
-# Runs the gallery's examples; every warning is an error. Nothing is fetched while it builds.
+# Runs the gallery and the tutorials; every warning is an error. Nothing is fetched while it builds.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+
+# Links, anchors and, where chromium and chromedriver are, the layout on a laptop and a phone.
+site-check: $(VENV)/.docs
+	$(BIN)/python docs/check_site.py
 
 # All figures of the benchmarks; minutes to hours, see benchmarks/README.md.
 bench: $(VENV)/.test
@@ -74,4 +79,4 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/gallery docs/generated docs/tutorials .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -79,6 +79,7 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 # Docstrings have shapes and ranges; the annotations would only repeat them.
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -88,6 +89,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": list(GALLERIES.values()),
     "filename_pattern": r"plot_|[\\/]tutorials[\\/]",
     "ignore_pattern": r"demo\.py|picture\.py",
+    "thumbnail_size": (500, 350),
     "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
