@@ -37,6 +37,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "mathml",
 ]
 # The guide links to the tutorials themselves, so their index is no page of its own.
 exclude_patterns = [
@@ -76,7 +77,7 @@ html_theme_options = {
 
 # Headings can be linked to, as on GitHub: differences.md#the-paper.
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"

@@ -4,7 +4,7 @@
     set = {lower <= K <= upper, K positive semidefinite},
 
 with D the dual of the machine and the anchor a reference kernel. It is convex in K and concave in
-b, so two bounds certify its saddle; `docs/equations.md` derives them.
+b, so two bounds certify its saddle; `docs/theory.md` derives them.
 """
 
 from __future__ import annotations
