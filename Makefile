@@ -78,7 +78,7 @@ release-check: $(VENV)/.release
 check-oldest: WARNINGS := -W ignore::DeprecationWarning
 check-oldest check-newest: check-%:
 	$(BIN)/python -m venv --clear $(RELEASE)/$*
-	$(RELEASE)/$*/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/$*.txt dist/*.whl
+	$(RELEASE)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements/$*.txt dist/*.whl
 	$(RELEASE)/$*/bin/python -m pip check
 	cd $(RELEASE)/tree && PATH="$(CURDIR)/$(RELEASE)/$*/bin:$$PATH" && unset PYTHONPATH && \
 	export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
