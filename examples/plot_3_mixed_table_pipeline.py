@@ -75,7 +75,7 @@ def encoding():
 
 
 classifiers = {"logistic regression": LogisticRegression(max_iter=1000), "SVM": SVC()}
-folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0)
+folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
 guided = {"guidance": "direct", "reference": "mean"}
 unguided = {**guided, "eta": np.inf, "new_rows": "similar"}
 scores = {}
@@ -97,7 +97,7 @@ scores["one estimator"] = [
 # The comparison
 # --------------
 #
-# The training rows of the twenty folds overlap, so the usual standard error is too small. We use
+# The training rows of the ten folds overlap, so the usual standard error is too small. We use
 # the corrected one (Nadeau and Bengio, 2003): the variance of the differences times 1/n + (test
 # rows)/(training rows) in place of 1/n.
 
@@ -129,7 +129,7 @@ plt.show()
 
 # %%
 # The figure shows the gain over plain fills. All three means are above zero, but none by two
-# standard errors, so this table does not prove a gain. Guidance by itself (last column) is within
-# one standard error of zero. The rest comes from filling new rows from similar rows. In the last
-# line it also comes from other values of ``gamma`` and ``C`` than those of ``SVC``. Nothing was
-# tuned.
+# standard errors, so this table does not prove a gain. Guidance by itself (last column) changes the
+# score by less than two standard errors. The rest comes from filling new rows from similar rows. In
+# the last line it also comes from other values of ``gamma`` and ``C`` than those of ``SVC``.
+# Nothing was tuned.
