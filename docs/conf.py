@@ -22,6 +22,9 @@ sys.path.insert(0, str(HERE))
 
 from written_at_build import link_tables, write_pieces  # noqa: E402
 
+GALLERIES = {"../examples": "gallery", "../tutorials": "tutorials"}
+"""Folders of scripts that the build runs, and folders of the pages made from them."""
+
 project = "kernimpute"
 author = "The kernimpute developers"
 project_copyright = author
@@ -32,10 +35,16 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
+# The guide links to the tutorials themselves, so their index is no page of its own.
+exclude_patterns = [
+    "_build",
+    "tutorials/index.rst",
+    *(f"{folder}/*.{kind}" for folder in GALLERIES.values() for kind in ("ipynb", "py", "json")),
+]
 templates_path = ["_templates"]
 default_role = "py:obj"
 # A name in single backticks may also be a parameter, a variant or something internal, which have no
@@ -46,29 +55,43 @@ nitpick_ignore_regex = [
     ("py:obj", r"kernimpute\.(core|joint|methods|table)\..*"),
 ]
 
+# Two hyphens begin an option; smart quotes would make them a dash.
+smartquotes = False
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"kernimpute {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sidebars = {"**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
+html_copy_source = False
 html_theme_options = {
+    "logo": {"text": project},
+    "header_links_before_dropdown": 7,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
 }
 
 # Headings can be linked to, as on GitHub: differences.md#the-paper.
 myst_heading_anchors = 3
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 # Docstrings have shapes and ranges; the annotations would only repeat them.
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
-    "examples_dirs": str(HERE.parent / "examples"),
-    "gallery_dirs": "gallery",
-    "filename_pattern": r"plot_",
-    "ignore_pattern": r"demo\.py",
+    "examples_dirs": [str(HERE / folder) for folder in GALLERIES],
+    "gallery_dirs": list(GALLERIES.values()),
+    "filename_pattern": r"plot_|[\\/]tutorials[\\/]",
+    "ignore_pattern": r"demo\.py|picture\.py",
+    "thumbnail_size": (500, 350),
+    "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,

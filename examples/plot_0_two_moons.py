@@ -1,18 +1,17 @@
 """
-Two moons with gaps
-===================
+Two moons with missing cells
+============================
 
-Where a cell is missing, many completions agree with what was observed. This example shows which of
-them a classifier would like, on the data of the paper's first figure.
+Labels can move the fills of training rows so that the classes separate. This example shows it on
+the data of the paper's first figure.
 """
 
 # %%
-# One gap, one line
-# -----------------
+# One missing cell in a row
+# -------------------------
 #
-# A row of two features that has lost one may lie anywhere on a line. Mean imputation puts it where
-# the column is on average, whatever its class. Here a row of each moon loses one cell: the upper
-# moon's its :math:`x_1`, the lower moon's its :math:`x_2`.
+# A row with two features that has lost one of them may lie anywhere on a line. Mean imputation puts
+# it at the mean of the column, whatever its class. Here one row of each moon loses a cell.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,14 +32,14 @@ def scaled_moons(n_rows, seed):
 
 
 def fill_with_means(X):
-    """Return a table whose gaps hold the means of their columns."""
+    """Return a table with its missing cells filled by column means."""
     return np.where(np.isnan(X), np.nanmean(X, axis=0), X)
 
 
-def draw_boundary(ax, machine):
-    """Draw where the decision function of a machine is zero."""
+def draw_boundary(ax, svm):
+    """Draw where the decision function of an SVM is zero."""
     grid = np.stack(np.meshgrid(np.linspace(0, 1, 80), np.linspace(0, 1, 80)), axis=-1)
-    values = machine.decision_function(grid.reshape(-1, 2)).reshape(80, 80)
+    values = svm.decision_function(grid.reshape(-1, 2)).reshape(80, 80)
     ax.contour(grid[..., 0], grid[..., 1], values, levels=[0.0], colors="black")
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], aspect="equal")
 
@@ -48,11 +47,11 @@ def draw_boundary(ax, machine):
 X, y = scaled_moons(200, seed=0)
 upper = int(np.argmin(np.where(y == 0, np.abs(X - [0.12, 0.45]).sum(axis=1), np.inf)))
 lower = int(np.argmin(np.where(y == 1, np.abs(X - [0.62, 0.15]).sum(axis=1), np.inf)))
-X_two_gaps = X.copy()
-X_two_gaps[upper, 0] = X_two_gaps[lower, 1] = np.nan
+X_missing = X.copy()
+X_missing[upper, 0] = X_missing[lower, 1] = np.nan
 
-by_means = fill_with_means(X_two_gaps)
-by_labels = impute(X_two_gaps, y, kernel=Gaussian(GAMMA), C=C, eta=0.25, tol=0.01).X
+by_means = fill_with_means(X_missing)
+by_labels = impute(X_missing, y, kernel=Gaussian(GAMMA), C=C, eta=0.25, tol=0.01).X
 
 fig, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
 ax.scatter(*X.T, c=COLORS[y], s=12, alpha=0.35)
@@ -62,21 +61,22 @@ for row in (upper, lower):
     ax.scatter(*by_means[row], marker="s", s=70, color=COLORS[y[row]], edgecolor="black")
     ax.scatter(*by_labels[row], marker="*", s=190, color=COLORS[y[row]], edgecolor="black")
 ax.scatter([], [], marker="s", s=70, color="white", edgecolor="black", label="column mean")
-ax.scatter([], [], marker="*", s=190, color="white", edgecolor="black", label="ours")
+ax.scatter([], [], marker="*", s=190, color="white", edgecolor="black", label="guided by labels")
 draw_boundary(ax, SVC(C=C, gamma=GAMMA).fit(X, y))
 ax.legend(loc="upper right")
-ax.set_title("Each gap may be filled anywhere on its dashed line")
+ax.set_title("A fill may lie anywhere on its dashed line")
 plt.show()
 
 # %%
-# The stars have left the column means, along their lines, away from the boundary and into their own
-# class. The anchor ``eta`` says how far they may go; here it is weak, to make the move plain.
+# The guided fills (stars) leave the column means (squares) and move into their own class, away from
+# the boundary. ``eta`` says how strongly a fill is held near the mean. It is weak here, so that the
+# move is easy to see.
 #
 # A fifth of all cells missing
 # ----------------------------
 #
-# Now both columns lose cells at random. On the left nothing is missing; the other two machines saw
-# the filled tables. Each is scored on 1000 complete rows that no table contains.
+# Now both columns lose cells at random. The first SVM learns from the complete table, the other two
+# from filled tables. Each panel has the accuracy on 1,000 complete new rows.
 
 
 def remove_cells(X, rate, seed):
@@ -87,36 +87,35 @@ def remove_cells(X, rate, seed):
 
 
 def fill_three_ways(seed):
-    """Return the labels and the complete, the mean-filled and our table of one draw."""
+    """Return the labels, and the complete, the mean-filled and the guided table of one draw."""
     X, y = scaled_moons(200, seed)
-    X_gaps = remove_cells(X, rate=0.2, seed=seed)
-    ours = impute(X_gaps, y, kernel=Gaussian(GAMMA), C=C, eta=4 * C).X
-    return y, {"complete": X, "column means": fill_with_means(X_gaps), "ours": ours}
+    X_missing = remove_cells(X, rate=0.2, seed=seed)
+    guided = impute(X_missing, y, kernel=Gaussian(GAMMA), C=C, eta=4 * C).X
+    return y, {"complete": X, "column means": fill_with_means(X_missing), "guided": guided}
 
 
 def score(X, y, seed):
-    """Return a machine fitted to a table, and its accuracy on new complete rows."""
-    machine = SVC(C=C, gamma=GAMMA).fit(X, y)
-    return machine, machine.score(*scaled_moons(1000, seed=1000 + seed))
+    """Return an SVM fitted to a table, and its accuracy on complete new rows."""
+    svm = SVC(C=C, gamma=GAMMA).fit(X, y)
+    return svm, svm.score(*scaled_moons(1000, seed=1000 + seed))
 
 
 y, tables = fill_three_ways(seed=0)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.7), layout="constrained")
 for ax, (name, table) in zip(axes, tables.items(), strict=True):
-    machine, accuracy = score(table, y, seed=0)
+    svm, accuracy = score(table, y, seed=0)
     ax.scatter(*table.T, c=COLORS[y], s=12)
-    draw_boundary(ax, machine)
+    draw_boundary(ax, svm)
     ax.set_title(f"{name}: {accuracy:.3f}")
 plt.show()
 
 # %%
-# The cross in the middle are the cells on their column means. On the right they have moved apart by
-# class where the machine has something to gain.
+# Mean imputation puts the filled cells on a cross. Guidance moves them apart by class.
 #
-# One draw says little; these are ten, with the paired standard error of the difference. The anchor
-# of 4 C was picked for this example after looking at such averages, and the default of ``impute``,
-# 16 C, holds the cells four times as strongly, so read this as an illustration. The
-# :doc:`benchmarks <../benchmarks>` are about real tables.
+# One draw says little. The next lines average ten draws and show the paired standard error. We
+# chose ``eta = 4 C`` for this example after we saw such averages. The default of ``impute`` is 16
+# C, which holds the cells four times as strongly. So this is an illustration. The :doc:`benchmarks
+# <../benchmarks>` use real tables.
 
 accuracies = {}
 for seed in range(10):
@@ -125,6 +124,6 @@ for seed in range(10):
         accuracies.setdefault(name, []).append(score(table, y, seed)[1])
 for name, values in accuracies.items():
     print(f"{name:14}{np.mean(values):.3f}")
-difference = np.subtract(accuracies["ours"], accuracies["column means"])
+difference = np.subtract(accuracies["guided"], accuracies["column means"])
 error = difference.std(ddof=1) / np.sqrt(len(difference))
-print(f"ours - column means: {difference.mean():+.3f} ± {error:.3f}")
+print(f"guided - column means: {difference.mean():+.3f} ± {error:.3f}")

@@ -2,18 +2,18 @@
 Stage I and its variants
 ========================
 
-Five ways to let labels guide the filling, on one table: how each of them settles, and what it is
-good for. Four of them learn a kernel matrix first (Stage I) and recover the features from it
-(Stage II); ``direct`` moves the features themselves.
+Labels can guide fills in five ways. This example shows how each one converges, what it costs and
+how accurate an SVM is afterwards. Four of them learn a kernel matrix (Stage I) and recover the
+features from it (Stage II). ``direct`` moves the features themselves.
 """
 
 # %%
-# A table with gaps
-# -----------------
+# A table with missing cells
+# --------------------------
 #
-# The first ten columns of scikit-learn's breast cancer table. A hundred rows lose 40 % of their
-# cells, the other rows stay complete and score the result. Everything is scaled by the range of the
-# observed training cells.
+# We take the first ten columns of scikit-learn's breast cancer table. A hundred training rows lose
+# 40 % of their cells. The other rows stay complete and are the test rows. All columns are scaled by
+# the range of the observed training cells.
 
 import time
 
@@ -41,8 +41,8 @@ X, X_test = (X - low) / (high - low), np.clip((X_test - low) / (high - low), 0.0
 # The variants
 # ------------
 #
-# Each keeps a trace: one record a round, with the objective, the certificate where there is one,
-# and how far each variable moved.
+# Each variant keeps a trace with one record for each round: the objective, how far each variable
+# moved, and the certificate if there is one.
 
 results, seconds = {}, {}
 for variant in VARIANTS:
@@ -58,11 +58,10 @@ traces = {
 }
 
 # %%
-# ``paper``, ``appendix`` and ``released`` know of no certificate: their observed kernel is not
-# positive semidefinite, so no saddle need exist, and they watch how far they still move (left).
-# ``anchored`` watches a saddle gap, computed at rounds that lie ever further apart, which bounds
-# how far the objective is from the best possible; ``direct`` watches the slope of its objective
-# relative to the start (right).
+# ``paper``, ``appendix`` and ``released`` have no certificate, because their observed kernel is not
+# positive semidefinite and a saddle point need not exist. They stop when the variables hardly move
+# (left). ``anchored`` computes a saddle gap, which bounds the distance to the best objective.
+# ``direct`` measures the slope of its objective, relative to the start (right).
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 for name in ("paper", "appendix", "released"):
@@ -79,16 +78,15 @@ right.legend()
 plt.show()
 
 # %%
-# The left curves fall only as fast as the learning rate, 0.1 C over the root of the round, lets
-# them: they say that the variables move little, not that they have arrived. On the right
-# ``anchored`` ends at a gap of a thousandth after ten rounds. ``direct`` stops early on
-# purpose, after a few steps.
+# The left curves fall because the learning rate falls, as 0.1 C over the square root of the round.
+# So they show small steps, not convergence. On the right, ``anchored`` ends at a gap of about a
+# thousandth. ``direct`` stops on purpose after a few steps.
 #
-# What comes out
-# --------------
+# Cost and accuracy
+# -----------------
 #
-# A support vector machine fitted to each filled table, on the complete test rows; beside it the
-# same machine on column means. Seconds are those of the machine that built this page.
+# An SVM learns from each filled table and predicts the complete test rows. The first line has the
+# same SVM after mean imputation. The seconds are those of the computer that built this page.
 
 by_means = SimpleImputer().fit_transform(X)
 print(f"{'':10}{'status':>16}{'rounds':>8}{'seconds':>9}{'accuracy':>10}")
@@ -102,7 +100,6 @@ for name, result in results.items():
     )
 
 # %%
-# On a single split, differences of a percent or two are noise: there are 469 test rows, so one
-# accuracy has a standard error of about .013. What the table does show is the cost: they all do
-# about equally well, so take the cheap one. ``anchored`` is for when the certificate or the kernel
-# matrix itself is wanted, the other three are for comparison with the paper.
+# With 469 test rows the standard error of an accuracy is about .013, so these accuracies do not
+# differ clearly. The costs do. Take ``direct``, the cheapest. Take ``anchored`` if you want the
+# certificate or the kernel matrix, and the other three to compare with the paper.

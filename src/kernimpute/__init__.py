@@ -9,7 +9,7 @@
 # Type checkers know the name; to import it from `typing` takes as long as Python's own start.
 TYPE_CHECKING = False
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "VARIANTS",
