@@ -50,7 +50,7 @@ def test_the_verdict_comes_with_python_that_runs(table, tmp_path, capsys):
 
 @pytest.mark.parametrize("end", [".tsv", ".csv.gz", ".parquet", ".feather", ".jsonl"])
 def test_python_reads_the_table_in_every_format(table, tmp_path, end):
-    frame = pd.read_csv(table).head(120)
+    frame = pd.read_csv(table).dropna().head(60)
     path = tmp_path / f"table{end}"
     if end == ".jsonl":
         frame.to_json(path, orient="records", lines=True)

@@ -23,16 +23,6 @@ def test_horse_colic(program, data_dir, folder):
         assert after[name][gaps].std() >= 0.1 * before[name].std()
 
 
-def test_cylinder_bands(program, data_dir, folder):
-    table = data_dir / "cylinder_bands.csv"
-    dropped = ("timestamp", "cylinder_number", "customer", "job_number")
-    given = ("-t", "target", "-o", "o.csv", "--drop", ",".join(dropped))
-    code, out, err = program("impute", table, *given)
-    assert code == 0 and err.startswith("warning: categories that differ only in letter case")
-    n_filled = check_filled(table.read_text(), (folder / "o.csv").read_text(), dropped=dropped)
-    assert f"{n_filled} of 19440 cells" in out
-
-
 @pytest.mark.parametrize("written", ["o.parquet", "o.tsv"])
 def test_german_with_gaps(program, data_dir, folder, written):
     rows = cells_of((data_dir / "german.csv").read_text())[:201]

@@ -97,21 +97,6 @@ def test_each_kind_does_what_the_others_cannot(classifier):
     assert predictor.blend.slopes.argmax() == 0
 
 
-def test_few_rows_are_averaged_and_many_choose():
-    generator = np.random.default_rng(0)
-    for n_rows, low, high in ((20, 0.15, 0.9), (2_000, 0.0, 0.12)):
-        y = generator.integers(0, 2, n_rows)
-        good = np.column_stack([1.0 - 2.0 * y, 2.0 * y - 1.0]) + generator.normal(size=(n_rows, 2))
-        useless = generator.normal(size=(2, n_rows, 2))
-        scores = [good, *useless]
-        found = _predictor._softmax_map(
-            scores, y, np.ones(n_rows), 1.0 / 3.0, _predictor.BLEND_PENALTY
-        )
-        assert (found.slopes >= 0.0).all()
-        assert found.slopes[0] == found.slopes.max() and (low <= found.slopes[1:]).all()
-        assert (found.slopes[1:] <= high).all()
-
-
 def test_a_quantity_that_is_no_linear_function_is_predicted(regressor):
     new, truth = curved_rows(400, seed=1)
     assert r2_score(truth, regressor.predict(new)) > 0.6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernimpute.core.status import Status
-from kernimpute.kernels import Chi2, Gaussian, Laplacian, Linear
+from kernimpute.kernels import Gaussian, Laplacian, Linear
 from kernimpute.methods import sweep as compiled
 from kernimpute.methods.recover import STARTS, recover_features, recovery_problem
 from tests.methods.problems import (
@@ -260,15 +260,6 @@ def test_the_spectral_start_of_an_exact_target_is_the_table(kernel, categorical,
     table = random_table(120, 6, categorical)
     problem = recovery_problem(with_gaps(table, rate), random_target(kernel, table), kernel=kernel)
     np.testing.assert_allclose(STARTS["spectral"](problem), table, rtol=0.0, atol=1e-9)
-
-
-@pytest.mark.parametrize("kernel", [Laplacian(), Chi2()], ids=repr)
-def test_the_spectral_start_is_near_the_table_for_other_terms(kernel):
-    table = random_table(120, 6)
-    problem = recovery_problem(with_gaps(table, 0.5), random_target(kernel, table), kernel=kernel)
-    errors = (STARTS["spectral"](problem) - table)[~problem.observed]
-    blind = (STARTS["mean"](problem) - table)[~problem.observed]
-    assert np.sqrt(np.mean(errors**2)) < 0.3 * np.sqrt(np.mean(blind**2))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
