@@ -2,9 +2,7 @@
 
 import re
 
-import numpy as np
 import pandas as pd
-import pytest
 
 from tests.cli.conftest import cells_of, check_filled
 
@@ -21,25 +19,6 @@ def test_horse_colic(program, data_dir, folder):
     for name in ("pulse", "rectal_temperature", "packed_cell_volume", "total_protein"):
         gaps = before[name].isna()
         assert after[name][gaps].std() >= 0.1 * before[name].std()
-
-
-@pytest.mark.parametrize("written", ["o.parquet", "o.tsv"])
-def test_german_with_gaps(program, data_dir, folder, written):
-    rows = cells_of((data_dir / "german.csv").read_text())[:201]
-    generator = np.random.default_rng(0)
-    for row in rows[1:]:
-        for place in range(len(row) - 1):
-            if generator.random() < 0.2:
-                row[place] = "?"
-    for row in rows[1:11]:
-        row[-1] = ""
-    (folder / "t.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
-    given = ("-t", "target", "--missing-values", "?")
-    code, out, err = program("impute", "t.csv", *given, "-o", written)
-    assert (code, err) == (0, "") and "rows without a label  10" in out
-    code, out, err = program("impute", written, "-t", "target", "-o", "again.csv")
-    assert (code, err) == (0, "") and "no gap to fill" in out
-    check_filled((folder / "t.csv").read_text(), (folder / "again.csv").read_text(), gap="?")
 
 
 def test_a_model_of_one_half_fills_the_other(program, data_dir, folder):

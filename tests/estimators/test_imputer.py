@@ -9,11 +9,11 @@ from sklearn.base import clone
 from sklearn.impute import KNNImputer
 
 from kernimpute import KernelImputer
+from tests.conftest import read_only
 from tests.estimators.problems import (
     GUIDED,
     assert_filled,
     global_generators,
-    read_only,
     related_rows,
     same_bits,
 )

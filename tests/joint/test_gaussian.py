@@ -199,12 +199,3 @@ def test_no_round_lowers_the_penalised_likelihood_of_factors():
         likelihood = log_likelihood(Z, Normal(fitted.means, fitted.shares, covariance))
         values.append(likelihood - 0.5 * strength * penalty)
     assert np.diff(values).min() > -1e-9
-
-
-def test_factors_with_an_overwhelming_prior_fill_with_means():
-    Z = rows_with_gaps(30, 12)
-    fitted = principal_factors(Z, 1).fitted(Z, 1e9, np.ones(30), max_iter=200)
-    filled = fitted.fill(Z)
-    gaps = np.isnan(Z)
-    np.testing.assert_allclose(filled[gaps], np.broadcast_to(fitted.means, Z.shape)[gaps])
-    assert normal_of_means(12).fill(Z)[gaps].any() == 0.0
