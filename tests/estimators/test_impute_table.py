@@ -193,7 +193,6 @@ def test_labels_of_any_kind_guide_alike(table, labels, categorical, task, classe
     ("options", "message"),
     [
         ({"target": "outcom"}, "target: there is no column 'outcom'. Did you mean 'outcome'?"),
-        ({"categorical": ["x"]}, "categorical: there is no column 'x'"),
         ({"drop": ["outcome"]}, "drop: the label column 'outcome' is needed"),
         ({"ignore": ["outcome"]}, "ignore: the label column 'outcome' is needed"),
         ({"drop": ["age"], "ignore": ["age"]}, "'age' is both in drop and in ignore"),

@@ -284,7 +284,6 @@ INFINITE = np.array([[0.0, np.inf, 0.0], [np.inf, 0.0, 0.0], [0.0, 0.0, 0.0]])
         ({"starts": ["zero"]}, ValueError, r"'starts' .* 'half', 'mean', 'spectral'"),
         ({"starts": [np.zeros((2, 2))]}, ValueError, r"'starts\[0\]' .* shape \(3, 2\). Got shape"),
         ({"starts": ["half", np.full((3, 2), 2.0)]}, ValueError, r"'starts\[1\]' .* in \[0, 1\]"),
-        ({"starts": [np.full((3, 2), np.nan)]}, ValueError, r"'starts\[0\]' .* Got nan in row 0"),
         ({"categorical": [2]}, ValueError, r"'categorical' .* Gaussian .* the 2 columns"),
         (
             {"X": [[3.0, 0.1], [4.0, 0.2], [np.nan, 0.3]], "kernel": Gaussian(categorical=(0,))}
