@@ -286,7 +286,6 @@ def test_apply_refuses_tables(refused, fitted, text, message):
         ([*HERE, "--C", "much"], "'--C'"),
         ([*HERE, "--gamma", "-1"], "-1 is not a positive number"),
         ([*HERE, "--tol", "-1"], "-1 is not a number of at least 0"),
-        ([*HERE, "--max-iter", "0"], "'--max-iter'"),
         ([*HERE, "--subset-size", SMALLEST_SUBSET - 1], "'--subset-size'"),
         ([*HERE, "--max-memory", "1.5"], "1.5 is not a share in (0, 1]"),
         ([*HERE, "--jobs", "0"], "0 is no number of jobs"),
