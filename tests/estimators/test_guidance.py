@@ -90,12 +90,10 @@ def test_a_parameter_that_nothing_uses_is_refused_by_name(estimator, unused, nam
         ({"reference": "expected"}, "'reference' .* 'expected' is a kernel .*guidance='anchored'"),
         ({"reference": "expected", "guidance": "paper"}, "'reference' parameter of KernelImputer"),
         ({"reference": "mean", "use_labels": "own"}, "'use_labels' .* None unless reference='jo"),
-        ({"reference": KNNImputer(), "use_labels": "own"}, "'use_labels' parameter of KernelImp"),
         ({"guidance": "magic"}, "'guidance' parameter of KernelImputer"),
         ({"guidance": "direct", "y": None}, "requires y to be passed"),
         ({"use_labels": "posterior", "y": None}, "requires y to be passed"),
         ({"use_labels": "own", "y": np.zeros((30, 2))}, r"'y' .* one label a row. .*\(30, 2\)"),
-        ({"y": np.zeros((30, 2))}, r"'y' parameter .* one label a row. .*\(30, 2\)"),
         ({"y": ["a", "b"]}, r"inconsistent numbers of samples: \[30, 2\]"),
         ({"guidance": "direct", "epsilon": 0.2}, "'epsilon' .* left out where y is made of class"),
         (
