@@ -275,7 +275,6 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
     ("options", "error", "message"),
     [
         ({"max_fit_rows": 1}, ValueError, "'max_fit_rows' parameter of impute_parquet"),
-        ({"batch_rows": 0}, ValueError, "'batch_rows' parameter of impute_parquet"),
         ({"guidance": "direct", "target": "y"}, ValueError, "'guidance' parameter .* must be None"),
         ({"use_labels": "own", "target": "y"}, ValueError, "'use_labels' .* must be None or 'post"),
         ({"use_labels": "posterior"}, ValueError, "'target' parameter"),
@@ -287,9 +286,7 @@ def test_a_failure_leaves_the_output_that_was_there(tmp_path, is_folder, error):
         ({"output": "there.parquet"}, FileExistsError, "force to replace it"),
         ({"output": "in", "force": True}, ValueError, "must be a file, as the source. Got a fold"),
         ({"output": "table.parquet", "force": True}, ValueError, "must lie outside of the source"),
-        ({"source": "in", "output": "in/out"}, ValueError, "must lie outside of the source"),
         ({"source": "in", "output": ".", "force": True}, ValueError, "source, and not hold it"),
-        ({"source": "in", "output": "deep", "force": True}, ValueError, "Got 'in' in it"),
         ({"source": "in", "output": "notes", "force": True}, ValueError, "Got 'notes.txt' in it"),
         ({"source": "none"}, FileNotFoundError, "there is no such file or folder"),
         ({"source": "text.parquet"}, TableError, "is not a Parquet file that can be read"),

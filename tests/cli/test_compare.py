@@ -48,14 +48,14 @@ def test_the_verdict_comes_with_python_that_runs(table, tmp_path, capsys):
     assert (names["model"].predict(names["X"]) == names["y"]).mean() > 0.6
 
 
-@pytest.mark.parametrize("end", [".tsv", ".csv.gz", ".parquet", ".feather", ".jsonl"])
+@pytest.mark.parametrize("end", [".tsv", ".csv.gz", ".parquet", ".jsonl"])
 def test_python_reads_the_table_in_every_format(table, tmp_path, end):
-    frame = pd.read_csv(table).head(120)
+    frame = pd.read_csv(table).dropna().head(60)
     path = tmp_path / f"table{end}"
     if end == ".jsonl":
         frame.to_json(path, orient="records", lines=True)
-    elif end in (".parquet", ".feather"):
-        getattr(frame, f"to_{end[1:]}")(path)
+    elif end == ".parquet":
+        frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False, sep="\t" if end == ".tsv" else ",")
     out = tmp_path / "out.json"

@@ -190,13 +190,6 @@ def test_bytes_around_the_gaps_stay(program, folder):
     assert (folder / "p.csv").read_text() == "a,b\n x ,0\n x ,1\n x ,0\n x ,1\n y,0\n"
 
 
-def test_semicolons_and_quotes_come_back(program, folder):
-    text = 'a;"b"\r\n1.50;x\r\n"2";y\r\n3;x\r\n4;y\r\n'
-    (folder / "t.csv").write_bytes(text.encode())
-    assert program("impute", "t.csv", "-t", "b", "-o", "o.csv", "-q") == (0, "", "")
-    assert (folder / "o.csv").read_bytes().decode() == text.replace('"', "")
-
-
 def feather_of(*names):
     data = io.BytesIO()
     feather.write_feather(pa.table([pa.array([1, 2])] * len(names), names=names), data)

@@ -2,9 +2,7 @@
 
 import re
 
-import numpy as np
 import pandas as pd
-import pytest
 
 from tests.cli.conftest import cells_of, check_filled
 
@@ -21,35 +19,6 @@ def test_horse_colic(program, data_dir, folder):
     for name in ("pulse", "rectal_temperature", "packed_cell_volume", "total_protein"):
         gaps = before[name].isna()
         assert after[name][gaps].std() >= 0.1 * before[name].std()
-
-
-def test_cylinder_bands(program, data_dir, folder):
-    table = data_dir / "cylinder_bands.csv"
-    dropped = ("timestamp", "cylinder_number", "customer", "job_number")
-    given = ("-t", "target", "-o", "o.csv", "--drop", ",".join(dropped))
-    code, out, err = program("impute", table, *given)
-    assert code == 0 and err.startswith("warning: categories that differ only in letter case")
-    n_filled = check_filled(table.read_text(), (folder / "o.csv").read_text(), dropped=dropped)
-    assert f"{n_filled} of 19440 cells" in out
-
-
-@pytest.mark.parametrize("written", ["o.parquet", "o.tsv"])
-def test_german_with_gaps(program, data_dir, folder, written):
-    rows = cells_of((data_dir / "german.csv").read_text())[:201]
-    generator = np.random.default_rng(0)
-    for row in rows[1:]:
-        for place in range(len(row) - 1):
-            if generator.random() < 0.2:
-                row[place] = "?"
-    for row in rows[1:11]:
-        row[-1] = ""
-    (folder / "t.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
-    given = ("-t", "target", "--missing-values", "?")
-    code, out, err = program("impute", "t.csv", *given, "-o", written)
-    assert (code, err) == (0, "") and "rows without a label  10" in out
-    code, out, err = program("impute", written, "-t", "target", "-o", "again.csv")
-    assert (code, err) == (0, "") and "no gap to fill" in out
-    check_filled((folder / "t.csv").read_text(), (folder / "again.csv").read_text(), gap="?")
 
 
 def test_a_model_of_one_half_fills_the_other(program, data_dir, folder):

@@ -227,7 +227,6 @@ def test_a_time_limit_ends_with_what_is_finished(n_jobs):
         ),
         ({"folds": 61}, ValueError, "'folds' .* must be at most 60, half of the rows. Got 61"),
         ({"folds": 1}, ValueError, "'folds' parameter of compare must be an int in .2, inf"),
-        ({"margin": -1}, ValueError, "'margin' parameter"),
         ({"time_limit": 0}, ValueError, "'time_limit' parameter"),
         ({"resume": __file__}, ValueError, "'resume' parameter of compare must be a file of"),
         ({"task": "rank"}, ValueError, "'task' parameter of compare must be one of"),

@@ -17,7 +17,7 @@ from kernimpute.kernels import (
     Sigmoid,
     make_kernel,
 )
-from tests.conftest import BATTERY, N_FEATURES, TERMS, peak_memory, read_only
+from tests.conftest import BATTERY, N_FEATURES, TERMS, read_only
 
 
 def table_for(kernel, n_samples, seed=0, *, missing=0.4):
@@ -247,12 +247,6 @@ def test_matrices_of_complete_rows_are_positive_semidefinite(kernel):
         assert np.linalg.eigvalsh(K).min() >= -1e-13 * 40 * np.abs(K).max()
 
 
-def test_the_sigmoid_kernel_is_not_positive_semidefinite():
-    X = np.array([[0.9], [1.0]])
-    assert np.linalg.eigvalsh(Sigmoid(2.0, 1.0)(X, X)).min() < -1e-5
-    assert not Sigmoid.is_positive_semidefinite
-
-
 @pytest.mark.parametrize(
     ("given", "columns"),
     [
@@ -316,10 +310,3 @@ REFUSALS += [
 def test_refusals(made, error, match):
     with pytest.raises(error, match=match):
         made()
-
-
-def test_a_matrix_takes_little_more_memory_than_itself():
-    n = 600
-    X = np.random.default_rng(0).random((n, N_FEATURES))
-    for kernel in (kind() for kind in KERNELS.values() if kind.is_euclidean):
-        assert peak_memory(lambda kernel=kernel: kernel(X, X)) <= 1.1 * n * n * 8 + 2_000_000

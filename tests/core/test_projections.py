@@ -201,13 +201,6 @@ def test_a_multiplier_saves_iterations_here_and_nearby():
         np.testing.assert_allclose(warm.point, cold.point, atol=1e-6)
 
 
-def test_a_box_may_be_one_matrix():
-    target = kernel_box(6)[2] + 0.1 * np.eye(6)
-    found = project_box_psd(symmetric(6, 8), target, target, tol=1e-10, max_iter=5000)
-    assert found.status is Status.CONVERGED
-    np.testing.assert_allclose(found.point, target, atol=1e-9)
-
-
 def test_rows_that_the_box_makes_equal_are_projected_as_one():
     # Two groups, and a row that is fixed at another value: equal to nobody.
     n, groups = 9, np.array([0, 1, 0, 1, 2, 0, 3, 1, 4])

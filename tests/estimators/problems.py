@@ -71,12 +71,6 @@ def mixed_table(n_samples=48, share=0.25, seed=0):
     return frame, y
 
 
-def read_only(array):
-    array = np.array(array, copy=True)
-    array.setflags(write=False)
-    return array
-
-
 def same_bits(a, b):
     """Return whether two arrays hold the same bytes at every place."""
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)

@@ -276,12 +276,9 @@ def test_the_refusal_counts_jobs_and_its_advice_is_followed():
         KernelImputer(guidance="direct", max_memory=1000).fit(X, y)
 
 
-def test_a_prefix_of_the_grid_ends_as_scikit_learn_has_it():
+def test_grid_search_over_the_default_grid_picks_the_best_in_a_pipeline():
     with pytest.raises(ValueError, match="'prefix' parameter of default_grid must be empty, or"):
         default_grid("imputer")
-
-
-def test_grid_search_over_the_default_grid_picks_the_best_in_a_pipeline():
     X, y = related_rows(30, 3)
     grids = [{**grid, "kernelimputer__C": [0.25, 4.0]} for grid in default_grid("kernelimputer__")]
     pipeline = make_pipeline(KernelImputer(), SVC())

@@ -110,20 +110,6 @@ def test_the_defaults_are_those_of_the_documentation(n_classes, part, factor):
     np.testing.assert_array_equal(plain.predict(X), chosen)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_probabilities_sum_to_one_and_the_most_probable_class_is_predicted(n_classes):
-    X, y = related_rows(n_classes=n_classes)
-    names = np.array(["no", "perhaps", "yes"])[:n_classes]
-    fitted = KernelImputationClassifier().fit(X, names[y])
-    shares = fitted.predict_proba(X)
-    assert shares.shape == (60, n_classes)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
-    assert (shares > 0.0).all()
-    np.testing.assert_array_equal(fitted.predict_log_proba(X), np.log(shares))
-    np.testing.assert_array_equal(fitted.predict(X), names[shares.argmax(axis=1)])
-    assert not hasattr(fitted, "decision_function")
-
-
 def test_the_svm_has_probabilities_by_scikit_learns_calibration_alone():
     frame, y = mixed_table()
     assert not hasattr(svm(), "predict_proba")

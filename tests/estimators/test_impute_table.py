@@ -7,7 +7,6 @@ import pytest
 from sklearn.impute import KNNImputer
 
 from kernimpute import KernelImputer, Status, TableWarning, impute_table, load, save
-from kernimpute.estimators.impute_table import fit_table
 from kernimpute.table.columns import TableError
 from tests.estimators.problems import GUIDED, assert_table_filled, mixed_table
 
@@ -127,21 +126,6 @@ def test_a_category_of_unlabelled_rows_alone_is_kept(table):
     assert not imputation.table.drop(columns="outcome").isna().any(axis=None)
 
 
-def test_a_fitted_table_is_what_the_command_line_saves(table):
-    table["void"] = np.nan
-    table.iloc[0, table.columns.get_loc("outcome")] = None
-    fitted = fit_table(table, "outcome", ignore=["id"], drop=["weight"], guidance="direct")
-    assert fitted.unseen == ("void",)
-    assert fitted.roles.features == ("height", "age", "smoker", "town", "grade")
-    assert fitted.imputer.feature_names_in_.tolist() == list(fitted.roles.features)
-    facts = dict(fitted.facts)
-    assert facts["label"] == "outcome (classification, 2 classes)"
-    assert facts["rows without a label"] == "1, not used"
-    n_gaps = table.iloc[1:][[*fitted.roles.features]].isna().sum().sum()
-    assert facts["gaps"].startswith(f"{n_gaps} of 195 cells")
-    assert any("void" in caution for caution in fitted.warnings)
-
-
 def test_ignored_and_dropped_columns_change_nothing_else(table):
     kept = impute_table(table, "outcome", ignore=["id", "town"]).table
     left_out = impute_table(table, "outcome", drop=["id", "town"]).table
@@ -209,8 +193,6 @@ def test_labels_of_any_kind_guide_alike(table, labels, categorical, task, classe
     ("options", "message"),
     [
         ({"target": "outcom"}, "target: there is no column 'outcom'. Did you mean 'outcome'?"),
-        ({"ignore": "agee"}, "ignore: there is no column 'agee'"),
-        ({"categorical": ["x"]}, "categorical: there is no column 'x'"),
         ({"drop": ["outcome"]}, "drop: the label column 'outcome' is needed"),
         ({"ignore": ["outcome"]}, "ignore: the label column 'outcome' is needed"),
         ({"drop": ["age"], "ignore": ["age"]}, "'age' is both in drop and in ignore"),

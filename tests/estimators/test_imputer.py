@@ -4,17 +4,16 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.impute import KNNImputer
 
 from kernimpute import KernelImputer
+from tests.conftest import read_only
 from tests.estimators.problems import (
     GUIDED,
     assert_filled,
     global_generators,
-    read_only,
     related_rows,
     same_bits,
 )
@@ -270,24 +269,6 @@ def a_frame_of_floats_is_filled_like_the_array(imputer):
         assert_same_fills(features(got, X), expected, X)
     pd.testing.assert_frame_equal(frame, kept)
     assert fitted.feature_names_in_.tolist() == NAMES and fitted.n_features_in_ == 4
-
-
-@check
-def set_output_is_obeyed(imputer):
-    X, y, X_new = *training_rows(), new_rows()
-    fitted = clone(imputer).set_output(transform="pandas")
-    frame, new = framed(X), framed(X_new)
-    training = fitted.fit_transform(frame, y)
-    filled = fitted.transform(new)
-    for given, got in ((frame, training), (new, filled)):
-        assert isinstance(got, pd.DataFrame)
-        assert got.index.equals(given.index)
-    assert filled.columns.tolist() == fitted.get_feature_names_out().tolist()
-    assert filled.columns.tolist()[:4] == NAMES
-    assert_same_fills(features(filled, X), usual_fills(imputer)[1], X)
-    polar = clone(imputer).set_output(transform="polars").fit(frame, y).transform(new)
-    assert isinstance(polar, pl.DataFrame) and polar.columns == filled.columns.tolist()
-    np.testing.assert_array_equal(polar.to_numpy().astype(float), filled.to_numpy().astype(float))
 
 
 @pytest.mark.parametrize("name", checks)

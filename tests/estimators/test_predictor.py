@@ -40,6 +40,13 @@ def regressor():
     return KernelImputationRegressor().fit(*curved_rows())
 
 
+@pytest.fixture
+def quick(monkeypatch):
+    """Grow few trees and compare few penalties in few folds, where quality does not matter."""
+    for name, few in (("N_TREES", 5), ("FOLDS", 2), ("LOGISTIC_C", (0.1, 1.0))):
+        monkeypatch.setattr(_predictor, name, few)
+
+
 def test_probabilities_are_calibrated(classifier):
     X, y = logistic_rows(5_000, 100)
     shares = classifier.predict_proba(X)
@@ -52,12 +59,9 @@ def test_probabilities_are_calibrated(classifier):
         assert abs(observed - mean) < 3.0 * error
 
 
-def test_noise_is_not_turned_into_a_prediction(monkeypatch):
+def test_noise_is_not_turned_into_a_prediction(quick):
     n_new = 400
-    # For time: fifty fits.
-    for name, few in (("N_TREES", 5), ("FOLDS", 2), ("LOGISTIC_C", (0.1, 1.0))):
-        monkeypatch.setattr(_predictor, name, few)
-    for seed in range(50):
+    for seed in range(25):
         generator = np.random.default_rng(seed)
         X = amputed(generator.normal(size=(60 + n_new, 5)), 0.3, generator)
         y = generator.integers(0, 2, 60 + n_new)
@@ -97,27 +101,12 @@ def test_each_kind_does_what_the_others_cannot(classifier):
     assert predictor.blend.slopes.argmax() == 0
 
 
-def test_few_rows_are_averaged_and_many_choose():
-    generator = np.random.default_rng(0)
-    for n_rows, low, high in ((20, 0.15, 0.9), (2_000, 0.0, 0.12)):
-        y = generator.integers(0, 2, n_rows)
-        good = np.column_stack([1.0 - 2.0 * y, 2.0 * y - 1.0]) + generator.normal(size=(n_rows, 2))
-        useless = generator.normal(size=(2, n_rows, 2))
-        scores = [good, *useless]
-        found = _predictor._softmax_map(
-            scores, y, np.ones(n_rows), 1.0 / 3.0, _predictor.BLEND_PENALTY
-        )
-        assert (found.slopes >= 0.0).all()
-        assert found.slopes[0] == found.slopes.max() and (low <= found.slopes[1:]).all()
-        assert (found.slopes[1:] <= high).all()
-
-
 def test_a_quantity_that_is_no_linear_function_is_predicted(regressor):
     new, truth = curved_rows(400, seed=1)
     assert r2_score(truth, regressor.predict(new)) > 0.6
 
 
-def test_a_class_of_weight_zero_has_no_probability():
+def test_a_class_of_weight_zero_has_no_probability(quick):
     X, y = logistic_rows(80, 0)
     y[:20] = 2
     shares = KernelImputationClassifier(class_weight={2: 0.0}).fit(X, y).predict_proba(X)
@@ -133,7 +122,7 @@ def test_weights_of_classes_move_the_probabilities():
     assert heavy.predict_proba(new)[:, 1].mean() > plain + 0.15
 
 
-def test_draws_are_averaged_and_the_same_again():
+def test_draws_are_averaged_and_the_same_again(quick):
     X, y = logistic_rows(60, 0)
     new, _ = logistic_rows(30, 1)
     model = KernelImputationClassifier(n_draws=2).fit(X, y)
@@ -148,7 +137,7 @@ def test_draws_are_averaged_and_the_same_again():
     assert 0.0 < np.abs(expected - shares).max() < 0.3
 
 
-def test_another_seed_is_another_fit():
+def test_another_seed_is_another_fit(quick):
     X, y = curved_rows(60)
     first, same, other = (
         KernelImputationRegressor(random_state=seed).fit(X, y).predict(X) for seed in (None, 0, 1)
@@ -192,7 +181,7 @@ def test_every_class_is_in_the_sample_that_settings_are_chosen_on():
     assert np.bincount(y[order[:11]]).tolist() == [5, 5, 1]
 
 
-def test_metadata_routing_is_no_obstacle():
+def test_metadata_routing_is_no_obstacle(quick):
     X, y = curved_rows(40)
     with config_context(enable_metadata_routing=True):
         assert np.isfinite(KernelImputationRegressor().fit(X, y).predict(X)).all()

@@ -10,7 +10,6 @@ ESTIMATORS = [
     KernelImputer(),
     KernelImputationClassifier(),
     KernelImputationRegressor(),
-    KernelImputer(use_labels="own"),
     KernelImputer(
         guidance="direct",
         reference="mean",

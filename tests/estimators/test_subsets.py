@@ -62,7 +62,6 @@ def test_complete_subsets_do_not_say_that_nothing_was_missing():
 
 
 OVERLAP = """
-from threading import Event, Thread
 import numpy, scipy.linalg
 from threadpoolctl import ThreadpoolController
 from kernimpute.estimators._subsets import one_thread
@@ -71,24 +70,11 @@ def n_threads():
     libraries = ThreadpoolController().select(user_api="blas").info()
     return max((library["num_threads"] for library in libraries), default=1)
 
-def first():
-    with one_thread():
-        entered.set()
-        inside.wait(60)
-    left.set()
-
-def second():
-    entered.wait(60)
-    with one_thread():
-        inside.set()
-        left.wait(60)
-        found.append(n_threads())
-
-entered, inside, left, found = Event(), Event(), Event(), [n_threads()]
-threads = [Thread(target=one) for one in (first, second)]
-[one.start() for one in threads]
-[one.join() for one in threads]
-print(*found, n_threads())
+first, second, before = one_thread(), one_thread(), n_threads()
+first.__enter__(), second.__enter__(), first.__exit__(None, None, None)
+within = n_threads()
+second.__exit__(None, None, None)
+print(before, within, n_threads())
 """
 """Prints the threads of BLAS before, in a fit that outlasts another, and after both."""
 

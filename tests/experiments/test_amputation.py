@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments.amputation import Amputation, draw_amputation
+from experiments.amputation import draw_amputation
 
 MECHANISMS = ("mcar", "mar", "mnar")
 
@@ -67,17 +67,6 @@ def test_under_mnar_masks_follow_the_cells_own_values_by_the_columns_sign():
         others = np.delete(X, column, axis=1)
         along = [abs(np.corrcoef(gone, other)[0, 1]) for other in others.T]
         assert max(along) < 4.5 / np.sqrt(len(X))
-
-
-def test_cells_are_drawn_with_their_weights():
-    """The first cell of a race is drawn in proportion to the weights."""
-    X = np.array([[-1.0, 0.0, 2.0]])
-    amputation = Amputation(np.zeros(3), np.ones(3), np.eye(3), np.ones(3, dtype=bool))
-    n_draws = 20_000
-    generator = np.random.default_rng(0)
-    gone = sum(~amputation.mask(X, 1 / 3, generator)[0] for _ in range(n_draws)) / n_draws
-    weights = 1.0 / (1.0 + np.exp(-2.0 * X[0]))
-    np.testing.assert_allclose(gone, weights / weights.sum(), atol=0.015)
 
 
 def test_rates_out_of_reach_are_refused():

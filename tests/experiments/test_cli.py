@@ -122,18 +122,6 @@ def test_figures_are_drawn_from_the_records_or_else_from_the_csv(trial, places):
     assert figure.read_bytes() == drawn
 
 
-@pytest.mark.parametrize(
-    ("command", "name", "complaint"),
-    [
-        ("table", "moons", "moons has no tables: the kind moons is shown as figures."),
-        ("figure", "mlp", "mlp has no figures; those that have: classification, life, "),
-    ],
-)
-def test_what_has_no_tables_or_figures_says_so(places, command, name, complaint):
-    assert said(command, name, *places.both).startswith(complaint)
-    assert not places.results.exists()
-
-
 def refused(tmp_path, data, **keys):
     given = {
         "kind": "classification",

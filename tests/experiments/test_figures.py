@@ -8,7 +8,7 @@ from matplotlib.image import imread
 
 from experiments.figures import FIGURES, write_figures
 from experiments.figures.style import WIDTH
-from tests.experiments.made_records import classification_records, committed
+from tests.experiments.committed_records import committed
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -28,7 +28,7 @@ def test_a_figure_of_the_committed_records_is_a_column_wide(name, tmp_path):
 
 
 def test_without_a_run_done_there_is_no_figure(tmp_path):
-    records = classification_records().assign(status="failed")
+    records = committed("life").assign(status="failed")
     for rows in (records, pd.DataFrame()):
         with pytest.raises(ValueError, match="records of life must have at least one run done"):
             write_figures(SimpleNamespace(name="life", kind="classification"), rows, tmp_path)

@@ -1,6 +1,5 @@
 """The kinds of experiments: what a unit of work is, and the rows that it leaves."""
 
-import json
 import math
 from itertools import product
 
@@ -31,13 +30,6 @@ def config_of(kind, *methods, repetitions=1):
     if methods:
         given["methods"] = [{"name": name} for name in methods]
     return MODELS[kind].model_validate(given | KINDS[kind])
-
-
-def test_units_are_the_settings_repetition_by_repetition():
-    units = classification.units(config_of("classification", "mean+svc", repetitions=2))
-    assert units[0] == Setting("australian", "mcar", 0.2, 0).axes
-    assert [unit["repetition"] for unit in units] == [0] * 4 + [1] * 4
-    assert len({json.dumps(unit) for unit in units}) == 8
 
 
 def test_rows_are_the_scores_of_what_the_rules_select(data_dir):

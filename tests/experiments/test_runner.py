@@ -100,19 +100,6 @@ def test_what_the_config_leaves_out_is_a_row_until_the_limit_is_lifted(tmp_path)
     assert (rows["status"] == "done").all()
 
 
-def test_what_is_written_is_not_run_again_but_what_failed_is_if_asked(tmp_path, monkeypatch):
-    config = fake_kind.config(["quick", "fails"], repetitions=1)
-    ran(tmp_path, config)
-    plan = make_plan(config, tmp_path)
-    assert (plan.n_left, plan.n_known) == (0, 4)
-    again = make_plan(config, tmp_path, retry_failed=True)
-    assert [entry.name for work in again.work for entry in work.methods] == ["fails"] * 2
-    mended = lambda *_: [{"rule": "plain", "accuracy": 1.0}]  # noqa: E731
-    monkeypatch.setattr(fake_kind, "rows", mended)
-    rows = ran(tmp_path, config, retry_failed=True)
-    assert (rows["status"] == "done").all() and len(rows) == 4
-
-
 def test_a_run_killed_at_any_point_is_completed_to_the_rows_of_a_whole_one(tmp_path):
     config = fake_kind.config(["quick", "slow", "two_rules", "fails"], repetitions=3)
     whole = ran(tmp_path / "whole", config)

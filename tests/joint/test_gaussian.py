@@ -148,16 +148,6 @@ def test_unlabelled_rows_take_part_in_a_fit_with_classes():
     assert np.abs(mostly_not.means - labelled.means).max() < wrong
 
 
-def test_rows_with_nothing_and_with_everything_observed():
-    Z = rows_with_gaps()
-    Z[0], Z[1] = np.nan, 0.5
-    fitted = fit_normal(Z, 1.0)
-    filled = fitted.fill(Z)
-    np.testing.assert_allclose(filled[0], fitted.means[0], atol=1e-12)
-    assert (filled[1] == 0.5).all()
-    assert fitted.fill(np.empty((0, 4))).shape == (0, 4)
-
-
 @pytest.mark.parametrize("kind", ["twice the same column", "a constant", "more columns than rows"])
 def test_degenerate_columns_stay_finite(kind):
     Z = rows_with_gaps(5 if kind.startswith("more") else 40, 8)
@@ -209,12 +199,3 @@ def test_no_round_lowers_the_penalised_likelihood_of_factors():
         likelihood = log_likelihood(Z, Normal(fitted.means, fitted.shares, covariance))
         values.append(likelihood - 0.5 * strength * penalty)
     assert np.diff(values).min() > -1e-9
-
-
-def test_factors_with_an_overwhelming_prior_fill_with_means():
-    Z = rows_with_gaps(30, 12)
-    fitted = principal_factors(Z, 1).fitted(Z, 1e9, np.ones(30), max_iter=200)
-    filled = fitted.fill(Z)
-    gaps = np.isnan(Z)
-    np.testing.assert_allclose(filled[gaps], np.broadcast_to(fitted.means, Z.shape)[gaps])
-    assert normal_of_means(12).fill(Z)[gaps].any() == 0.0

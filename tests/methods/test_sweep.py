@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from kernimpute.kernels import Gaussian
 from kernimpute.methods import sweep as compiled
-from kernimpute.methods.recover import recover_features, recovery_problem
+from kernimpute.methods.recover import recovery_problem
 from tests.methods.problems import (
     CASES,
     KERNELS,
@@ -14,7 +13,6 @@ from tests.methods.problems import (
     random_table,
     random_target,
     random_weights,
-    read_only,
     row_objectives,
     small_problem,
     with_gaps,
@@ -99,17 +97,6 @@ def test_a_row_that_nothing_weighs_stays(kernel):
     before = rows.columns[:, 3].copy()
     sweep(problem, rows)
     assert (rows.columns[:, 3] == before).all()
-
-
-def test_each_function_is_compiled_for_one_kind_of_arguments():
-    columns = np.asfortranarray(random_table(9, 3))
-    for table in (columns, columns[:, :1], random_table(1, 3), read_only(columns[::2])):
-        target = random_target(Gaussian(), table)
-        gappy = np.asfortranarray(with_gaps(table, 0.4))
-        for weights in (None, np.asfortranarray(np.ones(target.shape))):
-            recover_features(gappy, target, kernel=Gaussian(), weights=weights, max_sweeps=2)
-    for function in (compiled.sweep, compiled.objective):
-        assert len(function.signatures) == 1
 
 
 def test_without_a_place_for_a_cache_it_compiles_all_the_same():
