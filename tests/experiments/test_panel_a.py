@@ -11,7 +11,7 @@ from experiments.panel_a import problems
 from experiments.panel_a.__main__ import app
 from experiments.panel_a.fillers import FILLERS, _permuted, filling_by
 from experiments.panel_a.labels import INSIDE, OUTSIDE, with_labels
-from experiments.panel_a.others import _together
+from experiments.panel_a.others import together
 from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import problem_of, read_table, unrounded
 from experiments.panel_a.run import MEASURED, errors_of
@@ -109,7 +109,7 @@ def test_draws_are_averaged_and_the_most_frequent_category_wins():
     frame = pd.DataFrame({"a": [np.nan], "b": [None]})
     train = pd.DataFrame({"a": [0.0, 9.0], "b": ["x", "y"]})
     draws = [pd.DataFrame({"a": [a], "b": [b]}) for a, b in ((1.0, "x"), (2.0, "y"), (6.0, "y"))]
-    assert _together(draws, frame, train).to_numpy().tolist() == [[3.0, "y"]]
+    assert together(draws, frame, train).to_numpy().tolist() == [[3.0, "y"]]
 
 
 def test_errors_are_in_deviations_of_complete_training_columns(problem):
