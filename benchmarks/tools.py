@@ -114,6 +114,7 @@ class MiceForest:
 
 
 DRAWS = "draws too, not proper multiple imputation"
+NO_FILLS = "gives predictions, no fills"
 SMALL = "small tables of numbers and categories"
 TOOLS = {
     "KernelImputer": Tool(
@@ -123,6 +124,7 @@ TOOLS = {
         f"predictions from {SMALL}",
         KernelImputationClassifier,
         predict=by_kernels,
+        note=NO_FILLS,
     ),
     "SimpleImputer": Tool("a baseline", SimpleImputer, by(FILLERS["means"])),
     "KNNImputer": Tool("fills from similar rows", KNNImputer, by(FILLERS["KNN"])),
@@ -143,6 +145,7 @@ TOOLS = {
         "predictions from many rows, without filling",
         HistGradientBoostingClassifier,
         predict=by_boosting,
+        note=NO_FILLS,
     ),
 }
 
@@ -263,11 +266,13 @@ def summary(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return README's table from what is in ``results/tools.json``."""
-    header = "tool | take it for | error of fills | log loss | seconds | notes".split(" | ")
-    lines = [header, ["---"] * 2 + ["---:"] * 3 + ["---"]]
+    head = "tool | take it for | error of numbers | wrong categories | log loss | seconds | notes"
+    lines = [head.split(" | "), ["---"] * 2 + ["---:"] * 4 + ["---"]]
     for entry in results["tools"]:
-        error = "–" if entry["error"] is None else f"{entry['error']:.2f}"
-        figures = [error, f"{entry['log_loss']:.3f}", f"{entry['seconds']:.2g}"]
+        figures = ["–", "–"]
+        if entry["error"] is not None:
+            figures = [f"{entry['error']:.2f}", f"{100 * entry['wrong']:.0f} %"]
+        figures += [f"{entry['log_loss']:.3f}", f"{entry['seconds']:.2g}"]
         name = entry["tool"]
         lines.append([f"`{name}`", TOOLS[name].take_it_for, *figures, notes(entry)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
