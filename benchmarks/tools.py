@@ -247,7 +247,7 @@ def summary(rows: pd.DataFrame) -> list[dict[str, Any]]:
     found["error"] = np.log(found["error"].div(found["error"]["SimpleImputer"], axis=0))
     # A tool that failed somewhere takes that table from all, so that means are of the same tables.
     found = {
-        name: values.groupby("source").mean().dropna(axis=1, how="all").dropna()
+        name: values.dropna(axis=1, how="all").dropna().groupby("source").mean()
         for name, values in found.items()
     }
     table = pd.DataFrame({name: values.mean() for name, values in found.items()})

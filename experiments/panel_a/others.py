@@ -34,7 +34,10 @@ def mice_draws(train: pd.DataFrame, y: Targets, frame: pd.DataFrame, seed: int) 
         written, filled = Path(folder) / "rows.csv", Path(folder) / "filled.csv"
         rows.to_csv(written, index=False)
         arguments = [str(written), str(len(frame)), str(filled), str(seed % 2**31)]
-        subprocess.run(["Rscript", str(script), *arguments], check=True, capture_output=True)
+        call = ["Rscript", str(script), *arguments]
+        said = subprocess.run(call, capture_output=True, text=True)
+        if said.returncode:
+            raise RuntimeError(f"mice failed: {said.stderr}")
         draws = pd.read_csv(filled, dtype={n: str for n in rows if not is_numeric_dtype(rows[n])})
     n, tables = len(train), [one[list(frame)] for _, one in draws.groupby(".imp")]
     return [(together([t[:n]], train, train), together([t[n:]], frame, train)) for t in tables]
