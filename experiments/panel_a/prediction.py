@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -99,11 +99,18 @@ def _sets(
     """Return training rows and other rows filled, then as z-scores of the filled training rows."""
     filler = {**FILLERS, **WAYS}["means" if method == INDICATORS else method]
     filling = filling_by(filler, train, y, seed, frames)
-    coding = coding_of(filling.train)
-    matrices = [coding.matrix(frame) for frame in (filling.train, *filling.others)]
-    if method == INDICATORS:
-        gaps = [frame.isna().to_numpy(float) for frame in (train, *frames)]
-        matrices = [np.hstack(pair) for pair in zip(matrices, gaps, strict=True)]
+    if method != INDICATORS:
+        return z_scores(filling.train, *filling.others)
+    return z_scores(filling.train, *filling.others, gaps=(train, *frames))
+
+
+def z_scores(*filled: pd.DataFrame, gaps: Sequence[pd.DataFrame] = ()) -> Sets:
+    """Return filled rows as z-scores of the first frame, with indicators of the gaps if given."""
+    coding = coding_of(filled[0])
+    matrices = [coding.matrix(frame) for frame in filled]
+    if gaps:
+        indicators = [frame.isna().to_numpy(float) for frame in gaps]
+        matrices = [np.hstack(pair) for pair in zip(matrices, indicators, strict=True)]
     center, deviation = matrices[0].mean(axis=0), matrices[0].std(axis=0)
     deviation[deviation < 1e-9] = 1.0
     return [(matrix - center) / deviation for matrix in matrices]

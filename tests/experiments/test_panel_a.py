@@ -1,5 +1,8 @@
 """Panel A: its tables, problems, field, measures and statistics, on a small table of its own."""
 
+import json
+import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +10,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.tools import markdown as markdown_of_tools
+from benchmarks.tools import rows_of, summary
 from experiments.panel_a import problems
 from experiments.panel_a.__main__ import app
 from experiments.panel_a.fillers import FILLERS, _permuted, filling_by
 from experiments.panel_a.labels import INSIDE, OUTSIDE, with_labels
-from experiments.panel_a.others import _together
+from experiments.panel_a.others import together
 from experiments.panel_a.prediction import LEARNERS, loss
 from experiments.panel_a.problems import problem_of, read_table, unrounded
 from experiments.panel_a.run import MEASURED, errors_of
@@ -19,7 +24,8 @@ from experiments.panel_a.summary import compare, tables, wide
 from experiments.panel_runs import read
 from experiments.tables.grid import markdown
 
-COMMITTED = Path(__file__).resolve().parents[2] / "experiments" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+COMMITTED = ROOT / "experiments" / "results"
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +115,7 @@ def test_draws_are_averaged_and_the_most_frequent_category_wins():
     frame = pd.DataFrame({"a": [np.nan], "b": [None]})
     train = pd.DataFrame({"a": [0.0, 9.0], "b": ["x", "y"]})
     draws = [pd.DataFrame({"a": [a], "b": [b]}) for a, b in ((1.0, "x"), (2.0, "y"), (6.0, "y"))]
-    assert _together(draws, frame, train).to_numpy().tolist() == [[3.0, "y"]]
+    assert together(draws, frame, train).to_numpy().tolist() == [[3.0, "y"]]
 
 
 def test_errors_are_in_deviations_of_complete_training_columns(problem):
@@ -197,3 +203,30 @@ def test_the_committed_tables_are_those_of_the_committed_rows():
     for table in tables(COMMITTED / "panel_a"):
         path = COMMITTED / "tables" / f"{table.name}.md"
         assert path.read_text(encoding="utf-8") == markdown(table)
+
+
+def test_the_tools_are_measured_and_tried(problem):
+    tools = "KernelImputer", "SimpleImputer", "KNNImputer", "HistGradientBoostingClassifier"
+    common = {"table": "small", "repetition": 0, "reason": None}
+    rows = [{**rows_of(problem, tool)[0], **common, "method": tool} for tool in tools]
+    ours, means, similar, boosting = summary(pd.DataFrame(rows))
+    assert ours["error"] < means["error"] == 1.0 and boosting["error"] is None
+    assert similar["tables with less error than KernelImputer"] in (0, 1)
+    assert all(ours["facts"].values()) and not similar["facts"]["text"]
+
+
+def test_the_readme_has_the_table_of_the_committed_tools():
+    table = markdown_of_tools(
+        json.loads((ROOT / "benchmarks/results/tools.json").read_text("utf-8"))
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search("<!-- tools begins -->\n(.*?)<!-- tools ends -->", readme, re.DOTALL)
+    assert found[1].strip() == table.strip()
+
+
+def test_the_picture_shows_the_committed_errors():
+    picture = runpy.run_path(str(ROOT / "examples" / "picture.py"))
+    errors = json.loads(picture["FIGURES"].read_text())["root_mean_square_errors"]
+    assert picture["errors"](*picture["filled_cells"]()) == pytest.approx(errors, rel=1e-3)
+    drawn = picture["PICTURE"].read_text(encoding="utf-8")
+    assert all(picture["title"](*pair) in drawn for pair in errors.items())
