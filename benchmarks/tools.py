@@ -126,7 +126,12 @@ TOOLS = {
         predict=by_kernels,
         note=NO_FILLS,
     ),
-    "SimpleImputer": Tool("a baseline", SimpleImputer, by(FILLERS["means"])),
+    "SimpleImputer": Tool(
+        "a baseline",
+        SimpleImputer,
+        by(FILLERS["means"]),
+        note="text by `most_frequent`",
+    ),
     "KNNImputer": Tool("fills from similar rows", KNNImputer, by(FILLERS["KNN"])),
     "IterativeImputer": Tool(
         "fills by regressions of your choice",
@@ -255,7 +260,8 @@ def summary(rows: pd.DataFrame) -> list[dict[str, Any]]:
     for name, ours in product(("error", "log_loss"), OURS):
         values = found[name]
         if ours in values:
-            table[f"tables with less {name} than {ours}"] = values.lt(values[ours], axis=0).sum()
+            fewer = values.lt(values[ours], axis=0).sum().astype("Int64")
+            table[f"tables with less {name} than {ours}"] = fewer
     table["seconds"] = rows.groupby("method")["seconds"].median()
     table["failed"] = rows.groupby("method")["reason"].count()
     table["tables"] = len(found["log_loss"])
