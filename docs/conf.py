@@ -89,7 +89,7 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(HERE / folder) for folder in GALLERIES],
     "gallery_dirs": list(GALLERIES.values()),
     "filename_pattern": r"plot_|[\\/]tutorials[\\/]",
-    "ignore_pattern": r"demo\.py|picture\.py",
+    "ignore_pattern": r"(demo|picture)\.py",
     "thumbnail_size": (500, 350),
     "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",

@@ -80,6 +80,12 @@ def test_too_few_cells_to_hide_are_noted():
     assert joint.notes == (fills.UNCHOSEN_NOTE,)
 
 
+def test_cells_that_are_missing_by_the_same_seed_leave_others_to_hide():
+    complete = simulated()[1]
+    removed = np.random.default_rng(0).random(complete.shape) < 0.3
+    assert fitted(np.where(removed, np.nan, complete), seed=0).notes == ()
+
+
 def test_a_category_is_hidden_and_drawn_whole():
     generator = np.random.default_rng(0)
     kind = generator.integers(0, 3, 300)

@@ -51,7 +51,7 @@ from kernimpute.estimators._subsets import (
     run_all,
     stratified_subsets,
 )
-from kernimpute.joint.fills import JointReference, fit_joint
+from kernimpute.joint.fills import JointReference, fit_joint, generator_of
 from kernimpute.joint.reference import (
     FittedImputer,
     fill_from_similar,
@@ -685,7 +685,7 @@ class KernelPredictor(KernelImputation):
         seed, n_draws, filler = seed_of(self.random_state), self.n_draws, self._new_rows.filler
         self._draw_seed = None if n_draws is None else seed
         if n_draws is not None and isinstance(filler, JointReference):
-            generator = np.random.default_rng(seed)
+            generator = generator_of(seed)
             tables = [filler.sample(matrix, generator) for _ in range(n_draws)]
         else:
             tables = [self._new_rows.fill(matrix)]

@@ -18,7 +18,7 @@ from kernimpute.core.checks import check_integer, refusal
 from kernimpute.core.status import Callback
 from kernimpute.estimators._base import CONSTRAINTS, FittedRows, KernelImputation, seed_of
 from kernimpute.estimators._subsets import Labels
-from kernimpute.joint.fills import JointReference
+from kernimpute.joint.fills import JointReference, generator_of
 from kernimpute.table.code import EncodedTable
 from kernimpute.table.columns import observed_in_table
 from kernimpute.table.frames import as_library, is_frame, like, with_columns
@@ -262,7 +262,7 @@ class KernelImputer(TransformerMixin, KernelImputation):
     def _drawn(self, rows: EncodedTable, n_draws: int, random_state: Any) -> Iterator[FloatArray]:
         """Yield numbers and codes with draws of the joint normal at their gaps."""
         if n_draws:
-            joint, generator = self._joint("draws"), np.random.default_rng(seed_of(random_state))
+            joint, generator = self._joint("draws"), generator_of(seed_of(random_state))
             matrix = self._matrix(rows.matrix)
             for _ in range(n_draws):
                 yield self._coding.codes(joint.sample(matrix, generator), rows.matrix)

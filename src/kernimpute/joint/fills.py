@@ -202,7 +202,7 @@ def fit_joint(
     codes 0, 1, … of classes, -1 without a label; each class gets a mean. A `target`, a quantity as
     label in standard units, NaN without one, is one more column. `seed` decides what is hidden.
     """
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     n_classes = 1 if classes is None else int(classes.max(initial=0)) + 1
     heavy, weights = counted_rows(weights)
     # 1. Standard units.
@@ -238,6 +238,14 @@ def fit_joint(
     if math.isinf(strength) and not remainder.second:
         notes = (MEANS_NOTE,)
     return JointReference(centre, scale, groups, numeric, used, normal, strength, remainder, notes)
+
+
+def generator_of(seed: int) -> np.random.Generator:
+    """Return a generator whose numbers are not those of ``default_rng(seed)``.
+
+    A user who removes cells by that one would else find hidden just those that are missing.
+    """
+    return np.random.default_rng([seed, 1])
 
 
 def _choose(
