@@ -59,7 +59,8 @@ def check(function):
 
 
 def training_rows():
-    X, y = related_rows(n_samples=40, seed=0)
+    # Too few to hide cells, which would go by their position in the table.
+    X, y = related_rows(n_samples=32, seed=0)
     return read_only(X), read_only(y)
 
 
