@@ -97,8 +97,10 @@ def family_of(dtype: Any) -> Family:
 def plain_series(series: pd.Series) -> pd.Series:
     """Return a column with Arrow's dictionaries as categories and Arrow's nulls as NaN."""
     if isinstance(series.dtype, pd.ArrowDtype):
-        if pa.types.is_dictionary(series.dtype.pyarrow_dtype):
-            categories = series.array.__arrow_array__().to_pandas().array
+        if pa.types.is_dictionary(arrow := series.dtype.pyarrow_dtype):
+            # Before pyarrow 23, unsigned codes, which polars has, cannot become those of pandas.
+            signed = pa.dictionary(pa.int64(), arrow.value_type, arrow.ordered)
+            categories = series.array.__arrow_array__().cast(signed).to_pandas().array
             return pd.Series(categories, index=series.index, name=series.name)
         if pa.types.is_null(series.dtype.pyarrow_dtype):
             return series.astype("float64")
