@@ -113,44 +113,37 @@ class MiceForest:
         return self.kernel_.impute_new_data(new).complete_data(0)
 
 
-DRAWS = "draws too, not proper multiple imputation"
-NO_FILLS = "gives predictions, no fills"
 SMALL = "small tables of numbers and categories"
 TOOLS = {
-    "KernelImputer": Tool(
-        f"fills of {SMALL}", KernelImputer, by(FILLERS["kernimpute, whole"]), note=DRAWS
-    ),
+    "KernelImputer": Tool(f"fills of {SMALL}", KernelImputer, by(FILLERS["kernimpute, whole"])),
     "KernelImputationClassifier": Tool(
         f"predictions from {SMALL}",
         KernelImputationClassifier,
         predict=by_kernels,
-        note=NO_FILLS,
     ),
     "SimpleImputer": Tool(
         "a baseline",
         SimpleImputer,
         by(FILLERS["means"]),
-        note="text by `most_frequent`",
+        note="categories by `most_frequent`",
     ),
     "KNNImputer": Tool("fills from similar rows", KNNImputer, by(FILLERS["KNN"])),
     "IterativeImputer": Tool(
         "fills by regressions of your choice",
         IterativeImputer,
         by(FILLERS["IterativeImputer"]),
-        note=DRAWS,
     ),
-    "miceforest": Tool("fills by boosted trees", MiceForest, by(miceforest), note=DRAWS),
+    "miceforest": Tool("fills by boosted trees", MiceForest, by(miceforest)),
     "mice (R)": Tool(
         "standard errors and p-values after filling",
         None,
         mice_draws,
-        note="takes factors; learns anew for new rows; proper multiple imputation",
+        note="factors; learns anew for new rows; proper multiple imputation",
     ),
     "HistGradientBoostingClassifier": Tool(
         "predictions from many rows, without filling",
         HistGradientBoostingClassifier,
         predict=by_boosting,
-        note=NO_FILLS,
     ),
 }
 
@@ -234,7 +227,7 @@ def notes(entry: dict[str, Any]) -> str:
     found, note = entry["facts"], TOOLS[entry["tool"]].note
     if not found:
         return note
-    takes = "text and categories" if found["text"] else "categories of pandas, no text"
+    takes = "text and categories" if found["text"] else "categories, no text"
     parts = [takes if found["categories"] else "numbers only"]
     parts += ["fills new rows"] * found.get("new rows", False)
     parts += ["keeps dtypes"] * found.get("dtypes", False)
@@ -272,13 +265,14 @@ def summary(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return README's table from what is in ``results/tools.json``."""
-    head = "tool | take it for | error of numbers | wrong categories | log loss | seconds | notes"
+    head = "tool | take it for | error of numbers | log loss | ahead of ours | seconds | notes"
     lines = [head.split(" | "), ["---"] * 2 + ["---:"] * 4 + ["---"]]
     for entry in results["tools"]:
-        figures = ["–", "–"]
-        if entry["error"] is not None:
-            figures = [f"{entry['error']:.2f}", f"{100 * entry['wrong']:.0f} %"]
-        figures += [f"{entry['log_loss']:.3f}", f"{entry['seconds']:.2g}"]
+        ours = OURS[TOOLS[entry["tool"]].predict is not None]
+        figures = ["–" if entry["error"] is None else f"{entry['error']:.2f}"]
+        figures.append(f"{entry['log_loss']:.3f}")
+        ahead = f"{entry[f'tables with less log_loss than {ours}']} of {entry['tables']}"
+        figures += ["–" if entry["tool"] in OURS else ahead, f"{entry['seconds']:.2g}"]
         name = entry["tool"]
         lines.append([f"`{name}`", TOOLS[name].take_it_for, *figures, notes(entry)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

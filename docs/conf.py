@@ -94,6 +94,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
+    "parallel": 2,
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from kernimpute import compare
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+X = X.iloc[:, :10]
 X = X.mask(np.random.default_rng(0).random(X.shape) < 0.4)
 
 forest = make_pipeline(
