@@ -34,7 +34,7 @@ lint: $(VENV)/.test
 
 # Runs the gallery and the tutorials; every warning is an error. Nothing is fetched while it builds.
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+	$(BIN)/python -m sphinx -j 2 -b html -W --keep-going docs docs/_build/html
 
 # Links, anchors and, where chromium and chromedriver are, the layout on a laptop and a phone.
 site-check: $(VENV)/.docs

@@ -10,12 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from examples.demo import GAPS, write_gaps
+from examples.demo import GAPS, NEW, write_gaps
 
 RESULT = Path(__file__).with_name("results") / "readme.txt"
 COMMANDS = (
     f"impute {GAPS} --target diagnosis -o filled.csv --report report.html",
     f"compare {GAPS} --target diagnosis",
+    f"fit {GAPS} --target diagnosis --predict -o model.skops",
+    f"predict model.skops {NEW} -o predicted.csv",
 )
 
 
@@ -35,8 +37,7 @@ def main() -> None:
     """Run all commands and write what they print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / GAPS.parent).mkdir()
-        write_gaps(folder / GAPS)
+        write_gaps(folder)
         RESULT.write_text("\n".join(output_of(command, folder) for command in COMMANDS))
 
 

@@ -1,7 +1,7 @@
 """From a table with gaps to a classifier: `make demo`.
 
-1. Takes scikit-learn's breast cancer table, sets new rows aside, and removes 60 % of the cells of
-   the others, with a fixed seed: demo/breast_cancer_gaps.csv.
+1. Takes scikit-learn's breast cancer table, sets new rows aside, and removes 60 % of the cells,
+   with a fixed seed: demo/breast_cancer_gaps.csv and, without labels, demo/breast_cancer_new.csv.
 2. Fills it with `kernimpute impute`: demo/breast_cancer_filled.csv and demo/report.html.
 3. On ten such splits compares `KernelImputer` with column means and scikit-learn's
    `IterativeImputer`: how far the fills are from the truth, and how well two classifiers predict
@@ -31,6 +31,7 @@ MISSING_RATE = 0.6
 N_SPLITS = 10
 FOLDER = Path("demo")
 GAPS = FOLDER / "breast_cancer_gaps.csv"
+NEW = FOLDER / "breast_cancer_new.csv"
 FILLED = FOLDER / "breast_cancer_filled.csv"
 REPORT = FOLDER / "report.html"
 
@@ -51,8 +52,7 @@ LINES = {
 
 def main() -> int:
     """Run the demonstration and return its exit code."""
-    FOLDER.mkdir(exist_ok=True)
-    complete, labels = write_gaps(GAPS)
+    complete, labels = write_gaps(Path())
 
     command = ["impute", str(GAPS), "--target", "diagnosis", "-o", str(FILLED)]
     command += ["--report", str(REPORT), "--force"]
@@ -68,13 +68,15 @@ def main() -> int:
     return 0
 
 
-def write_gaps(path: Path) -> tuple[pd.DataFrame, pd.Series]:
-    """Write the training rows of the first split with gaps; return the whole table and labels."""
+def write_gaps(folder: Path) -> tuple[pd.DataFrame, pd.Series]:
+    """Write the rows of the first split with missing cells; return the whole table and labels."""
     complete, y = load_breast_cancer(return_X_y=True, as_frame=True)
     labels = y.map({0: "malignant", 1: "benign"})
-    rows, _ = split(labels, seed=0)
+    rows, new = split(labels, seed=0)
     gaps = removed(complete.iloc[rows], seed=0)
-    gaps.assign(diagnosis=labels.iloc[rows]).to_csv(path, index=False)
+    (folder / FOLDER).mkdir(exist_ok=True)
+    gaps.assign(diagnosis=labels.iloc[rows]).to_csv(folder / GAPS, index=False)
+    removed(complete.iloc[new], seed=N_SPLITS).to_csv(folder / NEW, index=False)
     return complete, labels
 
 
