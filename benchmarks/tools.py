@@ -141,7 +141,7 @@ TOOLS = {
         note="factors; learns anew for new rows; proper multiple imputation",
     ),
     "HistGradientBoostingClassifier": Tool(
-        "predictions from many rows, without filling",
+        "fast predictions, without filling",
         HistGradientBoostingClassifier,
         predict=by_boosting,
     ),
