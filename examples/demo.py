@@ -146,8 +146,8 @@ def print_scores(scores: np.ndarray) -> None:
     print(
         f"\nMeans of {len(scores)} splits, at everybody's defaults. Errors are root mean squares, "
         "in standard deviations of\nthe column. The difference is kernimpute minus "
-        "IterativeImputer, paired by split, ± its standard error, which is too small because splits\n"
-        "share rows.\n"
+        "IterativeImputer, paired by split, ± its standard error. Splits\nshare rows, so it is too "
+        "small.\n"
     )
     if worse:
         print(f"kernimpute is worse than IterativeImputer in: {'; '.join(worse)}.")

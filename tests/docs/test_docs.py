@@ -3,7 +3,9 @@
 import ast
 import re
 import runpy
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -54,12 +56,15 @@ def in_toctrees(page):
 
 
 def python_blocks(page):
-    """Yield the code of a page, each block at its own line numbers."""
+    """Yield the code of a page, each block at its own line numbers, and the output below it."""
     text = page.read_text(encoding="utf-8")
-    for block in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        yield compile("\n" * text.count("\n", 0, block.start(1)) + block[1], page.name, "exec")
+    pattern = r"^```python\n(.*?)^```$(?:\n\n```\n(.*?)^```$)?"
+    for block in re.finditer(pattern, text, re.DOTALL | re.MULTILINE):
+        code = compile("\n" * text.count("\n", 0, block.start(1)) + block[1], page.name, "exec")
+        yield code, block[2]
 
 
+NUMBER = r"(\d+(?:\.\d*)?)"
 WITH_CODE = [
     page
     for page in (ROOT / "README.md", *PAGES)
@@ -109,12 +114,24 @@ def test_example_has_a_title_and_shows_a_figure(path):
     assert "plt.show()" in source
 
 
+def run_blocks(page, namespace):
+    """Run the code of a page, and compare what it prints with what the page shows."""
+    for code, shown in python_blocks(page):
+        with redirect_stdout(StringIO()) as printed:
+            exec(code, namespace)
+        if shown is not None:
+            words, expected = (re.split(NUMBER, one) for one in (printed.getvalue(), shown))
+            assert "".join(words[::2]).split() == "".join(expected[::2]).split()
+            # Trees that round differently move a probability.
+            found, wanted = (np.array(one[1::2], dtype=float) for one in (words, expected))
+            np.testing.assert_allclose(found, wanted, rtol=0.05, atol=0.03)
+
+
 @pytest.fixture(scope="module")
 def names():
     """Return what the code of "Fill a table" leaves, which other pages go on from."""
     left = {}
-    for code in python_blocks(DOCS / "filling.md"):
-        exec(code, left)
+    run_blocks(DOCS / "filling.md", left)
     return left | {"X_train": left["X"], "y_train": left["y"], "X_new": left["X"].head(2)}
 
 
@@ -124,9 +141,7 @@ def test_the_code_of_a_page_runs(page, names, tmp_path, monkeypatch):
     # All candidates take minutes.
     few = partial(kernimpute.compare, methods=["joint", "linear"], folds=2, repeats=1, n_jobs=1)
     monkeypatch.setattr(kernimpute, "compare", few)
-    namespace = dict(names)
-    for code in python_blocks(page):
-        exec(code, namespace)
+    run_blocks(page, dict(names))
 
 
 def test_the_command_lines_page_lists_every_gap_marker():
