@@ -100,7 +100,7 @@ def third_of_a_grid(estimator, grid, **how):
 @pytest.fixture(scope="module", autouse=True)
 def quick_predictors(request):
     """Grow few trees and compare few penalties in few folds, for time; some modules have all."""
-    whole = ("test_predictor",)
+    whole = ("test_predictor", "test_docs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kernimpute.comparison.candidates.GridSearchCV", third_of_a_grid)
         if not request.module.__name__.endswith(whole):

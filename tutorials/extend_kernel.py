@@ -3,8 +3,8 @@ A kernel of your own
 ====================
 
 A kernel here is a function of a sum: each column of two rows gives a *feature term*, the terms are
-added, and a *link* turns the sum into the kernel's value. All that kernimpute needs to know about
-missing values follows from these two. So a new kernel is a class with five short methods.
+added, and a *link* turns the sum into the kernel's value. From these two kernimpute computes how
+far a missing cell can change the kernel. So a new kernel is a class with five short methods.
 
 We write the Cauchy kernel, :math:`k(x, z) = 1 / (1 + \gamma \|x - z\|^2)`.
 """
@@ -13,10 +13,11 @@ We write the Cauchy kernel, :math:`k(x, z) = 1 / (1 + \gamma \|x - z\|^2)`.
 # State the kernel
 # ----------------
 #
-# The feature term of the Cauchy kernel is the squared difference, as in the gaussian kernel. So
-# ``cell = "gaussian"`` tells Stage II how to move one cell. The four kinds of terms are
-# ``"gaussian"``, ``"laplacian"``, ``"product"`` and ``"chi2"``. A kernel with another term also
-# needs a formula in ``methods/sweep.py``.
+# The feature term of the Cauchy kernel is the squared difference, as in the gaussian kernel. Stage
+# II, which finds the missing cells from a kernel matrix, moves one cell at a time. ``cell`` names
+# its formula: ``"gaussian"``, ``"laplacian"``, ``"product"`` or ``"chi2"``. A kernel with another
+# term also needs a formula in ``methods/sweep.py``. ``is_distance`` says that the sum is 0 between
+# a row and itself, and ``is_euclidean`` that it is a squared distance or an inner product.
 
 from dataclasses import dataclass
 
@@ -63,7 +64,8 @@ class Cauchy(Kernel):
 # Use it
 # ------
 #
-# Every function and estimator takes an object of the class in place of a kernel's name.
+# Functions and estimators take an object of the class in place of a kernel's name. The estimators
+# use a kernel with ``guidance`` or ``machine="svm"`` only.
 
 X_complete, y = load_wine(return_X_y=True)
 X_complete = minmax_scale(X_complete)
@@ -91,6 +93,8 @@ print(f"largest error: {largest_error:.0e}")
 assert largest_error < 1e-8
 
 # %%
-# To make a kernel part of the library, put the class into ``core/kernels.py`` and its name into
-# ``KERNELS``. Then add it to ``BATTERY`` in ``tests/conftest.py``. All tests of kernels run over
-# that list: gradients, bounds, positive semidefiniteness and exact recovery.
+# To make a kernel part of the library, put the class with type annotations into
+# ``core/kernels.py``, and its name into ``__all__`` and ``KERNELS`` there and into
+# ``docs/api.rst``. In ``tests/conftest.py`` add it to ``BATTERY`` and its feature term to
+# ``TERMS``. The tests of kernels run over these lists: gradients, bounds, positive
+# semidefiniteness, recovery.
