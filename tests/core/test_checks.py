@@ -64,7 +64,7 @@ def test_ends_belong_to_an_interval_if_included(included, inside, outside, inter
     [(check_real, v, TypeError) for v in (True, np.True_, "1", None, [1.0], 1j, Decimal(1))]
     + [(check_integer, v, TypeError) for v in (1.0, True, np.True_, "1", np.float64(2.0))]
     + [(check_integer, v, ValueError) for v in (0, -5, -(10**30))],
-    ids=str,
+    ids=lambda one: getattr(one, "__name__", str(one)),
 )
 def test_what_is_no_such_number_is_refused(check, value, error):
     kind = r"a float in \(1" if check is check_real else r"an int in \[1"

@@ -48,7 +48,9 @@ def test_gamma_is_that_of_scikit_learn_where_the_columns_have_one_mean(n):
     assert scaled_kernel("gaussian", shifted).gamma == pytest.approx(4.0 * kernel.gamma)
 
 
-@pytest.mark.parametrize("shape", [lambda u: u**6, np.round, lambda u: u < 0.03], ids=str)
+@pytest.mark.parametrize(
+    "shape", [lambda u: u**6, np.round, lambda u: u < 0.03], ids=["u^6", "round", "rare"]
+)
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gamma_of_skewed_columns_is_close_to_that_of_all_pairs(name, shape, weighted):
