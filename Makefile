@@ -22,8 +22,8 @@ NUMERICAL := $(addprefix tests/core/,test_dual.py test_projections.py) \
 
 test: lint
 	core=$$($(BIN)/python tests/second_architecture.py) || exit 1; [ -z "$$core" ] || \
-	OPENBLAS_CORETYPE=$$core OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q $(NUMERICAL)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+	OPENBLAS_CORETYPE=$$core OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 $(NUMERICAL)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -93,12 +93,10 @@ check-oldest check-newest: check-%:
 	$(RELEASE)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements/$*.txt dist/*.whl
 	$(RELEASE)/$*/bin/python -m pip check
 	cd $(RELEASE)/tree && PATH="$(CURDIR)/$(RELEASE)/$*/bin:$$PATH" && unset PYTHONPATH && \
-	export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-		KERNIMPUTE_DATA="$${KERNIMPUTE_DATA:-$(abspath ../shared/data)}" \
-		KERNIMPUTE_PAPER="$${KERNIMPUTE_PAPER:-$(abspath ../shared/paper.tex)}" && \
+	export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 && \
 	kernimpute --version && \
 	python -c 'import kernimpute; assert "site-packages" in kernimpute.__file__' && \
-	python -m pytest -q -p no:cacheprovider $(OPTIONS) tests --pyargs kernimpute
+	python -m pytest -q -n 2 --dist worksteal -p no:cacheprovider $(OPTIONS) tests --pyargs kernimpute
 
 # For Python 3.11. Compiled as on a Mac, because there torch needs no packages for graphics cards.
 LOCK := MACOSX_DEPLOYMENT_TARGET=14.0 $(BIN)/uv pip compile --quiet --upgrade --no-annotate \
