@@ -69,6 +69,7 @@ panel-data: $(VENV)/.demo
 
 # The tests of the source package run against the installed wheel: with the oldest versions that
 # pyproject.toml allows, and with the newest. The source is removed so that only the wheel is found.
+# Tests of the documents and of the experiments are left out, because these are not in the wheel.
 RELEASE := build/release
 
 release-check: $(VENV)/.release
@@ -97,7 +98,8 @@ check-oldest check-newest: check-%:
 	export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 && \
 	kernimpute --version && \
 	python -c 'import kernimpute; assert "site-packages" in kernimpute.__file__' && \
-	python -m pytest -q -n 2 --dist worksteal -p no:cacheprovider $(OPTIONS) tests --pyargs kernimpute
+	python -m pytest -q -n 2 --dist worksteal -p no:cacheprovider $(OPTIONS) \
+		--ignore tests/docs --ignore tests/experiments tests --pyargs kernimpute
 
 # For Python 3.11. Compiled as on a Mac, because there torch needs no packages for graphics cards.
 LOCK := MACOSX_DEPLOYMENT_TARGET=14.0 $(BIN)/uv pip compile --quiet --upgrade --no-annotate \
